@@ -26,9 +26,6 @@ OUTSIDE := ./test/browser ./test/faults ./test/monitoring ./test/security ./test
 # What takes long and is about what seldom changes: the description and its releases, and the contents of a release.
 SLOW := ./test/contract ./test/packaging
 
-# The tests of the interface again, on what several nodes share.
-SHARED := ./internal/httpapi -args -store=postgres -limiter=redis
-
 # each runs a command in every nested module.
 each = @for dir in $(MODULES); do echo "$(1) in $$dir" && (cd $$dir && $(1)) || exit 1; done
 
@@ -46,7 +43,6 @@ build: ## the binary, as bin/petstore
 test: tools ## the tests that every change must pass (four minutes)
 	$(call each,go vet ./... && go test ./...)
 	$(TEST) $(RACE) $(INSIDE)
-	$(TEST) $(SHARED)
 	$(TEST) -count=1 $(RACE) $(SCRIPTS)
 	$(TEST) -count=1 $(OUTSIDE)
 

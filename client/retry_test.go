@@ -171,19 +171,6 @@ func TestPauses(t *testing.T) {
 	})
 }
 
-func TestRetryAfterAsADate(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c, s := scripted(t, []answer{limited(time.Now().Add(9 * time.Second).UTC().Format(http.TimeFormat)), {200, "", order}})
-		if err := read(t.Context(), c); err != nil {
-			t.Fatal(err)
-		}
-		if got := s.seen[1].at.Sub(s.seen[0].at); got < 8*time.Second || got > 9*time.Second {
-			t.Errorf("the pause took %v, want 8 s to 9 s", got)
-		}
-	})
-}
-
 func TestNoWaitBeyondTheDeadline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -116,26 +116,6 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-func TestMergePatch(t *testing.T) {
-	t.Parallel()
-	ctx := t.Context()
-	c, dogs, _ := stocked(t)
-	for _, tc := range []struct {
-		patch client.CategoryPatch
-		want  client.Category
-	}{
-		{client.CategoryPatch{}, client.Category{ID: dogs.ID, Name: "Dogs", Description: "Loyal"}},
-		{client.CategoryPatch{Name: "Hounds"}, client.Category{ID: dogs.ID, Name: "Hounds", Description: "Loyal"}},
-		{client.CategoryPatch{Description: client.Set("Loud")}, client.Category{ID: dogs.ID, Name: "Hounds", Description: "Loud"}},
-		{client.CategoryPatch{Description: client.Null[string]()}, client.Category{ID: dogs.ID, Name: "Hounds"}},
-	} {
-		got, err := c.UpdateCategory(ctx, dogs.ID, tc.patch)
-		if err != nil || got != tc.want {
-			t.Errorf("UpdateCategory(%+v) = %+v, %v, want %+v", tc.patch, got, err, tc.want)
-		}
-	}
-}
-
 func TestPages(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

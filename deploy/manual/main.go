@@ -7,6 +7,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/spf13/cobra/doc"
+
 	"example.com/petstore/internal/cli"
 )
 
@@ -25,5 +27,9 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	return cli.WriteManual(args[0], args[1], date)
+	root := cli.Root()
+	root.DisableAutoGenTag = true // the same release and date give the same pages
+	return doc.GenManTree(root, &doc.GenManHeader{
+		Title: "PETSTORE", Section: "1", Date: &date, Source: "Petstore " + args[1], Manual: "Petstore Manual",
+	}, args[0])
 }

@@ -161,7 +161,7 @@ func TestArgumentsAreChecked(t *testing.T) {
 		"api pets update 1 --status gone":           `--status: "gone": must be available, pending or sold`,
 		"api orders list --complete=maybe":          `--complete: "maybe": must be true or false`,
 		"api orders list --from today":              `--from: "today": must be an instant such as 2026-03-01T09:30:00Z`,
-		"api keys create till --expires soon":       `--expires: "soon": must be a duration such as 30d, 12h or 1h30m`,
+		"api keys create till --expires soon":       `--expires: "soon": must be a duration such as 500ms, 30s, 24h or 30d`,
 		"api keys rotate key_1 --overlap -1h":       `--overlap: "-1h": must not be negative`,
 		"api pets create Rex":                       `--category is needed: ID of the category the pet belongs to`,
 		"api pets update 1":                         `nothing to change: give --name, --category or --status`,

@@ -40,20 +40,20 @@ func (c *apiCommand) printAnswer(answer json.RawMessage) error {
 	}
 	shownOnce, made := secrets[c.result.name]
 	if !made {
-		return c.app.print(answer, func() rows { return c.tableOf(answer) })
+		return c.app.print(answer, c.answerTable(answer))
 	}
 	var resource map[string]json.RawMessage
 	_ = json.Unmarshal(answer, &resource) // what is no object has no members
 	var table rows
 	for _, column := range c.columns() {
 		name, title := titled(column)
-		table.add(title, cell(name, resource[name]))
+		table = append(table, []string{title, cell(name, resource[name])})
 	}
 	return c.printSecret(shownOnce, cell("id", resource["id"]), answer, append(table, nil, []string{cell(shownOnce, resource[shownOnce])}))
 }
 
-// tableOf returns an answer as a table, with a line for each resource.
-func (c *apiCommand) tableOf(answer json.RawMessage) rows {
+// answerTable returns an answer as a table, with a line for each resource.
+func (c *apiCommand) answerTable(answer json.RawMessage) rows {
 	if c.show != nil {
 		return c.show(answer)
 	}

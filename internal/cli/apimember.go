@@ -118,13 +118,13 @@ func (m *member) setType(now func() time.Time) {
 	case m.name == expiry:
 		m.form, m.about = "DURATION", "how long the key lasts, such as 30d or 12h"
 		m.read = func(word string) (any, error) {
-			length, err := duration(nil, 1).Read(word)
+			length, err := config.Duration(nil, 1).Read(word)
 			return now().Add(length), err
 		}
 		m.addNull("never")
 	case s.Pattern == durationPattern:
 		m.form, m.read = "DURATION", func(word string) (any, error) {
-			length, err := duration(nil, 0).Read(word)
+			length, err := config.Duration(nil, 0).Read(word)
 			return fmt.Sprintf("%ds", int64(length.Seconds())), err
 		}
 	case s.Format == "date-time":

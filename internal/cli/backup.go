@@ -91,9 +91,7 @@ func printCopy(a *app, did, file string, took time.Duration) error {
 		return err
 	}
 	v := copyView{file, info.Size(), float64(took.Milliseconds()) / 1000, true}
-	return a.print(v, func() rows {
-		return rows{{fmt.Sprintf("%s%s: %d bytes, verified, in %v", did, file, v.Bytes, took.Round(time.Millisecond))}}
-	})
+	return a.printDone(v, "%s%s: %d bytes, verified, in %v", did, file, v.Bytes, took.Round(time.Millisecond))
 }
 
 func restoreCommand(a *app) *cobra.Command {

@@ -38,13 +38,7 @@ Values with commas can also be lists:
 			for _, s := range a.config.Settings() {
 				views = append(views, settingView{s.Name, s.Value(), a.origins.Of(s.Name)})
 			}
-			return a.print(views, func() rows {
-				r := rows{{"NAME", "VALUE", "SOURCE"}}
-				for _, v := range views {
-					r.add(v.Name, v.Value, string(v.Source))
-				}
-				return r
-			})
+			return a.print(views, tableOf("NAME,VALUE,SOURCE", views, func(v settingView) []string { return []string{v.Name, v.Value, string(v.Source)} }))
 		},
 	})
 	a.config.Register(cmd.Flags())

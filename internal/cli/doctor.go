@@ -361,13 +361,9 @@ func printDiagnosis(a *app, findings []finding) error {
 			problems++
 		}
 	}
-	err := a.print(diagnosis{problems == 0, findings}, func() rows {
-		r := rows{{"CHECK", "VERDICT", "FOUND", "WHAT TO DO"}}
-		for _, f := range findings {
-			r.add(f.Check, string(f.Verdict), f.Found, f.Advice)
-		}
-		return r
-	})
+	err := a.print(diagnosis{problems == 0, findings}, tableOf("CHECK,VERDICT,FOUND,WHAT TO DO", findings, func(f finding) []string {
+		return []string{f.Check, string(f.Verdict), f.Found, f.Advice}
+	}))
 	if err == nil && problems > 0 {
 		err = fmt.Errorf("%s: problems found: %d", a.database(), problems)
 	}

@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/config"
 	"example.com/petstore/internal/petstore"
 )
@@ -72,7 +72,7 @@ func explain(err error) string {
 	if e, ok := errors.AsType[*petstore.Error](err); ok {
 		text = strings.Replace(text, e.Error(), sentence(e), 1)
 	}
-	return strings.TrimSuffix(strings.Map(shown, oneLine(text)), ".")
+	return strings.TrimSuffix(access.Printable(oneLine(text)), ".") // an error may repeat what a stranger wrote
 }
 
 // oneLine joins lines; what stands behind a colon goes on there.
@@ -89,15 +89,6 @@ func oneLine(text string) string {
 		line.WriteString(strings.TrimSpace(part))
 	}
 	return line.String()
-}
-
-// shown returns a character, or another one for those that a terminal obeys: an
-// error may repeat what a stranger wrote.
-func shown(r rune) rune {
-	if unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control) {
-		return unicode.ReplacementChar
-	}
-	return r
 }
 
 // sentence returns what e says to people.

@@ -59,7 +59,7 @@ func TestDurations(t *testing.T) {
 		"0": 0, "0d": 0, "": 0, "d": 0, "-1d": 0, "1d-2h": 0, "30": 0, "soon": 0, "99999d": 0, "65535d2562047h": 0,
 	} {
 		var got time.Duration
-		err := duration(&got, 1).Set(text)
+		err := config.Duration(&got, 1).Set(text)
 		if got != want || (err == nil) != (want > 0) {
 			t.Errorf("the duration %q = %v, %v, want %v", text, got, err, want)
 		}

@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"example.com/petstore/internal/config"
@@ -33,24 +32,6 @@ func instantFlag(to *time.Time) *value[time.Time] {
 			return t, errors.New("must be an instant such as 2026-03-01T09:30:00Z")
 		}
 		return t, nil
-	}}
-}
-
-// duration returns a flag that takes a duration of at least least, which is 0 or 1.
-func duration(to *time.Duration, least time.Duration) *value[time.Duration] {
-	return &value[time.Duration]{To: to, Read: func(s string) (time.Duration, error) {
-		d, err := config.ParseDuration(s)
-		switch {
-		case errors.Is(err, strconv.ErrRange):
-			return 0, errors.New("is too long")
-		case err != nil:
-			return 0, errors.New("must be a duration such as 30d, 12h or 1h30m")
-		case d < least && least == 0:
-			return 0, errors.New("must not be negative")
-		case d < least:
-			return 0, errors.New("must be longer than 0")
-		}
-		return d, nil
 	}}
 }
 

@@ -94,7 +94,7 @@ func FuzzValues(f *testing.F) {
 			}
 		}
 		var length time.Duration
-		if err := duration(&length, 1).Set(text); err == nil && length < 1 {
+		if err := config.Duration(&length, 1).Set(text); err == nil && length < 1 {
 			t.Errorf("the duration %q is %v", text, length)
 		}
 	})

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/cobra/doc"
 	"github.com/spf13/pflag"
 
 	"example.com/petstore/internal/config"
@@ -61,13 +60,8 @@ func knownCommand(help *cobra.Command, words []string) error {
 	return err
 }
 
-// WriteManual writes a page of the manual, section 1, into dir for each command.
-// The same release and date give the same pages.
-func WriteManual(dir, release string, date time.Time) error {
-	a := &app{in: nil, out: io.Discard, err: io.Discard, getenv: func(string) string { return "" }, now: time.Now, config: config.New()}
-	root := newRoot(a, true)
-	root.DisableAutoGenTag = true
-	return doc.GenManTree(root, &doc.GenManHeader{
-		Title: "PETSTORE", Section: "1", Date: &date, Source: "Petstore " + release, Manual: "Petstore Manual",
-	}, dir)
+// Root returns the command petstore with all its commands, for a program that describes them.
+func Root() *cobra.Command {
+	a := &app{out: io.Discard, err: io.Discard, getenv: func(string) string { return "" }, now: time.Now, config: config.New()}
+	return newRoot(a, true)
 }

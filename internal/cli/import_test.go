@@ -3,14 +3,12 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/iotest"
 	"time"
 
 	"example.com/petstore/internal/config"
@@ -115,18 +113,6 @@ func TestImportNamesFaultsInOrder(t *testing.T) {
 	}
 }
 
-func TestInterruptible(t *testing.T) {
-	t.Parallel()
-	var got []byte
-	err := interruptible(t.Context(), func() (err error) {
-		got, err = io.ReadAll(iotest.OneByteReader(strings.NewReader("abc")))
-		return err
-	})
-	if err != nil || string(got) != "abc" {
-		t.Errorf("read %q, %v, want abc", got, err)
-	}
-}
-
 // An import that waits for its stdin ends with the first interrupt.
 func TestImportIsInterruptedWhileItWaits(t *testing.T) {
 	t.Parallel()
@@ -145,21 +131,6 @@ func TestImportIsInterruptedWhileItWaits(t *testing.T) {
 		if code != Interrupted || !strings.HasSuffix(said.String(), "petstore: interrupted\n") {
 			t.Errorf("Main(import after %q) = %d, %q, want %d and interrupted", begun, code, said.String(), Interrupted)
 		}
-	}
-}
-
-func TestInterruptibleEnds(t *testing.T) {
-	t.Parallel()
-	in, out := io.Pipe()
-	t.Cleanup(func() { _ = out.Close() })
-	ctx, cancel := context.WithCancel(t.Context())
-	go cancel()
-	err := interruptible(ctx, func() error {
-		_, err := in.Read(make([]byte, 1))
-		return err
-	})
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("interruptible = %v, want %v", err, context.Canceled)
 	}
 }
 

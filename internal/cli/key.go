@@ -2,12 +2,12 @@ package cli
 
 import (
 	"context"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/config"
 	"example.com/petstore/internal/node"
 	"example.com/petstore/internal/operator"
 )
@@ -38,7 +38,7 @@ func keyCreate(a *app) *cobra.Command {
 	})
 	cmd.Flags().StringVar(&name, "name", "default", "`NAME` of the key")
 	cmd.Flags().Var(listOf(&scopes, text(nil)), "scope", "give the key the scopes `SCOPE,...`: read, write, manage (default read,write)")
-	cmd.Flags().Var(duration(&expires, 1), "expires", "let the key expire after `DURATION`, such as 30d or 12h (default never)")
+	cmd.Flags().Var(config.Duration(&expires, 1), "expires", "let the key expire after `DURATION`, such as 30d or 12h (default never)")
 	return cmd
 }
 
@@ -76,7 +76,7 @@ func keyRotate(a *app) *cobra.Command {
 		}
 		return printNewKey(a, k)
 	})
-	cmd.Flags().Var(atMost(operator.MaxOverlap, duration(&overlap, 0)), "overlap", "keep the old key valid for `DURATION` (default 24h)")
+	cmd.Flags().Var(atMost(operator.MaxOverlap, config.Duration(&overlap, 0)), "overlap", "keep the old key valid for `DURATION` (default 24h)")
 	return cmd
 }
 
@@ -88,17 +88,13 @@ func keyList(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.print(keys, func() rows { return keyTable(keys) })
+		return a.print(keys, tableOf("ID,NAME,KEY,SCOPES,STATE,EXPIRES,LAST USED,TODAY,REFUSED,BANNED UNTIL", keys, func(k operator.Key) []string {
+			return []string{
+				k.ID, k.Name, k.Prefix + "…", commas(k.Scopes), k.State, momentOf(k.ExpiresAt, "never"), momentOf(k.LastUsedAt, "never"),
+				number(k.UsedToday), number(k.RefusedToday), momentOf(k.BannedUntil, "-"),
+			}
+		}))
 	})
-}
-
-func keyTable(keys []operator.Key) rows {
-	r := rows{{"ID", "NAME", "KEY", "SCOPES", "STATE", "EXPIRES", "LAST USED", "TODAY", "REFUSED", "BANNED UNTIL"}}
-	for _, v := range keys {
-		r.add(v.ID, v.Name, v.Prefix+"…", commas(v.Scopes), v.State, momentOf(v.ExpiresAt, "never"), momentOf(v.LastUsedAt, "never"),
-			strconv.FormatInt(v.UsedToday, 10), strconv.FormatInt(v.RefusedToday, 10), momentOf(v.BannedUntil, "-"))
-	}
-	return r
 }
 
 func momentOf(t *time.Time, none string) string {
@@ -136,7 +132,7 @@ func keyBan(a *app) *cobra.Command {
 		func(ctx context.Context, op operator.Operator, id string) (operator.Key, error) {
 			return op.BanKey(ctx, id, ban)
 		})
-	cmd.Flags().Var(atMost(operator.MaxBan, duration(&ban.For, 1)), "for", "ban for `DURATION`, such as 1h or 7d")
+	cmd.Flags().Var(atMost(operator.MaxBan, config.Duration(&ban.For, 1)), "for", "ban for `DURATION`, such as 1h or 7d")
 	cmd.Flags().Var(&value[string]{To: &ban.Reason, Read: func(s string) (string, error) { return s, operator.CheckReason(s) }}, "reason", "the reason `WHY`, for the audit log")
 	return cmd
 }

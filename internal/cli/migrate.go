@@ -37,13 +37,9 @@ func onMigrations(a *app, s spec, get func(context.Context, *app) ([]migrationVi
 		if err != nil {
 			return err
 		}
-		return a.print(all, func() rows {
-			r := rows{{"VERSION", "NAME", "APPLIED"}}
-			for _, m := range all {
-				r.add(strconv.Itoa(m.Version), m.Name, momentOf(m.AppliedAt, "no"))
-			}
-			return r
-		})
+		return a.print(all, tableOf("VERSION,NAME,APPLIED", all, func(m migrationView) []string {
+			return []string{strconv.Itoa(m.Version), m.Name, momentOf(m.AppliedAt, "no")}
+		}))
 	}
 	return newCommand(a, s)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -101,13 +100,7 @@ func (m *mover) printMove(result store.MoveResult, took time.Duration) error {
 	for _, t := range result.Tables {
 		v.Tables = append(v.Tables, movedView(t))
 	}
-	err := m.print(v, func() rows {
-		r := rows{{"TABLE", "ROWS", "CHECKSUM"}}
-		for _, t := range v.Tables {
-			r.add(t.Table, strconv.FormatInt(t.Rows, 10), t.Checksum)
-		}
-		return r
-	})
+	err := m.print(v, tableOf("TABLE,ROWS,CHECKSUM", v.Tables, func(t movedView) []string { return []string{t.Table, number(t.Rows), t.Checksum} }))
 	if err == nil {
 		fmt.Fprintf(m.err, "petstore: moved %d rows from %s to %s in %v; both sides are the same. Start the nodes, and give all commands, the new address with --db or PETSTORE_DB; %s is refused from now on.\n",
 			result.Rows, m.from, config.Redact(m.to), took.Round(time.Millisecond), m.from)

@@ -104,7 +104,7 @@ revoke it when you no longer use the program.`,
 			return a.printSecret("token", t.ID, v, rows{{"ID", t.ID}, {"NAME", t.Name}, {"EXPIRES", moment(t.ExpiresAt, "")}, {}, {secret}})
 		},
 	})
-	cmd.Flags().Var(duration(&expires, 1), "expires", "let the token expire after `DURATION`, at most a year (default 90d)")
+	cmd.Flags().Var(config.Duration(&expires, 1), "expires", "let the token expire after `DURATION`, at most a year (default 90d)")
 	return cmd
 }
 
@@ -121,13 +121,9 @@ func tokenList(a *app) *cobra.Command {
 				for i, t := range all {
 					views[i] = viewToken(a, t)
 				}
-				return a.print(views, func() rows {
-					r := rows{{"ID", "NAME", "TOKEN", "STATE", "CREATED", "EXPIRES"}}
-					for _, v := range views {
-						r.add(v.ID, v.Name, v.Prefix+"…", v.State, momentOf(v.CreatedAt, ""), momentOf(v.ExpiresAt, ""))
-					}
-					return r
-				})
+				return a.print(views, tableOf("ID,NAME,TOKEN,STATE,CREATED,EXPIRES", views, func(v tokenView) []string {
+					return []string{v.ID, v.Name, v.Prefix + "…", v.State, momentOf(v.CreatedAt, ""), momentOf(v.ExpiresAt, "")}
+				}))
 			})
 		},
 	})

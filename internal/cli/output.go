@@ -67,25 +67,25 @@ func (a *app) chosen() string {
 }
 
 // print writes v as JSON, or the table.
-func (a *app) print(v any, table func() rows) error {
+func (a *app) print(v any, table rows) error {
 	if a.chosen() == "json" {
 		e := json.NewEncoder(a.out)
 		e.SetIndent("", "  ")
 		e.SetEscapeHTML(false)
 		return e.Encode(v)
 	}
-	return a.table(table())
+	return a.table(table)
 }
 
 // printDone prints v as JSON, or else in words what was done.
 func (a *app) printDone(v any, did string, args ...any) error {
-	return a.print(v, func() rows { return rows{{fmt.Sprintf(did, args...)}} })
+	return a.print(v, rows{{fmt.Sprintf(did, args...)}})
 }
 
 // printSecret prints v, which has the secret of the resource with the id, for
 // the one time that it is known.
 func (a *app) printSecret(secret, id string, v any, table rows) error {
-	if err := a.print(v, func() rows { return table }); err != nil {
+	if err := a.print(v, table); err != nil {
 		return fmt.Errorf("%s is stored, but its %s could not be printed and is lost: %w", id, secret, err)
 	}
 	fmt.Fprintf(a.err, "petstore: keep the %s: it is not shown again\n", secret)
@@ -95,7 +95,14 @@ func (a *app) printSecret(secret, id string, v any, table rows) error {
 // rows are a table, line by line.
 type rows [][]string
 
-func (r *rows) add(cells ...string) { *r = append(*r, cells) }
+// tableOf returns a table with a line for each of all. The titles are separated by commas.
+func tableOf[T any](titles string, all []T, line func(T) []string) rows {
+	r := rows{strings.Split(titles, ",")}
+	for _, one := range all {
+		r = append(r, line(one))
+	}
+	return r
+}
 
 // table writes cells as they can be seen: what stands in one does nothing to a
 // terminal, or to the cells beside it.

@@ -47,9 +47,7 @@ func versionCommand(a *app) *cobra.Command {
 		output: tables(),
 		run: func(context.Context, []string) error {
 			v := version()
-			return a.print(v, func() rows {
-				return rows{{"petstore", v.Version}, {"commit", cmp.Or(v.Commit, "unknown")}, {"date", cmp.Or(v.Date, "unknown")}, {"built with", v.Go, v.Platform}}
-			})
+			return a.print(v, rows{{"petstore", v.Version}, {"commit", cmp.Or(v.Commit, "unknown")}, {"date", cmp.Or(v.Date, "unknown")}, {"built with", v.Go, v.Platform}})
 		},
 	})
 }

@@ -20,18 +20,16 @@ func workspaceCommand(a *app) *cobra.Command {
 }
 
 func workspaceTable(all ...operator.Workspace) rows {
-	r := rows{{"ID", "NAME", "PLAN", "PER MINUTE", "PER DAY", "CREATED"}}
-	for _, w := range all {
-		r.add(number(w.ID), w.Name, string(w.Plan), number(w.PerMinute), number(w.PerDay), momentOf(w.CreatedAt, ""))
-	}
-	return r
+	return tableOf("ID,NAME,PLAN,PER MINUTE,PER DAY,CREATED", all, func(w operator.Workspace) []string {
+		return []string{number(w.ID), w.Name, string(w.Plan), number(w.PerMinute), number(w.PerDay), momentOf(w.CreatedAt, "")}
+	})
 }
 
 func printWorkspace(a *app, w operator.Workspace, err error) error {
 	if err != nil {
 		return err
 	}
-	return a.print(w, func() rows { return workspaceTable(w) })
+	return a.print(w, workspaceTable(w))
 }
 
 // planFlags are the flags that choose a plan.
@@ -99,7 +97,7 @@ func workspaceList(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.print(all, func() rows { return workspaceTable(all...) })
+		return a.print(all, workspaceTable(all...))
 	})
 }
 
@@ -192,7 +190,7 @@ api account" or --server for the latest counts.`,
 		if err != nil {
 			return err
 		}
-		return a.print(v, func() rows { return detailTable(v) })
+		return a.print(v, detailTable(v))
 	})
 }
 

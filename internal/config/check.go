@@ -43,7 +43,7 @@ func (c *Config) checkStores(from Origins) error {
 		return &Fault{from.Of("db"), misplacedAt}
 	case c.Backup.Every > 0 && c.OnPostgres():
 		return &Fault{from.Of("backup-every"), "backups by the server are for SQLite; back PostgreSQL up with pg_basebackup or pg_dump"}
-	case c.Redis != "" && !isURL(c.Redis, "redis", "rediss", "unix"):
+	case c.Redis != "" && !isURL(c.Redis, "redis", "rediss"):
 		return &Fault{from.Of("redis"), "must be a URL such as redis://127.0.0.1:6379"}
 	}
 	return nil

@@ -114,7 +114,8 @@ func level(to *slog.Level) *Value[slog.Level] {
 	}}
 }
 
-func duration(to *time.Duration, least time.Duration) *Value[time.Duration] {
+// Duration returns a value that is a duration of at least least, such as 0, or 1 for a longer one than 0.
+func Duration(to *time.Duration, least time.Duration) *Value[time.Duration] {
 	return &Value[time.Duration]{To: to, Show: short, Read: func(s string) (time.Duration, error) {
 		d, err := ParseDuration(s)
 		switch {
@@ -125,7 +126,7 @@ func duration(to *time.Duration, least time.Duration) *Value[time.Duration] {
 		case d < least && least == 0:
 			return 0, errors.New("must not be negative")
 		case d < least && least == 1:
-			return 0, errors.New("must be longer than 0s")
+			return 0, errors.New("must be longer than 0")
 		case d < least:
 			return 0, fmt.Errorf("must be at least %v", least)
 		}

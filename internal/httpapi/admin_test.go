@@ -1,27 +1,19 @@
 package httpapi_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/getkin/kin-openapi/openapi3filter"
-	"github.com/getkin/kin-openapi/routers/gorillamux"
-
-	"example.com/petstore/api"
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/httpapi"
 	"example.com/petstore/internal/operator"
@@ -34,7 +26,6 @@ type operated struct {
 	token   string
 	tokenID string
 	backups *fakeBackups
-	seen    *seenAnswers
 }
 
 // fakeBackups has those of the test; internal/node has the real ones.
@@ -64,27 +55,9 @@ func (b *fakeBackups) List(context.Context) ([]httpapi.Backup, error) {
 	return append([]httpapi.Backup{}, b.made...), b.err
 }
 
-// seenAnswers remembers what the operations answered.
-type seenAnswers struct {
-	mu  sync.Mutex
-	all map[string]bool
-}
-
-var loadAdmin = sync.OnceValues(func() (*description, error) {
-	doc, err := openapi3.NewLoader().LoadFromData(api.AdminYAML())
-	if err != nil {
-		return nil, err
-	}
-	if err := doc.Validate(context.Background()); err != nil {
-		return nil, err
-	}
-	router, err := gorillamux.NewRouter(doc)
-	return &description{doc: doc, router: router, seen: map[string]bool{}}, err
-})
-
 func openOperated(t *testing.T) *operated {
 	t.Helper()
-	o := &operated{service: prepareService(t, limits()), backups: &fakeBackups{}, seen: &seenAnswers{all: map[string]bool{}}}
+	o := &operated{service: prepareService(t, limits()), backups: &fakeBackups{}}
 	secret, err := o.db.Secret(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -100,6 +73,7 @@ func openOperated(t *testing.T) *operated {
 	t.Cleanup(server.Close)
 	o.url = server.URL
 	o.token, o.tokenID = o.addToken(o.start.Add(time.Hour))
+	o.described, o.sends = loaded(t, loadAdmin), o.token
 	return o
 }
 
@@ -113,89 +87,22 @@ func (o *operated) addToken(until time.Time) (token, id string) {
 	return token, t.ID
 }
 
-// ask sends a request with the operator's token, or with r.key, and holds the answer against the description.
-func (o *operated) ask(r request) answer {
-	o.t.Helper()
-	if r.key == "" {
-		r.key = o.token
-	}
-	req, err := http.NewRequestWithContext(o.t.Context(), r.method, o.url+r.path, strings.NewReader(r.body))
-	if err != nil {
-		o.t.Fatal(err)
-	}
-	if r.key != "-" {
-		req.Header.Set("Authorization", "Bearer "+r.key)
-	}
-	if r.body != "" {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	for name, value := range r.header {
-		req.Header.Set(name, value)
-	}
-	resp, err := noRedirects.Do(req)
-	if err != nil {
-		o.t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		o.t.Fatal(err)
-	}
-	a := answer{t: o.t, what: r.method + " " + clip(r.path) + " " + clip(r.body), status: resp.StatusCode, header: resp.Header, body: body}
-	o.check(req, r.body, a)
-	return a
-}
-
-func (o *operated) check(req *http.Request, body string, a answer) {
-	o.t.Helper()
-	d, err := loadAdmin()
-	if err != nil {
-		o.t.Fatal(err)
-	}
+// checkEveryOfOperators is checkEvery of the operator's API.
+func checkEveryOfOperators(t testing.TB, a answer, _ request) {
+	t.Helper()
 	if a.header.Get("Access-Control-Allow-Origin") != "" || a.header.Get("X-Request-Id") == "" || a.header.Get("Cache-Control") != "no-store" {
-		o.t.Errorf("%s: the header is %v", a.what, a.header)
-	}
-	r := req.Clone(req.Context())
-	r.Body, r.URL.Scheme, r.URL.Host, r.Host = io.NopCloser(strings.NewReader(body)), "", "", ""
-	route, params, err := d.router.FindRoute(r)
-	if err != nil {
-		if !slices.Contains([]int{200, 204, 404, 405}, a.status) {
-			o.t.Errorf("%s: %d, but the description has no such operation: %v", a.what, a.status, err)
-		}
-		return
-	}
-	if ref := route.Operation.Responses.Status(a.status); ref == nil {
-		o.t.Errorf("%s: %s does not list the status %d", a.what, route.Operation.OperationID, a.status)
-	} else if a.status >= 400 && !slices.Contains(errorCodes(ref.Value), a.code()) {
-		o.t.Errorf("%s: %s lists for %d only %v, not %s", a.what, route.Operation.OperationID, a.status, errorCodes(ref.Value), a.code())
-	}
-	o.seen.mu.Lock()
-	o.seen.all[fmt.Sprint(route.Operation.OperationID, " ", a.status)], o.seen.all[a.code()] = true, true
-	o.seen.mu.Unlock()
-	in := &openapi3filter.RequestValidationInput{
-		Request: r, PathParams: params, Route: route,
-		Options: &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc, IncludeResponseStatus: true},
-	}
-	if a.status < 300 {
-		if err := openapi3filter.ValidateRequest(req.Context(), in); err != nil {
-			o.t.Errorf("%s: %d, but the description does not allow the request: %v", a.what, a.status, err)
-		}
-	}
-	out := &openapi3filter.ResponseValidationInput{RequestValidationInput: in, Status: a.status, Header: a.header, Body: io.NopCloser(bytes.NewReader(a.body)), Options: in.Options}
-	if err := openapi3filter.ValidateResponse(req.Context(), out); err != nil {
-		o.t.Errorf("%s: %d does not match the description: %v\n%s", a.what, a.status, err, a.body)
+		t.Errorf("%s: the header is %v", a.what, a.header)
 	}
 }
 
 func (o *operated) send(method, path, body string) answer {
 	o.t.Helper()
-	return o.ask(request{method: method, path: operator.Root + path, body: body})
+	return o.do(request{method: method, path: operator.Root + path, body: body})
 }
 
 // TestOperatorsAPI makes workspaces and keys, changes and removes them, and gets every success and every code of the
 // description.
-func TestOperatorsAPI(t *testing.T) {
-	t.Parallel()
+func TestOperatorsAPI(t *testing.T) { //nolint:paralleltest // its answers alone are looked at
 	o := openOperated(t)
 	made := o.send("POST", "/workspaces", `{"name":"acme","plan":"pro"}`).want(201, "")
 	at := "/workspaces/" + fmt.Sprint(made.id())
@@ -309,45 +216,6 @@ func TestLostKeysComeBack(t *testing.T) {
 	}
 }
 
-// TestNamesThatMove: the operator's API does what it is asked to the workspace of the id, also when its name is another's
-// by the time of the write.
-func TestNamesThatMove(t *testing.T) {
-	t.Parallel()
-	o := openOperated(t)
-	quota := access.Quota{PerMinute: 1, PerDay: 1}
-	for _, test := range []struct {
-		method, rest, body string
-		status             int
-	}{
-		{"GET", "", "", 200}, {"PUT", "/plan", `{"plan":"pro"}`, 200}, {"PATCH", "", `{"name":"fourth"}`, 200},
-		{"POST", "/keys", `{"name":"k"}`, 201}, {"POST", "/reset", "", 204}, {"DELETE", "", "", 204},
-	} {
-		a, b := o.addWorkspace("first", quota), o.addWorkspace("second", quota)
-		move := func() {
-			_, err1 := o.db.RenameWorkspace(t.Context(), a.ID, "third", "test")
-			_, err2 := o.db.RenameWorkspace(t.Context(), b.ID, "first", "test")
-			if err1 != nil || err2 != nil {
-				t.Errorf("RenameWorkspace = %v, %v", err1, err2)
-			}
-		}
-		o.fault.then.Store(&move)
-		got := o.send(test.method, fmt.Sprint("/workspaces/", a.ID, test.rest), test.body).want(test.status, "")
-		if test.status == 200 && got.id() != a.ID {
-			t.Errorf("%s%s of the workspace %d answers %s", test.method, test.rest, a.ID, got.body)
-		}
-		keys, err1 := o.db.Keys(t.Context(), b.ID)
-		other, err2 := o.db.WorkspaceByID(t.Context(), b.ID)
-		if err1 != nil || err2 != nil || len(keys) > 0 || other.Name != "first" || other.Plan != b.Plan {
-			t.Errorf("after %s%s of another the workspace is %+v with the keys %v (%v, %v)", test.method, test.rest, other, keys, err1, err2)
-		}
-		for _, w := range []access.Workspace{a, b} {
-			if err := o.db.DeleteWorkspace(t.Context(), w.ID, "test"); err != nil && test.method != "DELETE" {
-				t.Error(err)
-			}
-		}
-	}
-}
-
 // full calls f while the workspace has as many keys as it may.
 func (o *operated) full(f func()) {
 	for err := error(nil); err == nil; {
@@ -366,15 +234,15 @@ func (o *operated) faults() {
 	unknown, _ := access.MintToken()
 	list := operator.Root + "/workspaces"
 	for token, code := range map[string]string{"-": "missing_token", unknown: "invalid_token", o.key: "invalid_token", revoked: "invalid_token", expired: "expired_token", "x": "invalid_token"} {
-		if a := o.ask(request{method: "GET", path: list, key: token}).want(401, code); !strings.HasPrefix(a.header.Get("WWW-Authenticate"), "Bearer") {
+		if a := o.do(request{method: "GET", path: list, key: token}).want(401, code); !strings.HasPrefix(a.header.Get("WWW-Authenticate"), "Bearer") {
 			o.t.Errorf("%s: WWW-Authenticate = %q", a.what, a.header.Get("WWW-Authenticate"))
 		}
 	}
-	o.ask(request{method: "GET", path: list, header: map[string]string{"Accept": "text/html"}}).want(406, "not_acceptable")
-	o.ask(request{method: "GET", path: list + "?x=" + strings.Repeat("x", 9000)}).want(414, "uri_too_long")
-	o.ask(request{method: "GET", path: list, header: map[string]string{"X-Padding": strings.Repeat("x", 17<<10)}}).want(431, "headers_too_large")
-	o.ask(request{method: "POST", path: list, body: `{"name":"a","plan":"pro"}`, header: map[string]string{"Content-Type": "text/plain"}}).want(415, "unsupported_media_type")
-	o.ask(request{method: "POST", path: list, body: `{"name":"` + strings.Repeat("x", 64<<10) + `"}`}).want(413, "payload_too_large")
+	o.do(request{method: "GET", path: list, header: map[string]string{"Accept": "text/html"}}).want(406, "not_acceptable")
+	o.do(request{method: "GET", path: list + "?x=" + strings.Repeat("x", 9000)}).want(414, "uri_too_long")
+	o.do(request{method: "GET", path: list, header: map[string]string{"X-Padding": strings.Repeat("x", 17<<10)}}).want(431, "headers_too_large")
+	o.do(request{method: "POST", path: list, body: `{"name":"a","plan":"pro"}`, header: map[string]string{"Content-Type": "text/plain"}}).want(415, "unsupported_media_type")
+	o.do(request{method: "POST", path: list, body: `{"name":"` + strings.Repeat("x", 64<<10) + `"}`}).want(413, "payload_too_large")
 	o.send("POST", "/workspaces", `{`).want(400, "malformed_json")
 	o.send("GET", "/workspaces?cursor=x", "").want(400, "invalid_cursor")
 	o.send("GET", "/workspaces?x=1", "").want(400, "invalid_parameter")
@@ -390,15 +258,15 @@ func (o *operated) faults() {
 	mend()
 	w := o.addWorkspace("once", access.Quota{PerMinute: 1, PerDay: 1})
 	once := request{method: "POST", path: fmt.Sprint(list, "/", w.ID, "/keys"), body: `{"name":"a"}`, header: map[string]string{"Idempotency-Key": "k"}}
-	first := o.ask(once).want(201, "").key()
-	if again := o.ask(once).want(201, ""); again.key().Key != first.Key || again.header.Get("Idempotency-Replayed") != "true" {
+	first := o.do(once).want(201, "").key()
+	if again := o.do(once).want(201, ""); again.key().Key != first.Key || again.header.Get("Idempotency-Replayed") != "true" {
 		o.t.Errorf("the second answer is %s, want the key %s", again.body, first.Key)
 	}
 	once.body = `{"name":"b"}`
-	o.ask(once).want(422, "idempotency_key_reused")
+	o.do(once).want(422, "idempotency_key_reused")
 	rotate := request{method: "POST", path: operator.Root + "/keys/" + first.ID + "/rotate", body: `{}`, header: map[string]string{"Idempotency-Key": "k"}}
-	next := o.ask(rotate).want(201, "").key()
-	if again := o.ask(rotate).want(201, "").key(); again.Key != next.Key {
+	next := o.do(rotate).want(201, "").key()
+	if again := o.do(rotate).want(201, "").key(); again.Key != next.Key {
 		o.t.Errorf("the second answer is %+v, want the key %s", again, next.Key)
 	}
 	o.addWorkspace("caf\u00e9", access.Quota{PerMinute: 1, PerDay: 1})
@@ -410,10 +278,10 @@ func (o *operated) faults() {
 	o.send("GET", "/audit?limit=3", "").want(200, "")
 	o.send("GET", "/nothing", "").want(404, "route_not_found")
 	o.send("PUT", "/workspaces", `{}`).want(405, "method_not_allowed")
-	if a := o.ask(request{method: "OPTIONS", path: list, key: "-", header: map[string]string{"Origin": "https://evil.example", "Access-Control-Request-Method": "POST"}}).want(204, ""); a.header.Get("Allow") != "GET, HEAD, POST, OPTIONS" {
+	if a := o.do(request{method: "OPTIONS", path: list, key: "-", header: map[string]string{"Origin": "https://evil.example", "Access-Control-Request-Method": "POST"}}).want(204, ""); a.header.Get("Allow") != "GET, HEAD, POST, OPTIONS" {
 		o.t.Errorf("a preflight is answered %v", a.header)
 	}
-	o.ask(request{method: "GET", path: operator.Root + "/openapi.yaml", key: "-", header: map[string]string{"Accept": "*/*"}})
+	o.do(request{method: "GET", path: operator.Root + "/openapi.yaml", key: "-", header: map[string]string{"Accept": "*/*"}})
 	if log := o.log.String(); strings.Contains(log, o.token) || strings.Contains(log, first.Key) {
 		o.t.Error("the log has a token or a key")
 	}
@@ -422,24 +290,21 @@ func (o *operated) faults() {
 // wantAll fails the test for each operation that did not succeed, and for each code that nobody got.
 func (o *operated) wantAll() {
 	o.t.Helper()
-	d, err := loadAdmin()
-	if err != nil {
-		o.t.Fatal(err)
+	d := o.described
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	got := map[string]bool{"route_not_found": true, "method_not_allowed": true} // of no operation
+	for seen := range d.seen {
+		got[seen[strings.LastIndex(seen, " ")+1:]] = true
 	}
-	o.seen.mu.Lock()
-	defer o.seen.mu.Unlock()
-	for _, item := range d.doc.Paths.Map() {
-		for _, op := range item.Operations() {
-			for status := range op.Responses.Map() {
-				if status < "300" && !o.seen.all[op.OperationID+" "+status] {
-					o.t.Errorf("%s was not seen to answer %s", op.OperationID, status)
-				}
-			}
+	for _, promise := range d.promised() {
+		if status := strings.Fields(promise)[1]; status < "300" && !d.seen[promise] {
+			o.t.Errorf("nobody got %q", promise)
 		}
 	}
 	for _, v := range d.doc.Components.Schemas["Error"].Value.Properties["code"].Value.Enum {
-		if code := v.(string); !o.seen.all[code] && code != "route_not_found" && code != "method_not_allowed" {
-			o.t.Errorf("nobody got the code %s", code)
+		if !got[v.(string)] {
+			o.t.Errorf("nobody got the code %s", v)
 		}
 	}
 }
@@ -491,25 +356,16 @@ func TestBadOperatorsInput(t *testing.T) {
 	for _, test := range []struct{ method, path, body, pointer, code string }{
 		{"POST", "/workspaces", `{"plan":"pro"}`, "/name", "required"},
 		{"POST", "/workspaces", `{"name":"a"}`, "/plan", "required"},
-		{"POST", "/workspaces", `{"name":"","plan":"pro"}`, "/name", "too_short"},
 		{"POST", "/workspaces", `{"name":"a\u0007","plan":"pro"}`, "/name", "invalid_format"},
-		{"POST", "/workspaces", `{"name":"` + strings.Repeat("x", 101) + `","plan":"pro"}`, "/name", "too_long"},
 		{"POST", "/workspaces", `{"name":"a","plan":"gold"}`, "/plan", "invalid_enum"},
 		{"POST", "/workspaces", `{"name":"a","plan":"pro","perMinute":5}`, "/perMinute", "out_of_range"},
 		{"POST", "/workspaces", `{"name":"a","plan":"enterprise","perMinute":5}`, "/perDay", "out_of_range"},
-		{"POST", "/workspaces", `{"name":"a","plan":"enterprise","perDay":5}`, "/perMinute", "out_of_range"},
 		{"POST", "/workspaces", `{"name":"a","plan":"enterprise","perMinute":"5","perDay":5}`, "/perMinute", "invalid_type"},
 		{"POST", "/workspaces", `{"name":"a","plan":"pro","colour":"red"}`, "/colour", "unknown_field"},
-		{"PUT", at + "/plan", `{}`, "/plan", "required"},
 		{"PUT", at + "/plan", `{"plan":"enterprise"}`, "/perMinute", "out_of_range"},
-		{"PATCH", at, `{"name":" "}`, "/name", "invalid_format"},
 		{"PATCH", at, `{"plan":"pro"}`, "/plan", "unknown_field"},
-		{"POST", at + "/keys", `{"name":"a","scopes":["admin"]}`, "/scopes/0", "invalid_enum"},
-		{"POST", at + "/keys", `{"name":"a","scopes":[]}`, "/scopes", "too_short"},
 		{"POST", at + "/keys", `{"name":"a","expiresAt":"2020-01-01T00:00:00Z"}`, "/expiresAt", "out_of_range"},
-		{"POST", at + "/keys", `{"name":"a","expiresAt":"0001-01-01T00:00:00Z"}`, "/expiresAt", "out_of_range"},
 		{"PATCH", "/keys/" + sampleKey, `{"scopes":["manage"]}`, "/scopes", "read_only"},
-		{"POST", "/keys/" + sampleKey + "/rotate", `{"overlap":"soon"}`, "/overlap", "invalid_format"},
 		{"PUT", "/keys/" + sampleKey + "/ban", `{"reason":"x"}`, "/for", "required"},
 		{"PUT", "/keys/" + sampleKey + "/ban", `{"for":"1h"}`, "/reason", "required"},
 		{"PUT", "/keys/" + sampleKey + "/ban", `{"for":"0s","reason":"x"}`, "/for", "out_of_range"},
@@ -529,7 +385,7 @@ func TestBadOperatorsInput(t *testing.T) {
 		o.send("PUT", "/keys/"+id+"/ban", `{"for":"1h","reason":"x"}`).want(404, "key_not_found")
 		o.send("DELETE", "/keys/"+id+"/ban", "").want(404, "key_not_found")
 		o.send("DELETE", "/keys/"+id, "").want(404, "key_not_found")
-		o.ask(request{method: "POST", path: operator.Root + "/keys/" + id + "/rotate", body: `{}`, header: map[string]string{"Idempotency-Key": "k"}}).want(404, "key_not_found")
+		o.do(request{method: "POST", path: operator.Root + "/keys/" + id + "/rotate", body: `{}`, header: map[string]string{"Idempotency-Key": "k"}}).want(404, "key_not_found")
 	}
 	o.send("GET", "/workspaces/99", "").want(404, "workspace_not_found")
 	o.send("POST", "/workspaces/99/keys", `{"name":"a"}`).want(404, "workspace_not_found")
@@ -539,20 +395,10 @@ func TestBadOperatorsInput(t *testing.T) {
 func TestOperatorsPages(t *testing.T) {
 	t.Parallel()
 	o := openOperated(t)
-	for i := range 6 {
+	for i := range 3 {
 		o.send("POST", "/workspaces", fmt.Sprintf(`{"name":"w%d","plan":"free"}`, i)).want(201, "")
 	}
-	for path, want := range map[string]int{"/workspaces?limit=3": 7, "/audit?limit=3": 9} {
-		var ids []int64
-		for path = operator.Root + path; path != ""; {
-			a := o.ask(request{method: "GET", path: path}).want(200, "")
-			ids = append(ids, idsOf(t, a.body)...)
-			path = strings.TrimPrefix(strings.TrimSuffix(a.header.Get("Link"), `>; rel="next"`), "<")
-		}
-		sorted := slices.Clone(ids)
-		slices.Sort(sorted)
-		if len(slices.Compact(sorted)) != len(ids) || len(ids) != want {
-			t.Errorf("the pages of %s have %v, want %d entries", path, ids, want)
-		}
+	for _, list := range []string{"/workspaces", "/audit"} {
+		o.wantPages(operator.Root+list+"?", "")
 	}
 }

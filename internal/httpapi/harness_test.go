@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,11 +22,28 @@ import (
 	"example.com/petstore/internal/httpapi"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/ratelimit"
+	"example.com/petstore/internal/store/sqlite"
 	"example.com/petstore/internal/store/storetest"
+	"example.com/petstore/internal/webhook"
 )
 
-// A service is a running server on a fresh store of the run's kind, with one
-// workspace on a plan wide enough not to matter.
+// A store is what a service keeps all that it has in.
+type store interface {
+	petstore.Store
+	petstore.Bulk
+	access.Store
+	petstore.Feed
+	webhook.Store
+	Secret(ctx context.Context) ([]byte, error)
+}
+
+// startOfService is when a service opens, and milliseconds is how the interface writes it.
+var startOfService = time.Date(2026, 3, 14, 9, 26, 53, 589e6, time.UTC)
+
+const milliseconds = "2006-01-02T15:04:05.000Z07:00"
+
+// A service is a running server on a fresh store, with one workspace on a plan wide enough
+// not to matter.
 type service struct {
 	t       testing.TB
 	url     string
@@ -34,7 +52,6 @@ type service struct {
 	keys    *access.Directory[*ratelimit.Caller]
 	limiter ratelimit.Limiter
 	start   time.Time // when it opened
-	spent   int       // how many minutes spendMinute has spent
 	clock   *storetest.Clock
 	fault   *faultyStore
 	log     *lockedBuffer
@@ -45,6 +62,9 @@ type service struct {
 
 	workspace access.Workspace
 	key       string // with every scope
+
+	described *description
+	sends     string // the key or token of requests that name none
 }
 
 // A faultyStore is the real store, which fails while fault is set.
@@ -52,7 +72,6 @@ type faultyStore struct {
 	petstore.Store
 	fault atomic.Pointer[error]
 	hold  atomic.Pointer[chan struct{}] // if set, Do waits for it to close
-	then  atomic.Pointer[func()]        // if set, is called once after the next look-up of an operator's token
 }
 
 // holdWrites makes every write wait for release.
@@ -136,15 +155,6 @@ type faultyAccess struct {
 	fault *faultyStore
 }
 
-// TokenOf calls what the test wants to happen right after it.
-func (s *faultyAccess) TokenOf(ctx context.Context, h access.Hash) (access.Token, error) {
-	t, err := s.Store.TokenOf(ctx, h)
-	if then := s.fault.then.Swap(nil); then != nil {
-		(*then)()
-	}
-	return t, err
-}
-
 func (s *faultyAccess) Key(ctx context.Context, id string) (access.Key, error) {
 	return guarded(s.fault, func() (access.Key, error) { return s.Store.Key(ctx, id) })
 }
@@ -217,11 +227,14 @@ func (s *service) front(server *http.Server) *http1.Front {
 // prepareService returns a service that nobody serves yet.
 func prepareService(t testing.TB, cfg ratelimit.Config, change ...func(*httpapi.Options)) *service {
 	t.Helper()
-	start := startOfService()
-	s := &service{t: t, start: start, clock: storetest.NewClock(start), log: &lockedBuffer{}, bans: make(chan ratelimit.Ban, 16)}
-	db := openStore(t, s.clock.Now)
+	s := &service{t: t, start: startOfService, clock: storetest.NewClock(startOfService), log: &lockedBuffer{}, bans: make(chan ratelimit.Ban, 16)}
+	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "petstore.db"), sqlite.Options{Now: s.clock.Now, Cached: 64})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
 	s.db, s.fault = db, &faultyStore{Store: db}
-	s.limiter = openLimiter(t, cfg, s.clock.Now)
+	s.limiter = ratelimit.NewMemory(cfg, s.clock.Now)
 	s.keys = access.NewDirectory(db, s.clock.Now, func(w access.Workspace, k access.Key) *ratelimit.Caller {
 		return s.limiter.Caller(w.ID, k.ID, ratelimit.Limits(w.Quota))
 	}, func(k access.Key) { s.limiter.Drop(k.ID) })
@@ -246,6 +259,7 @@ func prepareService(t testing.TB, cfg ratelimit.Config, change ...func(*httpapi.
 	}
 	s.workspace = s.addWorkspace("shop", access.Quota{PerMinute: 1e9, PerDay: 1e9})
 	s.key = s.addKey(s.workspace, access.Read|access.Write|access.Manage, time.Time{})
+	s.described, s.sends = contract(t), s.key
 	return s
 }
 
@@ -307,7 +321,7 @@ type request struct {
 	method, path string
 	body         string
 	header       map[string]string
-	key          string // "-" for none; the service's own by default
+	key          string // "-" for none; what the service sends by default
 }
 
 // An answer is what came back.
@@ -327,7 +341,7 @@ func (s *service) do(r request) answer {
 		s.t.Fatal(err)
 	}
 	if r.key == "" {
-		r.key = s.key
+		r.key = s.sends
 	}
 	if r.key != "-" {
 		req.Header.Set("Authorization", "Bearer "+r.key)
@@ -348,8 +362,8 @@ func (s *service) do(r request) answer {
 		s.t.Fatalf("%s %s: %v", r.method, r.path, err)
 	}
 	a := answer{t: s.t, what: r.method + " " + clip(r.path) + " " + clip(r.body), status: resp.StatusCode, header: resp.Header, body: body}
-	checkEvery(s.t, a, r)
-	contract(s.t).check(s.t, req, r.body, a)
+	s.described.every(s.t, a, r)
+	s.described.check(s.t, req, r.body, a)
 	return a
 }
 

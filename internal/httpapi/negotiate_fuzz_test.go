@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"mime"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
@@ -100,33 +101,51 @@ func FuzzCredentials(f *testing.F) {
 	})
 }
 
-// FuzzPath checks that a path leads where net/http's mux leads, and that the id in it is read exactly.
+// FuzzPath checks that a path, however it is spelled, leads where net/http's mux leads, and
+// that the id in it is read exactly.
 func FuzzPath(f *testing.F) {
-	for _, seed := range []string{"/pets", "/pets/", "/pets/1", "/pets//1", "/pets/../account", "/store/orders/01", "/inventory/9223372036854775808", "/categories/1/x", "/pets/{petId}", "*", "/"} {
+	for _, seed := range []string{"/", "/pets/../account", "/pets/{petId}", "/inventory/9223372036854775808", "/store/orders/01", "/store%2Forders/1"} {
 		f.Add(seed)
 	}
+	for _, root := range []string{"/pets", "/p%65ts", "/store/orders", "/webhooks", "/keys", "/inventory"} {
+		for _, end := range []string{
+			"", "/", "/1", "/1/", "//1", "/-", "/a~b", "/1/2", "x", "x/1", "/%31", "/a%2Fb", "/%2F", "%2F1", "/%20", "/1%2F", "/%2531", "/1/rotate", "/1/movements",
+			"/1/deliveries", "/1/deliveries/2", "/1/deliveries/2/retry", "/1/deliveries//retry", "/a%2Fb/deliveries/c%2Fd/retry", "/a%2Fb/rotate", "/1%2Frotate", "/%31/rotat%65",
+		} {
+			f.Add(root + end)
+		}
+	}
 	paths := wholeSurface()
-	found, table := newRouter(paths), http.NewServeMux()
-	for i := range paths {
-		table.HandleFunc(paths[i].pattern, func(http.ResponseWriter, *http.Request) {})
+	found, mux := newRouter(paths), http.NewServeMux()
+	type place struct{ pattern, id string }
+	var want place
+	mux.HandleFunc("/", func(http.ResponseWriter, *http.Request) { want = place{} })
+	for _, p := range paths {
+		mux.HandleFunc(p.pattern, func(_ http.ResponseWriter, r *http.Request) {
+			want = place{p.pattern, r.PathValue(p.param)}
+			if inner := r.PathValue("deliveryId"); inner != "" {
+				want.id += "/" + inner
+			}
+		})
 	}
 	f.Fuzz(func(t *testing.T, asked string) {
-		if !clean(asked) {
+		at, err := url.ParseRequestURI(asked)
+		if err != nil || !strings.HasPrefix(asked, "/") || !clean(at.Path) {
 			return
 		}
-		r := &http.Request{Method: http.MethodGet, URL: &url.URL{Path: asked}}
-		p, text := found.find(r.URL)
-		if _, pattern := table.Handler(r); pattern != p.pattern {
-			t.Errorf("%q leads to %q, want %q as for net/http", asked, p.pattern, pattern)
+		p, text := found.find(at)
+		mux.ServeHTTP(httptest.NewRecorder(), &http.Request{Method: http.MethodGet, URL: at})
+		if got := (place{p.pattern, text}); got != want {
+			t.Errorf("%q leads to %q, want %q as for net/http", asked, got, want)
 		}
 		if p.param == "" {
 			return
 		}
 		id, err := readID(p.param, text)
-		if want, ok := new(big.Int).SetString(text, 10); err == nil && (!ok || want.String() != text || !want.IsInt64() || want.Int64() != id || id < 1) {
+		if n, ok := new(big.Int).SetString(text, 10); err == nil && (!ok || n.String() != text || !n.IsInt64() || n.Int64() != id || id < 1) {
 			t.Errorf("readID(%q) = %d, want an error", text, id)
-		} else if err != nil && ok && want.String() == text && want.IsInt64() && want.Sign() > 0 {
-			t.Errorf("readID(%q) = %v, want %d", text, err, want)
+		} else if err != nil && ok && n.String() == text && n.IsInt64() && n.Sign() > 0 {
+			t.Errorf("readID(%q) = %v, want %d", text, err, n)
 		}
 	})
 }

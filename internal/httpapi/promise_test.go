@@ -314,7 +314,10 @@ func (s *service) specificFaults(t *testing.T) {
 	s.get("/events/x").want(400, "invalid_parameter")
 	s.do(request{method: "GET", path: "/events?after=0", key: s.expireEvents()}).want(410, "events_expired")
 	end := s.fillStreams()
-	s.do(request{method: "GET", path: "/events", header: map[string]string{"Accept": "text/event-stream"}}).want(429, "too_many_streams")
+	full := s.do(request{method: "GET", path: "/events", header: map[string]string{"Accept": "text/event-stream"}}).want(429, "too_many_streams")
+	if got := full.header.Get("Retry-After"); got != "10" {
+		t.Errorf("%s: Retry-After = %q, want 10", full.what, got)
+	}
 	end()
 	s.del("/categories/1").want(409, "category_in_use")
 	s.del("/pets/1").want(409, "pet_has_open_orders")
@@ -331,7 +334,7 @@ func (s *service) specificFaults(t *testing.T) {
 }
 
 func sunsetPromises(t *testing.T) {
-	sunset := startOfService()
+	sunset := startOfService
 	s := openService(t, func(o *httpapi.Options) { o.Sunset = sunset })
 	s.stock()
 	a := s.get("/pets/1").want(410, "operation_sunset")

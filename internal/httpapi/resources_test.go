@@ -1,11 +1,11 @@
 package httpapi_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -47,31 +47,6 @@ func TestLifeOfAWorkspace(t *testing.T) {
 		is(`{"id":2,"name":"Next","categoryId":1,"status":"available"}`)
 }
 
-func TestNothingIsOversold(t *testing.T) {
-	t.Parallel()
-	s := openService(t)
-	s.stock()
-	s.patch("/inventory/2", `{"quantity":10}`).want(200, "")
-	var (
-		wg   sync.WaitGroup
-		mu   sync.Mutex
-		sold = map[int]int{}
-	)
-	for range 50 {
-		wg.Go(func() {
-			a := s.post("/store/orders", `{"petId":2}`)
-			mu.Lock()
-			defer mu.Unlock()
-			sold[a.status]++
-		})
-	}
-	wg.Wait()
-	if sold[201] != 10 || sold[409] != 40 {
-		t.Errorf("50 buyers of 10 units got %v, want 10 × 201 and 40 × 409", sold)
-	}
-	s.get("/inventory/2").is(`{"petId":2,"quantity":0,"status":"pending"}`)
-}
-
 // TestWorkspacesAreApart tries every id of one workspace with the key of
 // another.
 func TestWorkspacesAreApart(t *testing.T) {
@@ -99,57 +74,83 @@ func TestWorkspacesAreApart(t *testing.T) {
 	s.get("/pets/1").want(200, "").is(`{"id":1,"name":"Rex","categoryId":1,"status":"available"}`)
 }
 
-func TestLists(t *testing.T) {
+// base is what the links of a service begin with.
+const base = "https://shop.example/v1"
+
+// wantPages reads a list one by one, and fails the test unless that gives what the list has,
+// and each page says whether there is more.
+func (s *service) wantPages(list, base string) {
+	s.t.Helper()
+	var whole, got []json.RawMessage
+	if err := json.Unmarshal(s.get(list+"limit=100").want(200, "").body, &whole); err != nil || len(whole) < 2 {
+		s.t.Fatalf("GET %s has %d entries, %v, want some", list, len(whole), err)
+	}
+	for path := list + "limit=1"; path != ""; whole = whole[1:] {
+		a := s.get(path).want(200, "")
+		link := a.header.Get("Link")
+		if err := json.Unmarshal(a.body, &got); err != nil || len(whole) == 0 || len(got) != 1 || string(got[0]) != string(whole[0]) {
+			s.t.Fatalf("%s = %s, %v, want the first of %s", a.what, a.body, err, whole)
+		}
+		if more := a.header.Get("X-Has-More"); more != strconv.FormatBool(link != "") {
+			s.t.Fatalf("%s: X-Has-More = %q with the Link %q", a.what, more, link)
+		}
+		path = strings.TrimPrefix(strings.TrimSuffix(strings.TrimPrefix(link, "<"), `>; rel="next"`), base)
+	}
+	if len(whole) > 0 {
+		s.t.Errorf("the pages of %s leave out %s", list, whole)
+	}
+}
+
+// TestPages: every list has each entry once, page by page, and begins with the newest if
+// asked to where that is promised.
+func TestPages(t *testing.T) {
+	t.Parallel()
+	s := openService(t)
+	s.stock()
+	for _, list := range []string{"/pets", "/categories", "/store/orders", "/inventory"} {
+		s.wantPages(list+"?sort=id&", base)
+		s.wantPages(list+"?sort=-id&", base)
+		up, down := idsOf(t, s.get(list).body), idsOf(t, s.get(list+"?sort=-id").body)
+		if slices.Reverse(down); !slices.Equal(up, down) || !slices.IsSorted(up) {
+			t.Errorf("GET %s has %v, and the newest first in the other order %v", list, up, down)
+		}
+		s.get(list+"?sort=name").want(400, "invalid_parameter").field("sort", "invalid_enum")
+	}
+	for _, list := range []string{"/keys", "/webhooks", "/inventory/1/movements", "/webhooks/" + sampleHook + "/deliveries"} {
+		s.wantPages(list+"?", base)
+	}
+}
+
+// TestFilters: every filter reaches the store, and a page has twenty unless asked for others.
+func TestFilters(t *testing.T) {
 	t.Parallel()
 	s := openService(t)
 	s.post("/categories", `{"name":"dogs"}`).want(201, "")
-	for i := range 45 {
+	for i := range 22 {
 		s.post("/pets", fmt.Sprintf(`{"name":"Pet %02d","categoryId":1}`, i)).want(201, "")
 	}
-	for _, test := range []struct {
-		query string
-		pages []int
-	}{
-		{"", []int{20, 20, 5}},
-		{"limit=45", []int{45}},
-		{"limit=44", []int{44, 1}},
-		{"limit=30&name=pET", []int{30, 15}},
-		{"name=pet+1", []int{10}},
-		{"status=available&status=sold", []int{20, 20, 5}},
-		{"status=sold", []int{0}},
-		{"id=3&id=1&id=3&id=999", []int{2}},
-		{"id=3", []int{1}},
-		{"categoryId=2", []int{0}},
-		{"sort=id&limit=45", []int{45}},
-		{"sort=-id", []int{20, 20, 5}},
-		{"sort=-id&limit=30&name=pET", []int{30, 15}},
-		{"sort=-id&id=3&id=1&id=999&limit=1", []int{1, 1}},
+	s.patch("/inventory/4", `{"quantity":0}`).want(200, "")
+	s.post("/store/orders", `{"petId":1,"shipDate":"2026-04-01T10:00:00Z"}`).want(201, "")
+	for path, want := range map[string][]int64{
+		"/pets?id=3&id=1&id=3&id=999":                              {1, 3},
+		"/pets?status=pending&status=sold":                         {1, 4},
+		"/pets?name=pEt+1&limit=2":                                 {11, 12},
+		"/pets?categoryId=2":                                       {},
+		"/pets?sort=-id&id=3&id=1":                                 {3, 1},
+		"/categories?name=OG":                                      {1},
+		"/store/orders?petId=1&complete=false":                     {1},
+		"/store/orders?complete=true":                              {},
+		"/store/orders?shipDateFrom=2026-04-01T12:00:00%2B02:00":   {1},
+		"/store/orders?shipDateTo=2026-04-01T09:59:59.999Z":        {},
+		"/inventory?maxQuantity=0&status=sold":                     {4},
+		"/inventory?maxQuantity=0&status=pending&status=available": {1},
 	} {
-		t.Run(test.query, func(t *testing.T) {
-			path := "/pets?" + test.query
-			last := int64(0)
-			for i, want := range test.pages {
-				a := s.get(path).want(200, "")
-				ids := idsOf(t, a.body)
-				if len(ids) != want {
-					t.Fatalf("page %d of %s has %d entries, want %d", i, test.query, len(ids), want)
-				}
-				for _, id := range ids {
-					if last > 0 && (id <= last) != strings.HasPrefix(test.query, "sort=-id") {
-						t.Fatalf("page %d of %s: %d after %d", i, test.query, id, last)
-					}
-					last = id
-				}
-				link := a.header.Get("Link")
-				if last := i == len(test.pages)-1; last != (link == "") {
-					t.Fatalf("page %d of %s: Link = %q", i, test.query, link)
-				}
-				if more := a.header.Get("X-Has-More"); more != strconv.FormatBool(link != "") {
-					t.Fatalf("page %d of %s: X-Has-More = %q, and Link = %q", i, test.query, more, link)
-				}
-				path = strings.TrimPrefix(strings.TrimSuffix(strings.TrimPrefix(link, "<"), `>; rel="next"`), "https://shop.example/v1")
-			}
-		})
+		if got := idsOf(t, s.get(path).want(200, "").body); !slices.Equal(got, want) {
+			t.Errorf("GET %s has %v, want %v", path, got, want)
+		}
+	}
+	if got := len(idsOf(t, s.get("/pets").body)); got != 20 {
+		t.Errorf("a page has %d pets, want 20", got)
 	}
 }
 
@@ -159,64 +160,31 @@ func TestCursorsFitOneList(t *testing.T) {
 	s.stock()
 	cursor := between(t, s.get("/pets?limit=1").header.Get("Link"), "cursor=", ">")
 	s.get("/pets?limit=2&cursor="+cursor).want(200, "")
-	for _, path := range []string{
-		"/categories?cursor=" + cursor,
-		"/pets?status=sold&cursor=" + cursor,
-		"/pets?cursor=" + cursor + "A",
-		"/pets?cursor=" + cursor[1:],
-		"/pets?cursor=" + strings.ToUpper(cursor),
-		"/pets?cursor=",
-		"/pets?sort=-id&cursor=" + cursor,
-	} {
-		s.get(path).want(400, "invalid_cursor").field("cursor", "invalid_format")
+	for _, path := range []string{"/categories?", "/pets?status=sold&", "/pets?sort=-id&", "/keys?"} {
+		s.get(path+"cursor="+cursor).want(400, "invalid_cursor").field("cursor", "invalid_format")
 	}
+	s.get("/pets?cursor=").want(400, "invalid_cursor")
 	foreign := s.addKey(s.addWorkspace("other", access.Quota{PerMinute: 1e6, PerDay: 1e6}), access.Read, time.Time{})
 	s.do(request{method: "GET", path: "/pets?cursor=" + cursor, key: foreign}).want(400, "invalid_cursor")
 	s.get("/pets?cursor="+cursor+"&cursor="+cursor).want(400, "invalid_parameter")
+	movements := between(t, s.get("/inventory/1/movements?limit=1").header.Get("Link"), "cursor=", ">")
+	s.get("/inventory/2/movements?cursor="+movements).want(400, "invalid_cursor")
 }
 
-// TestSort: every list begins with the newest if asked to, and knows no other order.
-func TestSort(t *testing.T) {
-	t.Parallel()
-	s := openService(t)
-	s.stock()
-	for _, path := range []string{"/pets", "/categories", "/store/orders", "/inventory"} {
-		ascending := idsOf(t, s.get(path).want(200, "").body)
-		slices.Reverse(ascending)
-		if got := idsOf(t, s.get(path+"?sort=-id").want(200, "").body); !slices.Equal(got, ascending) {
-			t.Errorf("GET %s?sort=-id = %v, want %v", path, got, ascending)
-		}
-		s.get(path+"?sort=name").want(400, "invalid_parameter").field("sort", "invalid_enum")
-	}
-}
-
-// TestMovements reads a ledger page by page, also that of a pet that is gone.
+// TestMovements reads the ledger of a pet that is gone.
 func TestMovements(t *testing.T) {
 	t.Parallel()
 	s := openService(t)
 	s.post("/categories", `{"name":"dogs"}`).want(201, "")
-	for range 2 {
-		s.post("/pets", `{"name":"Rex","categoryId":1}`).want(201, "")
-	}
+	s.post("/pets", `{"name":"Rex","categoryId":1}`).want(201, "")
 	s.patch("/inventory/1", `{"quantity":5}`).want(200, "")
 	s.post("/store/orders", `{"petId":1,"quantity":2,"complete":true}`).want(201, "")
-	a := s.get("/inventory/1/movements?limit=2").want(200, "")
-	for _, part := range []string{`[{"number":3,"kind":"sale","orderId":1,"delta":-2,"quantity":3,"at":"`, `{"number":2,"kind":"set","delta":4,"quantity":5,`} {
-		if !strings.Contains(string(a.body), part) {
-			t.Errorf("the movements are %s, want %s", a.body, part)
-		}
-	}
-	cursor := between(t, a.header.Get("Link"), "cursor=", ">")
-	last := s.get("/inventory/1/movements?limit=2&cursor="+cursor).want(200, "")
-	if !strings.HasPrefix(string(last.body), `[{"number":1,"kind":"created","delta":1,"quantity":1,`) || last.header.Get("Link") != "" {
-		t.Errorf("the last page is %s with the link %q, want the first movement alone", last.body, last.header.Get("Link"))
-	}
-	s.get("/inventory/2/movements?cursor="+cursor).want(400, "invalid_cursor")
-	s.get("/inventory/3/movements").want(404, "pet_not_found")
-	s.do(request{method: "DELETE", path: "/pets/1"}).want(204, "")
-	if a := s.get("/inventory/1/movements?limit=1").want(200, ""); !strings.Contains(string(a.body), `"kind":"deleted"`) {
-		t.Errorf("the newest movement of a deleted pet is %s", a.body)
-	}
+	s.get("/inventory/2/movements").want(404, "pet_not_found")
+	s.del("/pets/1").want(204, "")
+	at := `,"at":"` + s.start.Format(milliseconds) + `"}`
+	s.get("/inventory/1/movements").want(200, "").is(`[{"number":4,"kind":"deleted","delta":-3,"quantity":0` + at +
+		`,{"number":3,"kind":"sale","orderId":1,"delta":-2,"quantity":3` + at +
+		`,{"number":2,"kind":"set","delta":4,"quantity":5` + at + `,{"number":1,"kind":"created","delta":1,"quantity":1` + at + `]`)
 }
 
 func between(t *testing.T, s, before, after string) string {
@@ -252,10 +220,6 @@ func TestIdempotency(t *testing.T) {
 	s.clock.Advance(24 * time.Hour)
 	if next := s.do(r).want(201, ""); next.id() == first.id() {
 		t.Errorf("after 24 hours the key still answers order %d", first.id())
-	}
-	for _, key := range []string{"with space", "umläut", strings.Repeat("x", 256)} {
-		s.do(request{method: "POST", path: "/categories", body: `{"name":"x"}`, header: map[string]string{"Idempotency-Key": key}}).
-			want(400, "invalid_parameter").field("Idempotency-Key", "invalid_format")
 	}
 }
 

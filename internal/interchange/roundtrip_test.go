@@ -219,42 +219,6 @@ func TestSkipKeepsTheRest(t *testing.T) {
 	}
 }
 
-// An import that stopped at a fault goes on behind what the store remembers, and ends
-// as if it had not.
-func TestGoingOn(t *testing.T) {
-	t.Parallel()
-	db := openStore(t)
-	workspace := newWorkspace(t, db, "shop")
-	var text strings.Builder
-	text.WriteString("name,category,stock\n")
-	for n := range 3000 {
-		stock := "1"
-		if n == 2500 {
-			stock = "x"
-		}
-		fmt.Fprintf(&text, "Pet %d,Kind %d,%s\n", n, n%7, stock)
-	}
-	_, _, err := load(t, db, workspace, input{text: text.String(), format: interchange.CSV, file: "digest"})
-	if fault, ok := errors.AsType[*interchange.Fault](err); !ok || fault.Line != 2502 {
-		t.Fatalf("import = %v, want a fault in line 2502", err)
-	}
-	reached, err := db.Reached(t.Context(), workspace, "digest")
-	if err != nil || reached < 2 || reached >= 2502 {
-		t.Fatalf("Reached() = %d, %v, want a line before 2502", reached, err)
-	}
-	repaired := strings.Replace(text.String(), ",x\n", ",1\n", 1)
-	if _, _, err := load(t, db, workspace, input{text: repaired, format: interchange.CSV, fromLine: reached + 1}); err != nil {
-		t.Fatal(err)
-	}
-	if got := strings.Count(export(t, db, workspace, interchange.CSV), "\n"); got != 3001 {
-		t.Errorf("%d lines were exported, want 3001", got)
-	}
-	categories, err := db.Categories(t.Context(), workspace, petstore.CategoryQuery{Page: petstore.Page{Limit: 100}})
-	if err != nil || len(categories) != 7 {
-		t.Errorf("Categories() = %d, %v, want 7", len(categories), err)
-	}
-}
-
 // An import that was cut off and is repeated with the file that the store
 // remembers doubles nothing and loses nothing, wherever it was cut.
 func TestRepeatedImportDoublesNothing(t *testing.T) {

@@ -70,9 +70,13 @@ func (b budget) streams(connections int64) int {
 	return int(min(max(streamsInCost*(b.memory/4/connectionCost)/connections, fewestStreams), mostStreams))
 }
 
-// reads and writes return how many requests are carried out at once. The most are
-// those of package httpapi.
-func (b budget) reads() int  { return int(min(max(b.quarter/2/readCost, 4), 128)) }
+// reads and writes return how many requests are carried out at once, if the store has so
+// many connections for reading. More reads would wait for a connection, or share the
+// processors, and the short ones would wait for the long ones. The most writes are those
+// of package httpapi.
+func (b budget) reads(connections int) int {
+	return min(int(max(b.quarter/2/readCost, 4)), connections)
+}
 func (b budget) writes() int { return int(min(max(b.quarter/2/writeCost, 16), 512)) }
 
 // imports returns how many files the console imports at once, of what is left for

@@ -154,7 +154,7 @@ func (n *node) frontend(ctx context.Context, addr net.Addr) (frontend, error) {
 		Events: n.events(), Webhooks: n.webhooks.operations(), Done: ctx.Done(),
 		Docs: docs, Console: func(w http.ResponseWriter, r *http.Request, p *httpapi.Page) { pages.Serve(w, r, p) },
 		Log: n.log, AccessLog: n.access, Now: n.now, Observe: n.observe,
-		Reads: n.budget.reads(), Writes: n.budget.writes(),
+		Reads: n.budget.reads(n.store.Figures().Readers), Writes: n.budget.writes(),
 	})
 	if err != nil {
 		return frontend{}, err

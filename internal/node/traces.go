@@ -14,7 +14,7 @@ func (n *node) startTraces(ctx context.Context) error {
 	if err != nil || !wanted {
 		return err
 	}
-	t, err := trace.Start(ctx, trace.Options{Version: n.Version, Log: n.log, Trusted: n.Config.TrustedProxies})
+	t, err := trace.Start(ctx, trace.Options{Version: n.Version, Log: n.log, Getenv: n.Getenv, Trusted: n.Config.TrustedProxies})
 	if err != nil {
 		return err
 	}

@@ -58,11 +58,3 @@ func TestDeleteCategory(t *testing.T) {
 	wantCode(t, "DeleteCategory", s.DeleteCategory(ctx, home, s.category, Condition{}), "")
 	wantCode(t, "DeleteCategory again", s.DeleteCategory(ctx, home, s.category, Condition{}), CodeCategoryNotFound)
 }
-
-func TestCategoryNamesNeedNotBeUnique(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
-	if again := s.mustCategory(NewCategory{Name: "Dogs"}); again == s.category {
-		t.Errorf("CreateCategory with the same name = category %d again, want another", again)
-	}
-}

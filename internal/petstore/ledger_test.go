@@ -3,7 +3,6 @@ package petstore
 import (
 	"context"
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 )
@@ -12,10 +11,10 @@ import (
 // and, unless given, the instants are filled in.
 func (s *shop) wantLedger(pet int64, want ...Movement) {
 	s.t.Helper()
-	got, _, err := s.Movements(context.Background(), home, pet, 0, 100)
-	slices.Reverse(got)
-	if err != nil || len(got) != len(want) {
-		s.t.Fatalf("Movements(%d) = %+v, %v, want %+v", pet, got, err, want)
+	var got []Movement
+	s.store.view(home, func(r *rows) { got = r.ledger[pet] })
+	if len(got) != len(want) {
+		s.t.Fatalf("the ledger of pet %d is %+v, want %+v", pet, got, want)
 	}
 	for i, w := range want {
 		w.PetID, w.Number = pet, int64(i+1)
@@ -23,7 +22,7 @@ func (s *shop) wantLedger(pet int64, want ...Movement) {
 			w.At = got[i].At
 		}
 		if got[i] != w {
-			s.t.Errorf("Movements(%d)[%d] = %+v, want %+v", pet, i, got[i], w)
+			s.t.Errorf("movement %d of pet %d is %+v, want %+v", i, pet, got[i], w)
 		}
 	}
 }

@@ -1,23 +1,20 @@
 package petstore
 
 import (
-	"cmp"
 	"context"
-	"maps"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 )
 
-// memory is a Store in maps under a mutex: the model of what a store must do.
+// memory is a Store in maps under a mutex, without lists and receipts.
 type memory struct {
+	Store
+
 	now func() time.Time
 
-	mu       sync.Mutex
-	shops    map[int64]*rows
-	receipts map[receiptKey]keptReceipt
-	asked    int // how often a Decide was asked
+	mu    sync.Mutex
+	shops map[int64]*rows
+	asked int // how often a Decide was asked
 }
 
 type rows struct {
@@ -28,21 +25,8 @@ type rows struct {
 	lastID     int64
 }
 
-type receiptKey struct {
-	workspace      int64
-	operation, key string
-}
-
-type keptReceipt struct {
-	Receipt
-	fingerprint [32]byte
-	at          Time
-}
-
-var _ Store = (*memory)(nil)
-
 func newMemory(now func() time.Time) *memory {
-	return &memory{now: now, shops: map[int64]*rows{}, receipts: map[receiptKey]keptReceipt{}}
+	return &memory{now: now, shops: map[int64]*rows{}}
 }
 
 // shop returns the rows of a workspace; m.mu is held.
@@ -69,38 +53,13 @@ func (m *memory) Do(ctx context.Context, c *Change) (*Receipt, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	now := At(m.now())
-	before, err := m.replay(c, now)
-	if before != nil || err != nil {
-		return before, err
-	}
 	r := m.shop(c.Workspace)
 	m.asked++
-	e, err := c.Ask(r.load(c.Needs, now))
-	if err != nil {
-		return nil, err
+	e, err := c.Ask(r.load(c.Needs, At(m.now())))
+	if err == nil {
+		r.keep(e)
 	}
-	r.keep(e)
-	if i := c.Idempotency; i != nil {
-		m.receipts[receiptKey{c.Workspace, i.Operation, i.Key}] = keptReceipt{c.Receipt(), i.Fingerprint, now}
-	}
-	return nil, nil
-}
-
-func (m *memory) replay(c *Change, now Time) (*Receipt, error) {
-	i := c.Idempotency
-	if i == nil {
-		return nil, nil
-	}
-	kept, found := m.receipts[receiptKey{c.Workspace, i.Operation, i.Key}]
-	if !found {
-		return nil, nil
-	}
-	again, err := i.Replay(kept.fingerprint, kept.at, now)
-	if err != nil || !again {
-		return nil, err
-	}
-	return &kept.Receipt, nil
+	return nil, err
 }
 
 // load returns copies of the rows that are needed.
@@ -183,85 +142,4 @@ func find[T any](m *memory, workspace, id int64, of func(*rows) map[int64]T, mis
 		}
 	})
 	return row, err
-}
-
-func (m *memory) Pets(_ context.Context, workspace int64, q PetQuery) ([]Pet, error) {
-	return list(m, workspace, q.Page, func(r *rows) []Pet {
-		var pets []Pet
-		for _, pet := range r.pets {
-			if (len(q.IDs) == 0 || slices.Contains(q.IDs, pet.ID)) &&
-				(len(q.Statuses) == 0 || slices.Contains(q.Statuses, pet.Status)) &&
-				(q.CategoryID == 0 || q.CategoryID == pet.CategoryID) &&
-				strings.Contains(Fold(pet.Name), q.Name) {
-				pets = append(pets, pet.Pet)
-			}
-		}
-		return pets
-	}, func(p Pet) int64 { return p.ID }), nil
-}
-
-func (m *memory) Categories(_ context.Context, workspace int64, q CategoryQuery) ([]Category, error) {
-	return list(m, workspace, q.Page, func(r *rows) []Category {
-		return slices.DeleteFunc(slices.Collect(maps.Values(r.categories)), func(c Category) bool {
-			return !strings.Contains(Fold(c.Name), q.Name)
-		})
-	}, func(c Category) int64 { return c.ID }), nil
-}
-
-func (m *memory) Orders(_ context.Context, workspace int64, q OrderQuery) ([]Order, error) {
-	return list(m, workspace, q.Page, func(r *rows) []Order {
-		return slices.DeleteFunc(slices.Collect(maps.Values(r.orders)), func(o Order) bool {
-			return q.PetID != 0 && q.PetID != o.PetID ||
-				q.Complete != nil && *q.Complete != o.Complete ||
-				q.ShipDateFrom.Valid && (!o.ShipDate.Valid || o.ShipDate.Millis < q.ShipDateFrom.Millis) ||
-				q.ShipDateTo.Valid && (!o.ShipDate.Valid || o.ShipDate.Millis > q.ShipDateTo.Millis)
-		})
-	}, func(o Order) int64 { return o.ID }), nil
-}
-
-func (m *memory) Inventory(_ context.Context, workspace int64, q InventoryQuery) ([]InventoryItem, error) {
-	return list(m, workspace, q.Page, func(r *rows) []InventoryItem {
-		var items []InventoryItem
-		for _, p := range r.pets {
-			if (len(q.Statuses) == 0 || slices.Contains(q.Statuses, p.Status)) &&
-				(q.MaxQuantity == nil || p.Quantity <= *q.MaxQuantity) {
-				items = append(items, p.Item())
-			}
-		}
-		return items
-	}, func(i InventoryItem) int64 { return i.PetID }), nil
-}
-
-// list returns the page of what is chosen, in the order of ids.
-func list[T any](m *memory, workspace int64, p Page, choose func(*rows) []T, id func(T) int64) (page []T) {
-	m.view(workspace, func(r *rows) {
-		page = slices.DeleteFunc(choose(r), func(row T) bool { return !p.Has(id(row)) })
-		slices.SortFunc(page, func(a, b T) int { return cmp.Compare(id(a), id(b)) })
-		if p.Newest {
-			slices.Reverse(page)
-		}
-		page = page[:min(len(page), p.Limit)]
-	})
-	return page
-}
-
-func (m *memory) Movements(_ context.Context, workspace, petID, from int64, limit int) (page []Movement, next int64, _ error) {
-	m.view(workspace, func(r *rows) {
-		ledger := r.ledger[petID]
-		if from == 0 {
-			from = int64(len(ledger))
-		}
-		for next = from; next > 0 && len(page) < limit; next-- {
-			page = append(page, ledger[next-1])
-		}
-	})
-	return page, next, nil
-}
-
-func (m *memory) Forget(context.Context) (int, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	n := len(m.receipts)
-	maps.DeleteFunc(m.receipts, func(_ receiptKey, r keptReceipt) bool { return r.at.Millis < m.now().Add(-KeepReceipts).UnixMilli() })
-	return n - len(m.receipts), nil
 }

@@ -3,8 +3,6 @@ package petstore
 import (
 	"context"
 	"fmt"
-	"sync"
-	"sync/atomic"
 	"testing"
 )
 
@@ -280,30 +278,4 @@ func (s *spyStore) Do(ctx context.Context, c *Change) (*Receipt, error) {
 
 func text(f Facts) string {
 	return fmt.Sprintf("%+v %+v %+v", f.Pet, f.Category, f.Order)
-}
-
-// Rule 3 under concurrency: the lock of the store and the rule together never
-// oversell.
-func TestNothingIsOversold(t *testing.T) {
-	t.Parallel()
-	const stock, callers = 25, 100
-	s := newShop(t)
-	pet := s.mustStock(stock)
-	var placed atomic.Int64
-	var wait sync.WaitGroup
-	for range callers {
-		wait.Go(func() {
-			_, err := s.CreateOrder(context.Background(), home, NewOrder{PetID: pet, Quantity: 1}, nil)
-			if err == nil {
-				placed.Add(1)
-			} else if c := CodeOf(err); c != CodePetNotAvailable {
-				t.Errorf("CreateOrder: %v, want pet_not_available", err)
-			}
-		})
-	}
-	wait.Wait()
-	if got := placed.Load(); got != stock {
-		t.Errorf("%d of %d orders were placed, want %d", got, callers, stock)
-	}
-	s.wantPet("the rush", pet, Pending, 0, stock)
 }

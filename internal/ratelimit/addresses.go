@@ -1,7 +1,6 @@
 package ratelimit
 
 import (
-	"fmt"
 	"maps"
 	"net/netip"
 	"strings"
@@ -16,10 +15,9 @@ type addressTable struct {
 	size     int // how many places there are
 	overflow *subject
 
-	mu      sync.Mutex // taken before a subject's
-	places  map[netip.Prefix]*subject
-	swept   int64 // the last sweep
-	sweepAt int64 // when one can find something again
+	mu     sync.Mutex // taken before a subject's
+	places map[netip.Prefix]*subject
+	swept  int64 // the minute of the last sweep
 }
 
 // bucketOf returns what is counted as one: an IPv4 address, or the first half of an IPv6 address.
@@ -69,38 +67,25 @@ func (t *addressTable) subject(a netip.Addr, now int64, keep bool) *subject {
 }
 
 // sweep frees the places of addresses whose windows are over and reports whether there were any. It looks at each place,
-// so it runs only when one can be over, and at most once a second. The caller holds mu.
+// so it runs at most once in each minute of the clock. The caller holds mu.
 func (t *addressTable) sweep(now int64) bool {
-	if now >= t.swept && now < t.sweepAt {
+	if now/minute == t.swept {
 		return false
 	}
-	before, first := len(t.places), now+day
-	maps.DeleteFunc(t.places, func(_ netip.Prefix, s *subject) bool {
-		until := s.countsUntil(now)
-		if until > now {
-			first = min(first, until)
-		}
-		return until <= now
-	})
-	t.swept, t.sweepAt = now, max(first, now+second)
+	t.swept = now / minute
+	before := len(t.places)
+	maps.DeleteFunc(t.places, func(_ netip.Prefix, s *subject) bool { return s.expire(now) })
 	return len(t.places) < before
 }
 
-// countsUntil returns when the windows of an address are over, or marks it as removed if they are. It keeps the current
-// windows, since a day from a wrong future would never be over.
-func (s *subject) countsUntil(now int64) int64 {
+// expire removes an address whose windows are over and reports whether it did. It keeps the current windows, since a day
+// from a wrong future would never be over.
+func (s *subject) expire(now int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.windows = s.windows.current(now)
-	w := s.windows
-	switch {
-	case w.dayUsed > 0:
-		return w.dayEnd()
-	case w.minuteUsed > 0:
-		return w.minuteEnd()
-	}
-	s.removed = true
-	return now
+	s.removed = !s.windows.inUse(now)
+	return s.removed
 }
 
 // overflowName is the subject of all addresses for which the table has no place.
@@ -108,14 +93,4 @@ const overflowName = "a:*"
 
 func addressName(bucket netip.Prefix) string {
 	return "a:" + strings.TrimSuffix(bucket.String(), "/32")
-}
-
-// parseAddress returns an address of the saved subject "a:192.0.2.7" or "a:2001:db8:0:1::/64".
-func parseAddress(subject string) (netip.Addr, error) {
-	if s, ok := strings.CutPrefix(subject, "a:"); ok {
-		if a, err := netip.ParseAddr(strings.TrimSuffix(s, "/64")); err == nil {
-			return a, nil
-		}
-	}
-	return netip.Addr{}, fmt.Errorf("saved window %q names neither a workspace nor an address", subject)
 }

@@ -2,7 +2,6 @@ package ratelimit
 
 import (
 	"net/netip"
-	"runtime"
 	"testing"
 	"time"
 )
@@ -90,6 +89,9 @@ func TestAFullTableSharesOneBucket(t *testing.T) {
 		if d := l.AdmitAddress(t.Context(), netip.Addr{}); d.Outcome != RefusedMinute {
 			t.Errorf("an invalid address = %v, want minute, with the others", d.Outcome)
 		}
+		if s := l.(interface{ Stats() Stats }).Stats(); s.Addresses != 3 || s.AddressCapacity != 3 || s.OverflowAdmitted != 2 {
+			t.Errorf("Stats = %+v, want a full table and 2 admitted without a place", s)
+		}
 		clock.advance(2 * time.Minute)
 		if d := l.AdmitAddress(t.Context(), numbered(0)); !d.Admitted() || d.Day.Used != 2 {
 			t.Errorf("a counted address after its minute = %+v, want its second of the day", d)
@@ -148,39 +150,4 @@ func TestAPlaceThatIsKeptIsSaved(t *testing.T) {
 	if want := "a:2001:db8:0:2::/64"; len(rows.Windows) != 1 || rows.Windows[0].Subject != want || rows.Windows[0].DayUsed != 2 {
 		t.Errorf("Dirty = %+v, want %s with 2 used", rows, want)
 	}
-}
-
-func TestAMillionAddressesLeaveMemoryFlat(t *testing.T) {
-	cfg := DefaultConfig()
-	clock := newClock(noon)
-	m := NewMemory(cfg, clock.Now)
-	before, admitted := int64(0), 0
-	for i := range 1_000_000 {
-		if i == cfg.Addresses { // every place is taken
-			before = heapInUse()
-		}
-		if m.AdmitAddress(t.Context(), numbered(i)).Admitted() {
-			admitted++
-		}
-	}
-	if grown := heapInUse() - before; grown > 1<<20 {
-		t.Errorf("the heap grew by %d bytes, want at most 1 MiB", grown)
-	}
-	if want := cfg.Addresses + int(cfg.AddressLimits.PerMinute); admitted != want {
-		t.Errorf("admitted = %d, want %d: one for each place, and a minute's for the rest", admitted, want)
-	}
-	s := m.Stats()
-	if s.Addresses != cfg.Addresses || s.AddressCapacity != cfg.Addresses || s.OverflowAdmitted != 60 {
-		t.Errorf("Stats = %+v, want a full table and 60 admitted without a place", s)
-	}
-	if d := m.AdmitAddress(t.Context(), numbered(1)); d.Minute.Used != 2 {
-		t.Errorf("an early address after the flood = %+v, want its second", d)
-	}
-}
-
-func heapInUse() int64 {
-	runtime.GC()
-	var s runtime.MemStats
-	runtime.ReadMemStats(&s)
-	return int64(s.HeapAlloc)
 }

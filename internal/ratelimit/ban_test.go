@@ -56,29 +56,6 @@ func TestTwentyStrikesBan(t *testing.T) {
 	})
 }
 
-func TestARunningBanIsNotExtended(t *testing.T) {
-	t.Parallel()
-	onMemory(t, DefaultConfig(), func(t *testing.T, l Limiter, clock *testClock) {
-		c, neighbour := l.Caller(1, "k", narrow), l.Caller(1, "neighbour", narrow)
-		first := hammer(t, l, c, clock)
-		end := first.NewBan.Until
-		for clock.Now().Before(end) {
-			if d := l.Admit(t.Context(), c); d.Outcome != Banned || d.BannedUntil != first.BannedUntil || d.NewBan != nil {
-				t.Fatalf("while banned = %+v, want banned until %d", d, first.BannedUntil)
-			}
-			clock.advance(100 * time.Millisecond)
-		}
-		clock.set(end)
-		if d := l.Admit(t.Context(), neighbour); !d.Admitted() {
-			t.Errorf("another key of the workspace = %+v, want admitted", d)
-		}
-		got := manyRequests(l, c, clock, 21, 100*time.Millisecond)
-		if got[RefusedMinute] != 21 {
-			t.Errorf("in the first 2 s after the ban = %v, want 21 refusals by the minute", got)
-		}
-	})
-}
-
 func TestBansDoubleAndAreForgiven(t *testing.T) {
 	t.Parallel()
 	onMemory(t, DefaultConfig(), func(t *testing.T, l Limiter, clock *testClock) {
@@ -100,57 +77,6 @@ func TestBansDoubleAndAreForgiven(t *testing.T) {
 		}
 		if d := hammer(t, l, c, clock); d.NewBan.Level != 4 {
 			t.Errorf("within a day of a ban = level %d, want 4", d.NewBan.Level)
-		}
-	})
-}
-
-func TestAnAdmissionOrAResetEndsTheRun(t *testing.T) {
-	t.Parallel()
-	cfg := DefaultConfig()
-	cfg.Strikes = 1
-	onMemory(t, cfg, func(t *testing.T, l Limiter, clock *testClock) {
-		a, b := l.Caller(1, "a", narrow), l.Caller(1, "b", narrow)
-		l.Admit(t.Context(), a)
-		l.Admit(t.Context(), a)
-		clock.advance(3 * time.Second)
-		l.Caller(1, "a", Limits{PerMinute: 2, PerDay: 100})
-		if d := l.Admit(t.Context(), a); !d.Admitted() {
-			t.Fatalf("after the upgrade = %+v, want admitted", d)
-		}
-		if d := l.Admit(t.Context(), a); d.Outcome != RefusedMinute {
-			t.Errorf("first refusal after an admission = %+v, want no strike", d)
-		}
-		clock.advance(57 * time.Second)
-		l.Admit(t.Context(), b)
-		l.Admit(t.Context(), b)
-		if d := l.Admit(t.Context(), a); d.Outcome != RefusedMinute {
-			t.Errorf("first refusal in a new minute = %+v, want no strike", d)
-		}
-		clock.advance(2*time.Second + time.Microsecond)
-		if d := l.Admit(t.Context(), a); d.Outcome != Banned {
-			t.Errorf("more than the grace later = %+v, want the one strike that bans", d)
-		}
-	})
-}
-
-func TestOperatorsBan(t *testing.T) {
-	t.Parallel()
-	onMemory(t, DefaultConfig(), func(t *testing.T, l Limiter, clock *testClock) {
-		ban := Ban{KeyID: "k", From: noon, Until: noon.Add(time.Hour), Reason: "abuse", By: ByOperator}
-		c := l.Caller(1, "k", free)
-		l.SetBan("k", &ban)
-		if d := l.Admit(t.Context(), c); d.Outcome != Banned || d.RetryAfter != 3600 || d.NewBan != nil {
-			t.Errorf("a banned key = %+v, want banned for 3600 s", d)
-		}
-		l.SetBan("k", nil)
-		if d := l.Admit(t.Context(), c); !d.Admitted() {
-			t.Errorf("after the ban was lifted = %+v, want admitted", d)
-		}
-		l.SetBan("gone", &ban) // changes nothing
-		l.SetBan("k", &ban)
-		clock.advance(time.Hour)
-		if d := l.Admit(t.Context(), c); !d.Admitted() {
-			t.Errorf("at the ban's end = %+v, want admitted", d)
 		}
 	})
 }
@@ -197,47 +123,6 @@ func TestAnOperatorsBanHoldsForItsTime(t *testing.T) {
 	})
 }
 
-func TestLiftingForgetsTheStrikes(t *testing.T) {
-	t.Parallel()
-	onMemory(t, DefaultConfig(), func(t *testing.T, l Limiter, clock *testClock) {
-		c := l.Caller(1, "k", narrow)
-		l.Admit(t.Context(), c)
-		l.Admit(t.Context(), c)
-		clock.advance(3 * time.Second)
-		manyRequests(l, c, clock, 19, 0)
-		l.SetBan("k", nil)
-		if got := manyRequests(l, c, clock, 100, 20*time.Millisecond); got[RefusedMinute] != 100 {
-			t.Errorf("the next 2 s = %v, want 100 refusals by the minute", got)
-		}
-		d := hammer(t, l, c, clock)
-		l.SetBan("k", nil)
-		if again := hammer(t, l, c, clock); again.NewBan.Level != d.NewBan.Level+1 {
-			t.Errorf("level after lifting = %d, want %d: the level stays", again.NewBan.Level, d.NewBan.Level+1)
-		}
-	})
-}
-
-func TestARepeatedOldBanChangesNothing(t *testing.T) {
-	t.Parallel()
-	onMemory(t, DefaultConfig(), func(t *testing.T, l Limiter, clock *testClock) {
-		c := l.Caller(1, "k", narrow)
-		old := *hammer(t, l, c, clock).NewBan
-		clock.set(old.Until)
-		for range 9000 {
-			l.SetBan("k", &old)
-			if d := l.Admit(t.Context(), c); d.Outcome == Banned {
-				l.SetBan("k", &old)
-				if p := l.Peek(t.Context(), c); p.Outcome != Banned || d.NewBan.Level != 2 {
-					t.Errorf("the second ban has level %d and stands as %v, want 2, banned", d.NewBan.Level, p.Outcome)
-				}
-				return
-			}
-			clock.advance(100 * time.Millisecond)
-		}
-		t.Error("no second ban in 900 s")
-	})
-}
-
 // TestABanOfAnotherNodeKeepsTheGreaterLevel: only days without a ban lower it.
 func TestABanOfAnotherNodeKeepsTheGreaterLevel(t *testing.T) {
 	t.Parallel()
@@ -256,21 +141,6 @@ func TestABanOfAnotherNodeKeepsTheGreaterLevel(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestABanOnAFullDayTellsToWaitForTheDay(t *testing.T) {
-	t.Parallel()
-	onMemory(t, DefaultConfig(), func(t *testing.T, l Limiter, clock *testClock) {
-		c := l.Caller(1, "k", Limits{PerMinute: 100, PerDay: 1})
-		d := hammer(t, l, c, clock)
-		if h := d.Headline(); h.Reset != d.Day.Reset {
-			t.Errorf("Headline().Reset = %d, want the day's end, %d: the ban ends before", h.Reset, d.Day.Reset)
-		}
-		clock.advance(time.Duration(d.RetryAfter) * time.Second)
-		if d := l.Admit(t.Context(), c); !d.Admitted() {
-			t.Errorf("after Retry-After = %+v, want admitted", d)
-		}
-	})
 }
 
 func TestStrikesAWholeWindowApartAreNotWithinIt(t *testing.T) {
@@ -293,23 +163,6 @@ func TestStrikesAWholeWindowApartAreNotWithinIt(t *testing.T) {
 	}
 }
 
-func TestABanOfAWrongFutureIsForgiven(t *testing.T) {
-	t.Parallel()
-	onMemory(t, DefaultConfig(), func(t *testing.T, l Limiter, clock *testClock) {
-		c := l.Caller(1, "k", narrow)
-		clock.advance(30 * 24 * time.Hour)
-		hammer(t, l, c, clock)
-		clock.set(noon)
-		if d := l.Admit(t.Context(), c); d.Outcome != Banned || d.RetryAfter != 120 {
-			t.Errorf("a ban from the future = %+v, want 120 s from now", d)
-		}
-		clock.advance(25 * time.Hour)
-		if d := hammer(t, l, c, clock); d.NewBan.Level != 1 {
-			t.Errorf("a clean day later = level %d, want 1", d.NewBan.Level)
-		}
-	})
-}
-
 func TestARepeatedOldBanDoesNotRaiseTheLevelAgain(t *testing.T) {
 	t.Parallel()
 	onMemory(t, DefaultConfig(), func(t *testing.T, l Limiter, clock *testClock) {
@@ -324,23 +177,6 @@ func TestARepeatedOldBanDoesNotRaiseTheLevelAgain(t *testing.T) {
 		l.SetBan("k", old)
 		if d := hammer(t, l, c, clock); d.NewBan.Level != 4 {
 			t.Errorf("after the old ban was repeated = level %d, want 4", d.NewBan.Level)
-		}
-	})
-}
-
-// TestFewerStrikesThanBefore has the number of strikes lowered while a key has more: the next one bans.
-func TestFewerStrikesThanBefore(t *testing.T) {
-	t.Parallel()
-	onMemory(t, DefaultConfig(), func(t *testing.T, l Limiter, clock *testClock) {
-		c := l.Caller(1, "k", narrow)
-		manyRequests(l, c, clock, 2, 0)
-		clock.advance(3 * time.Second)
-		manyRequests(l, c, clock, 10, 0)
-		few := DefaultConfig()
-		few.Strikes = 5
-		l.(*Memory).rules = newRules(few)
-		if d := l.Admit(t.Context(), c); d.Outcome != Banned {
-			t.Errorf("strike 11, where 5 ban = %v, want banned", d.Outcome)
 		}
 	})
 }

@@ -14,10 +14,15 @@ import (
 // ends.
 type Memory struct {
 	now         func() time.Time
-	rules       rules
+	cfg         Config
 	addresses   *addressTable
-	changes     changes
+	changed     changes
 	failedSaves atomic.Int64
+
+	// A Redis limiter replaces these two. decide decides on a request of a key, or of an address if c is nil; the
+	// subject's mutex is held, and unlocked at the end. refresh brings the counts of other nodes.
+	decide  func(s *subject, c *Caller) Decision
+	refresh func(s *subject)
 
 	mu         sync.RWMutex // taken before a subject's
 	workspaces map[int64]*subject
@@ -29,13 +34,19 @@ var _ Limiter = (*Memory)(nil)
 // NewMemory returns a limiter that has counted nothing yet. The clock may be set back or forward, and is read once a
 // decision.
 func NewMemory(cfg Config, now func() time.Time) *Memory {
-	return &Memory{
+	m := &Memory{
 		now:        now,
-		rules:      newRules(cfg),
+		cfg:        cfg,
 		addresses:  newAddressTable(cfg.AddressLimits, cfg.Addresses),
+		refresh:    func(*subject) {},
 		workspaces: map[int64]*subject{},
 		callers:    map[string]*Caller{},
 	}
+	m.decide = func(s *subject, c *Caller) Decision {
+		defer s.mu.Unlock()
+		return m.decideAlone(s, c)
+	}
+	return m
 }
 
 // Caller implements Limiter. A key that comes back with another workspace is a new key.
@@ -44,8 +55,8 @@ func (m *Memory) Caller(workspaceID int64, keyID string, limits Limits) *Caller 
 	c := m.caller(workspaceID, keyID)
 	m.mu.Unlock()
 	c.subject.mu.Lock()
+	defer c.subject.mu.Unlock()
 	c.subject.limits = limits
-	c.subject.mu.Unlock()
 	return c
 }
 
@@ -63,40 +74,27 @@ func (m *Memory) caller(workspaceID int64, keyID string) *Caller {
 func (m *Memory) workspace(id int64) *subject {
 	s := m.workspaces[id]
 	if s == nil {
-		s = &subject{name: workspaceName(id), workspace: id}
+		s = newWorkspace(id)
 		m.workspaces[id] = s
 	}
 	return s
 }
 
-// lookUp returns the subject of a workspace. If there is none, it returns one that is not kept.
-func (m *Memory) lookUp(id int64) *subject {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	if s := m.workspaces[id]; s != nil {
-		return s
-	}
-	return &subject{name: workspaceName(id), workspace: id}
-}
-
 // Admit implements Limiter.
 func (m *Memory) Admit(_ context.Context, c *Caller) Decision {
 	c.subject.mu.Lock()
-	defer c.subject.mu.Unlock()
-	return m.admit(c.subject, c)
+	return m.decide(c.subject, c)
 }
 
 // AdmitAddress implements Limiter. An address beyond the table's size, while every place in it is taken by an address
 // whose minute or day still counts, shares one pair of windows with all others like it. So does an invalid address.
 func (m *Memory) AdmitAddress(_ context.Context, a netip.Addr) Decision {
-	s := m.addresses.lock(a, m.now().UnixNano())
-	defer s.mu.Unlock()
-	return m.admit(s, nil)
+	return m.decide(m.addresses.lock(a, m.now().UnixNano()), nil)
 }
 
-// admit decides on a request of a key, or of an address if c is nil. The subject's mutex is held, and the clock is read
-// under it, so that time goes back only if the clock does.
-func (m *Memory) admit(s *subject, c *Caller) Decision {
+// decideAlone decides from what this node knows. The subject's mutex is held, and the clock is read under it, so that
+// time goes back only if the clock does.
+func (m *Memory) decideAlone(s *subject, c *Caller) Decision {
 	now, o := m.now().UnixNano(), Banned
 	s.windows = s.windows.current(now)
 	if c.bannedUntil(now) == 0 {
@@ -109,16 +107,15 @@ func (m *Memory) admit(s *subject, c *Caller) Decision {
 // after the request. Refusals count against the key, so the outcome for the client may be a ban. The subject's mutex is
 // held.
 func (m *Memory) record(s *subject, c *Caller, w windows, o Outcome, now int64) Decision {
-	m.changes.addSubject(s)
+	m.changed.add(s, c)
 	if c == nil {
 		return newDecision(w, o, 0, s.limits, now)
 	}
-	m.changes.addKey(c)
-	o, begins := c.penalty.note(&m.rules, o, now, w.reset(o))
+	o, begins := c.penalty.note(&m.cfg, o, now, w.reset(o))
 	c.usage.count(w.day, o, now)
 	d := newDecision(w, o, c.penalty.banUntil, s.limits, now)
 	if begins {
-		d.NewBan = c.penalty.newBan(&m.rules, c.id)
+		d.NewBan = c.penalty.newBan(&m.cfg, c.id)
 	}
 	return d
 }
@@ -126,6 +123,7 @@ func (m *Memory) record(s *subject, c *Caller, w windows, o Outcome, now int64) 
 // Peek implements Limiter.
 func (m *Memory) Peek(_ context.Context, c *Caller) Decision {
 	s := c.subject
+	m.refresh(s)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := m.now().UnixNano()
@@ -134,16 +132,19 @@ func (m *Memory) Peek(_ context.Context, c *Caller) Decision {
 		return newDecision(w, Banned, until, s.limits, now)
 	}
 	d := w.describe(s.limits)
-	d.StrikesLeft = c.penalty.strikesLeft(&m.rules, now)
+	d.StrikesLeft = c.penalty.strikesLeft(&m.cfg, now)
 	return d
 }
 
 // PeekWorkspace implements Limiter.
 func (m *Memory) PeekWorkspace(_ context.Context, id int64, limits Limits) Decision {
-	return m.peekWorkspace(m.lookUp(id), limits)
-}
-
-func (m *Memory) peekWorkspace(s *subject, limits Limits) Decision {
+	m.mu.RLock()
+	s := m.workspaces[id]
+	m.mu.RUnlock()
+	if s == nil {
+		s = newWorkspace(id) // which is not kept
+	}
+	m.refresh(s)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.windows.current(m.now().UnixNano()).describe(limits)
@@ -151,10 +152,8 @@ func (m *Memory) peekWorkspace(s *subject, limits Limits) Decision {
 
 // PeekAddress implements Limiter.
 func (m *Memory) PeekAddress(_ context.Context, a netip.Addr) Decision {
-	return m.peekAddress(m.addresses.subject(a, m.now().UnixNano(), false))
-}
-
-func (m *Memory) peekAddress(s *subject) Decision {
+	s := m.addresses.subject(a, m.now().UnixNano(), false)
+	m.refresh(s)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := m.now().UnixNano()
@@ -179,7 +178,7 @@ func (m *Memory) SetBan(keyID string, b *Ban) {
 	} else {
 		c.penalty.lift(now)
 	}
-	m.changes.addKey(c)
+	m.changed.add(c.subject, c)
 }
 
 // Drop implements Limiter. A handle that is still in use goes on counting in its workspace, and what it does is saved.

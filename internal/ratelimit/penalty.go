@@ -6,36 +6,20 @@ import (
 	"time"
 )
 
-// rules are the numbers of Config that decide on bans.
-type rules struct {
-	Config
-	topLevel int64 // the level whose ban is the longest; there is none above it
-	reason   string
-}
-
-func newRules(c Config) rules {
-	r := rules{Config: c, topLevel: 1, reason: fmt.Sprintf(
-		"%d refused requests within %v, each more than %v after the first refusal", c.Strikes, c.StrikeWindow, c.Grace)}
-	for r.length(r.topLevel) < int64(c.MaxBan) {
-		r.topLevel++
-	}
-	return r
-}
-
-// length returns how long a ban of the given level lasts.
-func (r *rules) length(level int64) int64 {
-	d := r.FirstBan
+// banLength returns how long a ban of the given level lasts.
+func (c *Config) banLength(level int64) time.Duration {
+	d := c.FirstBan
 	for range level - 1 {
-		if d > r.MaxBan/2 {
-			return int64(r.MaxBan)
+		if d > c.MaxBan/2 {
+			return c.MaxBan
 		}
 		d *= 2
 	}
-	return int64(d)
+	return d
 }
 
 // penalty is what this node knows against one key: its run of refusals, its recent strikes, its ban and its level. The
-// methods depend on nothing but this state, the rules and the instant that they are given.
+// methods depend on nothing but this state, the numbers of Config and the instant that they are given.
 //
 // The clock may be set back. A ban of the limiter from the future then starts now and keeps its length. An operator's ban
 // has no start: it runs whenever the clock stands before its end.
@@ -60,43 +44,42 @@ func (p *penalty) bannedUntil(now int64) int64 {
 
 // note records the outcome of a request at now; reset is when the window that refused resets. It returns the outcome for
 // the client, which is Banned if a ban runs or begins with this refusal.
-func (p *penalty) note(r *rules, o Outcome, now, reset int64) (result Outcome, begins bool) {
+func (p *penalty) note(cfg *Config, o Outcome, now, reset int64) (result Outcome, begins bool) {
 	switch {
-	case o == Admitted:
-		p.endRun() // the client has stopped sending too much
+	case o == Admitted: // the client has stopped sending too much
+		p.runFrom, p.runUntil = 0, 0
 	case p.bannedUntil(now) != 0:
 		return Banned, false
-	case p.refuse(r, now, reset):
+	case p.refuse(cfg, now, reset):
 		return Banned, true
 	}
 	return o, false
 }
 
-func (p *penalty) endRun() { p.runFrom, p.runUntil = 0, 0 }
-
 // refuse records a refusal and reports whether it starts a ban.
-func (p *penalty) refuse(r *rules, now, reset int64) bool {
+func (p *penalty) refuse(cfg *Config, now, reset int64) bool {
 	if p.runUntil <= now {
 		p.runFrom = now
 	}
 	p.runUntil = reset
-	return now-p.runFrom > int64(r.Grace) && p.strike(r, now)
+	return now-p.runFrom > int64(cfg.Grace) && p.strike(cfg, now)
 }
 
 // strike counts a strike at now and reports whether it starts a ban.
-func (p *penalty) strike(r *rules, now int64) bool {
+func (p *penalty) strike(cfg *Config, now int64) bool {
 	p.forgive(now)
 	p.strikes = append(p.strikes, now)
-	if len(p.strikes) < r.Strikes {
+	if len(p.strikes) < cfg.Strikes {
 		return false
 	}
-	p.strikes = slices.Delete(p.strikes, 0, len(p.strikes)-r.Strikes) // the rules may have been changed since
-	if now-p.strikes[0] >= int64(r.StrikeWindow) {
+	if now-p.strikes[0] >= int64(cfg.StrikeWindow) {
 		p.strikes = slices.Delete(p.strikes, 0, 1)
 		return false
 	}
-	p.level = min(p.level+1, r.topLevel)
-	p.ban(now, now+r.length(p.level))
+	if p.level == 0 || cfg.banLength(p.level) < cfg.MaxBan {
+		p.level++
+	}
+	p.ban(now, now+int64(cfg.banLength(p.level)))
 	return true
 }
 
@@ -110,15 +93,14 @@ func (p *penalty) forgive(at int64) {
 // ban replaces the ban that runs. What led to it is forgotten.
 func (p *penalty) ban(from, until int64) {
 	p.banFrom, p.banUntil, p.cleanSince = from, until, max(p.cleanSince, until)
-	p.endRun()
-	p.strikes = p.strikes[:0]
+	p.runFrom, p.runUntil, p.strikes = 0, 0, nil
 }
 
 // strikesLeft returns how many more strikes ban the key, if they come now.
-func (p *penalty) strikesLeft(r *rules, now int64) int {
-	left := r.Strikes
+func (p *penalty) strikesLeft(cfg *Config, now int64) int {
+	left := cfg.Strikes
 	for _, at := range p.strikes {
-		if now-at < int64(r.StrikeWindow) {
+		if now-at < int64(cfg.StrikeWindow) {
 			left--
 		}
 	}
@@ -150,15 +132,13 @@ func (p *penalty) lift(now int64) {
 	if p.bannedUntil(now) != 0 {
 		p.cleanSince = now
 	}
-	p.banFrom, p.banUntil = 0, 0
-	p.endRun()
-	p.strikes = p.strikes[:0]
+	p.ban(0, 0)
 }
 
 // newBan returns the ban that runs, as the limiter's own.
-func (p *penalty) newBan(r *rules, keyID string) *Ban {
+func (p *penalty) newBan(cfg *Config, keyID string) *Ban {
 	return &Ban{
-		KeyID: keyID, From: time.Unix(0, p.banFrom).UTC(), Until: time.Unix(0, p.banUntil).UTC(),
-		Level: int(p.level), Reason: r.reason, By: ByLimiter,
+		KeyID: keyID, From: time.Unix(0, p.banFrom).UTC(), Until: time.Unix(0, p.banUntil).UTC(), Level: int(p.level), By: ByLimiter,
+		Reason: fmt.Sprintf("%d refused requests within %v, each more than %v after the first refusal", cfg.Strikes, cfg.StrikeWindow, cfg.Grace),
 	}
 }

@@ -20,10 +20,7 @@
 // window, and the requests that were on their way to Redis when it went away.
 package ratelimit
 
-import (
-	"fmt"
-	"time"
-)
+import "time"
 
 // Limits are the two numbers of a plan: requests per minute and per UTC day. Both are at least 1.
 type Limits struct{ PerMinute, PerDay int64 }
@@ -42,19 +39,7 @@ const (
 
 // String returns "admitted", "minute", "day", "banned" or "unavailable": the words for logs and metric labels.
 func (o Outcome) String() string {
-	switch o {
-	case Admitted:
-		return "admitted"
-	case RefusedMinute:
-		return "minute"
-	case RefusedDay:
-		return "day"
-	case Banned:
-		return "banned"
-	case Unavailable:
-		return "unavailable"
-	}
-	return fmt.Sprintf("Outcome(%d)", uint8(o))
+	return [...]string{"admitted", "minute", "day", "banned", "unavailable"}[o]
 }
 
 // A Window is one of the two windows of a caller as it stands after a decision.

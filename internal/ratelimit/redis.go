@@ -1,21 +1,21 @@
 package ratelimit
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
-	"net/netip"
 	"time"
 
 	"github.com/redis/rueidis"
 )
 
-// RedisOptions are what a Redis limiter needs. URL, Config and Now must be given.
+// RedisOptions are what a Redis limiter needs.
 type RedisOptions struct {
-	URL    string // redis://, rediss://, unix://; with ?master_set= of sentinels, with ?addr= of a cluster
+	URL    string // redis:// or rediss://, with ?master_set= of sentinels, with ?addr= of a cluster
 	Config Config
-	Now    func() time.Time // is used until Redis has told its own time
-	Log    *slog.Logger     // says when Redis goes away and comes back; may be nil
 
+	Now      func() time.Time         // is used until Redis has told its own time
+	Log      *slog.Logger             // says when Redis goes away and comes back; may be nil
 	Answered func(took time.Duration) // is called for each call that Redis answered, and must not block; may be nil
 
 	// Deny has a node refuse requests while Redis does not answer: the outcome is Unavailable. Without it each node goes on
@@ -29,8 +29,10 @@ func CheckURL(url string) error {
 	return err
 }
 
-// AskRedis returns an error, in the words of Redis if it has any, unless Redis takes decisions. It counts nothing.
+// AskRedis returns an error, in the words of Redis if it has any, unless Redis takes decisions. It counts nothing, and needs
+// only the URL and the numbers of o.
 func AskRedis(o RedisOptions) error {
+	o.Now = time.Now
 	r, err := newRedis(o)
 	if err != nil {
 		return err
@@ -46,8 +48,8 @@ func AskRedis(o RedisOptions) error {
 // workspace and one for each address; each decision is one script on one key, by the server's clock. Each node counts
 // strikes and begins bans by itself; SetBan tells it of those of other nodes and of the operator.
 //
-// After three failures in a row Redis counts as away, and each 100 ms the node asks whether it is back. In a cluster,
-// Redis is away for a node if the master of one of its callers is: after a call failed, the node asks each 100 ms about
+// After three failures in a row Redis counts as away, and each 100 ms the node checks whether it is back. In a cluster,
+// Redis is away for a node if the master of one of its callers is: after a call failed, the node checks each 100 ms on
 // that caller, and three such checks in a row that fail are enough, whatever other masters answer. Beside this the limiter
 // is a Memory of what the node knows.
 type Redis struct {
@@ -77,12 +79,7 @@ func newRedis(o RedisOptions) (*Redis, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.Answered == nil {
 		o.Answered = func(time.Duration) {}
 	}
@@ -96,7 +93,8 @@ func newRedis(o RedisOptions) (*Redis, error) {
 	}
 	r.clock.offset.Store(o.Now().UnixNano())
 	r.Memory = NewMemory(o.Config, func() time.Time { return time.Unix(0, r.clock.now()).UTC() })
-	r.breaker.open.Store(true)
+	r.decide, r.refresh = r.admit, r.update
+	r.away.Store(true)
 	return r, nil
 }
 
@@ -104,9 +102,7 @@ func newRedis(o RedisOptions) (*Redis, error) {
 func (r *Redis) start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	r.stop = cancel
-	if err := r.check(); err != nil && !r.warned {
-		r.logAway(err)
-	}
+	r.check()
 	go func() {
 		defer close(r.done)
 		r.run(ctx)
@@ -117,40 +113,28 @@ func (r *Redis) start() {
 func (r *Redis) Close() {
 	r.stop()
 	<-r.done
-	r.breaker.open.Store(true)
+	r.away.Store(true)
 	r.disconnect()
 }
 
-// Admit implements Limiter. It ignores ctx: a decision is made within 25 ms.
-func (r *Redis) Admit(_ context.Context, c *Caller) Decision {
-	c.subject.mu.Lock()
-	return r.admit(c.subject, c)
-}
-
-// AdmitAddress implements Limiter. Config.Addresses bounds how many addresses one node counts apart in Redis: those
-// without a place share one key there too.
-func (r *Redis) AdmitAddress(_ context.Context, a netip.Addr) Decision {
-	return r.admit(r.addresses.lock(a, r.clock.now()), nil)
-}
-
-// admit decides on a request of a key, or of an address if c is nil. The subject's mutex is held, and unlocked at the end.
+// admit decides on a request, as Memory.decide says.
 func (r *Redis) admit(s *subject, c *Caller) Decision {
 	defer s.mu.Unlock()
 	now := r.clock.now()
 	s.windows = s.windows.current(now)
-	if o := r.knownRefusal(s, c, now); o != Admitted {
+	if o := s.knownRefusal(c, now); o != Admitted {
 		r.counts.cached.Add(1)
 		return r.record(s, c, s.windows, o, now)
 	}
-	if r.breaker.open.Load() {
-		return r.admitAlone(s, c)
+	if r.away.Load() {
+		return r.decideAway(s, c)
 	}
 	call := s.newCall(true)
 	s.mu.Unlock()
 	reply, err := r.call(&call)
 	s.mu.Lock()
 	if err != nil {
-		return r.admitAlone(s, c)
+		return r.decideAway(s, c)
 	}
 	r.counts.redis.Add(1)
 	r.merge(s, &reply)
@@ -159,7 +143,7 @@ func (r *Redis) admit(s *subject, c *Caller) Decision {
 
 // knownRefusal returns what refuses a request, if the node knows it without asking Redis, or Admitted. A window that is
 // about to end may be over by the clock of Redis.
-func (r *Redis) knownRefusal(s *subject, c *Caller, now int64) Outcome {
+func (s *subject) knownRefusal(c *Caller, now int64) Outcome {
 	if c.bannedUntil(now) != 0 {
 		return Banned
 	}
@@ -169,12 +153,11 @@ func (r *Redis) knownRefusal(s *subject, c *Caller, now int64) Outcome {
 	return Admitted
 }
 
-// admitAlone decides without Redis, from what this node knows. What it admits is not reported to Redis. The subject's
-// mutex is held.
-func (r *Redis) admitAlone(s *subject, c *Caller) Decision {
+// decideAway decides without Redis. What it admits is not reported to Redis. The subject's mutex is held.
+func (r *Redis) decideAway(s *subject, c *Caller) Decision {
 	if !r.deny {
 		r.counts.local.Add(1)
-		return r.Memory.admit(s, c)
+		return r.decideAlone(s, c)
 	}
 	r.counts.unavailable.Add(1)
 	d := s.windows.current(r.clock.now()).describe(s.limits)
@@ -189,29 +172,9 @@ func (r *Redis) merge(s *subject, reply *scriptReply) {
 	s.windows = s.windows.current(now).atLeast(reply.windows.current(now))
 }
 
-// Peek implements Limiter. Without Redis it tells what this node knows.
-func (r *Redis) Peek(ctx context.Context, c *Caller) Decision {
-	r.refresh(c.subject)
-	return r.Memory.Peek(ctx, c)
-}
-
-// PeekWorkspace implements Limiter. Without Redis it tells what this node knows.
-func (r *Redis) PeekWorkspace(_ context.Context, id int64, limits Limits) Decision {
-	s := r.lookUp(id)
-	r.refresh(s)
-	return r.peekWorkspace(s, limits)
-}
-
-// PeekAddress implements Limiter. Without Redis it tells what this node knows.
-func (r *Redis) PeekAddress(_ context.Context, a netip.Addr) Decision {
-	s := r.addresses.subject(a, r.clock.now(), false)
-	r.refresh(s)
-	return r.peekAddress(s)
-}
-
-// refresh asks Redis for the counts of a subject, if it answers.
-func (r *Redis) refresh(s *subject) {
-	if r.breaker.open.Load() {
+// update asks Redis for the counts of a subject. Without Redis they stay those that the node knows.
+func (r *Redis) update(s *subject) {
+	if r.away.Load() {
 		return
 	}
 	s.mu.Lock()

@@ -22,23 +22,24 @@ var errAway = errors.New("there is no connection with Redis")
 
 // A redisClient has Redis run the script.
 type redisClient struct {
-	log     *slog.Logger
-	options rueidis.ClientOption
-	client  atomic.Pointer[rueidis.Client] // nil until Redis has answered
-	script  *rueidis.Lua
-	clock   serverClock
-	timeout time.Duration
-	virtual func() int64 // replaces the server's clock in tests, if it is not nil
-	breaker breaker
-	counts  redisCounts
-	failed  atomic.Pointer[string] // the subject of a call that failed, until a check of it succeeds
-	missed  int32                  // failed checks in a row; only check uses it
-	warned  bool                   // of a refusal, since Redis last answered; only check uses it
-
+	log      *slog.Logger
 	answered func(took time.Duration)
+	options  rueidis.ClientOption
+	client   atomic.Pointer[rueidis.Client] // nil until Redis has answered
+	script   *rueidis.Lua
+	clock    serverClock
+	timeout  time.Duration
+	virtual  func() int64 // replaces the server's clock in tests, if it is not nil
+	counts   redisCounts
+
+	away     atomic.Bool            // Redis is not asked, but checked on
+	failures atomic.Int32           // failed calls in a row
+	missed   int32                  // failed checks in a row; only check uses it
+	failed   atomic.Pointer[string] // the subject of a call that failed, until a check of it succeeds
+	logged   atomic.Int64           // when the log last said that Redis is away, in Unix seconds
 }
 
-type redisCounts struct{ redis, cached, local, unavailable, failed atomic.Int64 }
+type redisCounts struct{ redis, cached, local, unavailable, failed, aways atomic.Int64 }
 
 // connect makes the client, unless there is one. A client reconnects by itself.
 func (r *redisClient) connect() error {
@@ -61,15 +62,16 @@ func (r *redisClient) disconnect() {
 // call has the script decide. A call that fails is not repeated, since Redis may have carried it out.
 func (r *redisClient) call(c *scriptCall) (scriptReply, error) {
 	reply, err := r.exec(c, r.timeout)
-	if err != nil {
+	switch {
+	case err != nil:
 		r.counts.failed.Add(1)
 		subject := c.subject
 		r.failed.CompareAndSwap(nil, &subject)
-		r.fail(r.breaker.failures.Add(1), err)
-		return reply, err
+		r.fail(r.failures.Add(1), err)
+	case r.failures.Load() != 0:
+		r.failures.Store(0)
 	}
-	r.breaker.succeed()
-	return reply, nil
+	return reply, err
 }
 
 // unused is a subject that no request has.
@@ -115,9 +117,9 @@ func (r *redisClient) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 		case now := <-tick.C:
-			if r.breaker.open.Load() || r.failed.Load() != nil || now.Sub(last) >= checkInterval {
+			if r.away.Load() || r.failed.Load() != nil || now.Sub(last) >= checkInterval {
 				last = now
-				_ = r.check() // logged
+				r.check()
 			}
 		}
 	}
@@ -125,7 +127,7 @@ func (r *redisClient) run(ctx context.Context) {
 
 // check asks whether Redis answers, and notes it. It asks about the subject of the call that failed, if there is one: in a
 // cluster only the master of that subject may be away.
-func (r *redisClient) check() error {
+func (r *redisClient) check() {
 	failed, subject := r.failed.Load(), unused
 	if failed != nil {
 		subject = *failed
@@ -134,59 +136,30 @@ func (r *redisClient) check() error {
 	if err == nil {
 		err = r.ping(subject)
 	}
-	switch {
-	case err == nil:
-		r.warned, r.missed = false, 0
-		if r.failed.CompareAndSwap(failed, nil) && r.breaker.close() {
-			r.log.Info("Redis answers; requests are counted there")
-		}
-	case isRefusal(err) && !r.warned: // only the operator can change it
-		r.warned = true
-		r.log.Warn("Redis refuses this node; requests are counted without it", "err", err)
-	default:
+	if err != nil {
 		r.missed++
 		r.fail(r.missed, err)
+		return
 	}
-	return err
+	r.missed = 0
+	if r.failed.CompareAndSwap(failed, nil) {
+		r.failures.Store(0)
+		if r.away.CompareAndSwap(true, false) {
+			r.log.Info("Redis answers; requests are counted there")
+		}
+	}
 }
 
-// fail notes the last of some failures in a row.
+// fail notes the last of some failures in a row. The log says when Redis goes away, and each minute that it still is.
 func (r *redisClient) fail(failures int32, err error) {
-	if r.breaker.fail(failures) {
-		r.logAway(err)
+	begins := failures >= failureThreshold && r.away.CompareAndSwap(false, true)
+	if begins {
+		r.counts.aways.Add(1)
 	}
-}
-
-func (r *redisClient) logAway(err error) {
-	r.log.Error("Redis does not answer; requests are counted without it", "err", err)
-}
-
-// A breaker is open while Redis is away: then requests do not call it.
-type breaker struct {
-	open     atomic.Bool
-	failures atomic.Int32 // of calls, in a row
-	opened   atomic.Int64 // how often it opened
-}
-
-func (b *breaker) succeed() {
-	if b.failures.Load() != 0 {
-		b.failures.Store(0)
+	if now := time.Now().Unix(); begins || r.away.Load() && now-r.logged.Load() >= 60 {
+		r.logged.Store(now)
+		r.log.Error("Redis cannot be used; requests are counted without it", "err", err)
 	}
-}
-
-// fail reports whether so many failures in a row open the breaker.
-func (b *breaker) fail(failures int32) bool {
-	if failures < failureThreshold || !b.open.CompareAndSwap(false, true) {
-		return false
-	}
-	b.opened.Add(1)
-	return true
-}
-
-// close reports whether the breaker was open.
-func (b *breaker) close() bool {
-	b.failures.Store(0)
-	return b.open.CompareAndSwap(true, false)
 }
 
 // A serverClock estimates the clock of Redis from the instants in its replies. The estimate is late by the time that the

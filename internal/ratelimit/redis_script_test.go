@@ -1,8 +1,6 @@
 package ratelimit
 
 import (
-	"encoding/binary"
-	"math"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -23,7 +21,7 @@ func TestTheScriptDecidesLikeGo(t *testing.T) {
 	subjects := 0
 	rapid.Check(t, func(t *rapid.T) {
 		subjects++
-		now, name, w := noon.UnixNano(), workspaceName(int64(subjects)), windows{}
+		now, name, w := noon.UnixNano(), newWorkspace(int64(subjects)).name, windows{}
 		for range rapid.IntRange(1, 30).Draw(t, "requests") {
 			now += steps.Draw(t, "step")
 			clock.ns.Store(now)
@@ -46,25 +44,4 @@ func TestTheScriptDecidesLikeGo(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestParseReply(t *testing.T) {
-	t.Parallel()
-	reply := func(numbers ...float64) (b []byte) {
-		for _, n := range numbers {
-			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(n))
-		}
-		return b
-	}
-	if got, err := parseReply(reply(2, 9, 7, 1, 20_000, 3)); err != nil || got != (scriptReply{RefusedDay, 9000, windows{7000, 1, 20_000, 3}}) {
-		t.Errorf("parseReply = %+v, %v", got, err)
-	}
-	for _, b := range [][]byte{
-		nil, reply(0), reply(0, 1, 1, 1, 1), reply(0, 1, 1, 1, 1, 1, 1), reply(0, 1, 1, 1, 1, 1)[1:], reply(3, 1, 1, 1, 1, 1), reply(-1, 1, 1, 1, 1, 1),
-		reply(0, 1, 1, -1, 1, 1), reply(0, 1<<53, 1, 1, 1, 1), reply(0, 1, 1, 1, 1, 0.5), reply(0, math.NaN(), 1, 1, 1, 1), reply(0, math.Inf(1), 1, 1, 1, 1),
-	} {
-		if got, err := parseReply(b); err == nil {
-			t.Errorf("parseReply(%x) = %+v, want an error", b, got)
-		}
-	}
 }

@@ -26,9 +26,9 @@ func newVirtualOn(t testing.TB, server *redistest.Server, cfg Config, now func()
 	r.clock.offset.Store(0)
 	r.timeout = 10 * time.Second
 	close(r.done) // nothing runs beside the test, whose clock it would see move
-	_ = r.check()
+	r.check()
 	t.Cleanup(r.Close)
-	if r.breaker.open.Load() {
+	if r.away.Load() {
 		t.Fatal("Redis does not answer")
 	}
 	return r

@@ -9,24 +9,6 @@ import (
 	"example.com/petstore/internal/ratelimit/redistest"
 )
 
-// startNodesAt is startNodes for any URL.
-func startNodesAt(t *testing.T, url string, n int, wait time.Duration) []*Redis {
-	t.Helper()
-	var nodes []*Redis
-	for range n {
-		r, err := newRedis(RedisOptions{URL: url, Config: DefaultConfig(), Now: time.Now})
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.timeout = wait
-		r.start()
-		t.Cleanup(r.Close)
-		nodes = append(nodes, r)
-	}
-	eventually(t, "Redis answers", isAway(nodes, false))
-	return nodes
-}
-
 // TestSentinelFailover has a master killed, or made a replica. A sentinel makes the other one the master, and decisions go
 // on: without Redis in between, and then there.
 func TestSentinelFailover(t *testing.T) {
@@ -48,7 +30,7 @@ func failOver(t *testing.T, end func(master, sentinel *redistest.Server)) {
 	master := redistest.Start(t, "--repl-diskless-sync-delay", "0")
 	replica := redistest.StartReplica(t, master)
 	sentinels := redistest.StartSentinels(t, 3, "petstore", master, 1)
-	nodes := startNodesAt(t, redistest.SentinelURL("petstore", sentinels), 2, time.Second)
+	nodes := startNodes(t, redistest.SentinelURL("petstore", sentinels), 2, false, time.Second)
 	keys := handles(nodes, plenty)
 	admitted := int64(0)
 	admit := func() {
@@ -86,8 +68,8 @@ func TestCluster(t *testing.T) {
 	t.Parallel()
 	awaitMinute(t)
 	masters := redistest.StartCluster(t, 3)
-	nodes := append(startNodesAt(t, redistest.ClusterURL(masters), 3, 10*time.Second),
-		startNodesAt(t, masters[1].URL(), 1, 10*time.Second)...) // one address leads to all
+	nodes := append(startNodes(t, redistest.ClusterURL(masters), 3, false, 10*time.Second),
+		startNodes(t, masters[1].URL(), 1, false, 10*time.Second)...) // one address leads to all
 	const workspaces = 12
 	limits := Limits{PerMinute: 40, PerDay: 1000}
 	for workspace := range int64(workspaces) {
@@ -153,14 +135,14 @@ func TestClusterWithoutOneMaster(t *testing.T) {
 	eventually(t, "Redis is away, and five checks do not change that", func() bool {
 		admit(gone)
 		admit(there)
-		_ = r.check()
+		r.check()
 		if inRow++; !r.RedisStats().Away {
 			inRow = 0
 		}
 		return inRow > 5
 	})
 	masters[0].Resume(t)
-	eventually(t, "both masters count again", func() bool { return r.check() == nil && admit(gone) && admit(there) })
+	eventually(t, "both masters count again", func() bool { r.check(); return admit(gone) && admit(there) })
 }
 
 // TestTLS: rediss:// encrypts and checks the certificate.
@@ -175,41 +157,9 @@ func TestTLS(t *testing.T) {
 	if !isAway([]*Redis{stranger}, true)() {
 		t.Error("a server with a certificate that nobody signed is asked, want it refused")
 	}
-	nodes := startNodesAt(t, url+"?skip_verify=true", 1, 10*time.Second)
+	nodes := startNodes(t, url+"?skip_verify=true", 1, false, 10*time.Second)
 	c := nodes[0].Caller(1, "k", plenty)
 	if d := nodes[0].Admit(t.Context(), c); d.Minute.Remaining() != plenty.PerMinute-1 || nodes[0].RedisStats().Redis != 1 {
 		t.Errorf("over TLS = %+v, %+v, want the first decision of Redis", d, nodes[0].RedisStats())
-	}
-}
-
-// TestClusterMovesAPart: the part of the cluster in which a caller is counted goes to another master. No call fails, and
-// each counts, while it goes (ASK) and when it has gone (MOVED).
-func TestClusterMovesAPart(t *testing.T) {
-	t.Parallel()
-	awaitMinute(t)
-	masters := redistest.StartCluster(t, 3)
-	r := startNodesAt(t, redistest.ClusterURL(masters), 1, 10*time.Second)[0]
-	c := r.Caller(1, "k", plenty)
-	r.Admit(t.Context(), c)
-	slot := masters[0].Do(t, "CLUSTER", "KEYSLOT", keyPrefix+c.subject.name)
-	from, to := masters[0], masters[1]
-	for i, m := range masters {
-		if m.Do(t, "CLUSTER", "COUNTKEYSINSLOT", slot) == "1" {
-			from, to = m, masters[(i+1)%3]
-		}
-	}
-	source, target := from.Do(t, "CLUSTER", "MYID"), to.Do(t, "CLUSTER", "MYID")
-	to.Do(t, "CLUSTER", "SETSLOT", slot, "IMPORTING", source)
-	from.Do(t, "CLUSTER", "SETSLOT", slot, "MIGRATING", target)
-	for range 4 {
-		r.Admit(t.Context(), c)
-	}
-	to.Do(t, "CLUSTER", "SETSLOT", slot, "NODE", target)
-	from.Do(t, "CLUSTER", "SETSLOT", slot, "NODE", target)
-	for range 5 {
-		r.Admit(t.Context(), c)
-	}
-	if d, s := r.Peek(t.Context(), c), r.RedisStats(); d.Day.Used != 10 || s.Redis != 10 || s.Failed != 0 {
-		t.Errorf("%d are counted, and %d were decided by Redis, %d calls failed, want 10, 10 and none", d.Day.Used, s.Redis, s.Failed)
 	}
 }

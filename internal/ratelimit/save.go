@@ -3,9 +3,9 @@ package ratelimit
 import (
 	"cmp"
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
-	"math"
+	"net/netip"
 	"strconv"
 	"strings"
 	"time"
@@ -58,31 +58,26 @@ type Store interface {
 	SaveLimits(ctx context.Context, rows Saved) error
 }
 
-// lastSave bounds the time of the save that is running when Keep's context ends and of the last save, together.
-const lastSave = 10 * time.Second
+// saveTimeout bounds each save.
+const saveTimeout = 10 * time.Second
 
-// Keep saves what has changed to the store, once in each interval until ctx ends, and then once more. The next save makes
-// up for one that failed, which Stats counts. Keep returns the error of its last save. End ctx when requests are no longer
-// admitted: what they use after the last save is not kept.
+// Keep saves what has changed to the store, once in each interval until ctx ends, and then once more. The end of ctx breaks
+// no save off, since nobody would know whether it was done. The next save makes up for one that failed, which Stats counts.
+// Keep returns the error of its last save. End ctx when requests are no longer admitted: what they use after the last save
+// is not kept.
 //
 // With a Redis limiter the windows are those of all nodes. What a key did, and what is known against it, is this node's.
 func (m *Memory) Keep(ctx context.Context, store Store, every time.Duration) error {
-	if every <= 0 {
-		return errors.New("the interval between saves must be positive")
-	}
-	saving, end := context.WithCancel(context.WithoutCancel(ctx))
-	defer end()
-	context.AfterFunc(ctx, func() { time.AfterFunc(lastSave, end) })
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for ctx.Err() == nil {
 		select {
 		case <-tick.C:
-			_ = m.save(saving, store) // counted, and made up for
+			_ = m.save(ctx, store) // counted, and made up for
 		case <-ctx.Done():
 		}
 	}
-	return m.save(saving, store)
+	return m.save(ctx, store)
 }
 
 func (m *Memory) save(ctx context.Context, store Store) error {
@@ -90,6 +85,8 @@ func (m *Memory) save(ctx context.Context, store Store) error {
 	if rows.Empty() {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
+	defer cancel()
 	if err := store.SaveLimits(ctx, rows); err != nil {
 		requeue()
 		m.failedSaves.Add(1)
@@ -100,67 +97,54 @@ func (m *Memory) save(ctx context.Context, store Store) error {
 
 // Dirty returns the rows that have changed since the last call. The caller saves them, or calls requeue: then the next
 // Dirty returns them as they are by then, with the counts of these rows. Bans in force are not rows; what led to them is.
-//
-// Keys are read before their workspaces, so a workspace's row has what its keys' rows have.
 func (m *Memory) Dirty() (rows Saved, requeue func()) {
-	now := m.now().UnixNano()
-	keys := takeAll(&m.changes, &m.changes.keys)
-	for _, c := range keys {
-		rows.Keys = append(rows.Keys, c.saved(now))
-	}
-	subjects := takeAll(&m.changes, &m.changes.subjects)
+	now, subjects := m.now().UnixNano(), m.changed.take()
+	var keys []*Caller
 	for _, s := range subjects {
-		if row, counts := s.saved(); counts {
-			rows.Windows = append(rows.Windows, row)
+		keys = append(keys, rows.add(s, now)...)
+	}
+	return rows, func() {
+		for i, c := range keys {
+			c.subject.mu.Lock()
+			c.usage.add(&rows.Keys[i])
+			m.changed.add(c.subject, c)
+			c.subject.mu.Unlock()
+		}
+		for _, s := range subjects {
+			s.mu.Lock()
+			m.changed.add(s, nil)
+			s.mu.Unlock()
 		}
 	}
-	return rows, func() { m.requeue(keys, rows.Keys, subjects) }
 }
 
-func (m *Memory) requeue(keys []*Caller, rows []SavedKey, subjects []*subject) {
-	for i, c := range keys {
-		c.subject.mu.Lock()
-		c.usage.add(&rows[i])
-		m.changes.addKey(c)
-		c.subject.mu.Unlock()
-	}
-	for _, s := range subjects {
-		s.mu.Lock()
-		m.changes.addSubject(s)
-		s.mu.Unlock()
-	}
-}
-
-// saved returns a key's row, whose counts begin anew.
-func (c *Caller) saved(now int64) SavedKey {
-	c.subject.mu.Lock()
-	defer c.subject.mu.Unlock()
-	c.changed = false
-	p, u := c.penalty, c.usage
-	c.usage = keyUsage{}
-	return SavedKey{
-		KeyID: c.id, Workspace: c.subject.workspace,
-		Day: cmp.Or(u.day, dayOf(now)), Admitted: u.admitted, Refused: u.refused, LastUsed: toMillis(u.lastUsed),
-		Level: p.level, CleanSince: toMillis(p.cleanSince),
-		RunFrom: toMillis(p.runFrom), RunUntil: toMillis(p.runUntil), Strikes: formatStrikes(p.strikes),
-	}
-}
-
-// saved returns a subject's row, and whether the subject still counts anything.
-func (s *subject) saved() (row SavedWindow, counts bool) {
+// add adds the rows of a subject and of its keys that have changed, and returns these keys. Their counts begin anew.
+func (r *Saved) add(s *subject, now int64) []*Caller {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.changed = false
-	w := s.windows
-	return SavedWindow{
-		Subject: s.name, MinuteStart: toMillis(w.minuteStart), MinuteUsed: w.minuteUsed, Day: w.day, DayUsed: w.dayUsed,
-	}, !s.removed
+	if w := s.windows; !s.removed && w.minuteUsed+w.dayUsed > 0 {
+		r.Windows = append(r.Windows, SavedWindow{
+			Subject: s.name, MinuteStart: toMillis(w.minuteStart), MinuteUsed: w.minuteUsed, Day: w.day, DayUsed: w.dayUsed,
+		})
+	}
+	keys := s.keys
+	for _, c := range keys {
+		p, u := c.penalty, c.usage
+		r.Keys = append(r.Keys, SavedKey{
+			KeyID: c.id, Workspace: s.workspace,
+			Day: cmp.Or(u.day, dayOf(now)), Admitted: u.admitted, Refused: u.refused, LastUsed: toMillis(u.lastUsed),
+			Level: p.level, CleanSince: toMillis(p.cleanSince),
+			RunFrom: toMillis(p.runFrom), RunUntil: toMillis(p.runUntil), Strikes: formatStrikes(p.strikes),
+		})
+		c.usage, c.changed = keyUsage{}, false
+	}
+	s.keys, s.changed = nil, false
+	return keys
 }
 
-// Restore takes over saved rows, before the first decision. It leaves out windows that are over, and addresses for which
-// the table has become too small. It takes negative counts as 0, and a day of the future as today. It returns an error that
-// names the first row that it cannot read, and takes over the others all the same. A Redis limiter tells Redis the counts
-// that were restored, in case Redis has lost them.
+// Restore takes over saved rows, before the first decision. It leaves out addresses whose windows are over, or for
+// which the table has become too small. It returns an error that names the first row that it cannot read, and takes over
+// the others all the same. A Redis limiter tells Redis the counts that were restored, in case Redis has lost them.
 func (m *Memory) Restore(rows Saved) error {
 	var first error
 	now := m.now().UnixNano()
@@ -174,55 +158,47 @@ func (m *Memory) Restore(rows Saved) error {
 }
 
 func (m *Memory) restoreWindow(r SavedWindow, now int64) error {
-	w := windows{
-		minuteStart: fromMillis(r.MinuteStart), minuteUsed: min(max(0, r.MinuteUsed), maxExact),
-		day: min(max(r.Day, 0), math.MaxInt64/day-2), dayUsed: min(max(0, r.DayUsed), maxExact),
+	w := windows{fromMillis(r.MinuteStart), r.MinuteUsed, r.Day, r.DayUsed}
+	s, err := m.subjectOf(r.Subject, now, w.inUse(now))
+	if err != nil || s == m.addresses.overflow && r.Subject != overflowName {
+		return err
 	}
-	switch {
-	case strings.HasPrefix(r.Subject, "w:"):
-		id, err := strconv.ParseInt(r.Subject[2:], 10, 64)
-		if err != nil {
-			return fmt.Errorf("saved window %q names no workspace", r.Subject)
-		}
-		m.mu.Lock()
-		s := m.workspace(id)
-		m.mu.Unlock()
-		s.restore(w, now)
-	case r.Subject == overflowName:
-		m.addresses.overflow.restore(w, now)
-	default:
-		a, err := parseAddress(r.Subject)
-		if err != nil {
-			return err
-		}
-		if s := m.addresses.subject(a, now, w.inUse(now)); s != m.addresses.overflow {
-			s.restore(w, now)
-		}
-	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.windows = w
 	return nil
 }
 
-// restore takes over saved windows, unless the subject has some already that are neither over nor of a future day.
-func (s *subject) restore(w windows, now int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.windows.inUse(now) || s.windows.day > dayOf(now) {
-		s.windows = w
+// subjectOf returns the subject of a saved row. With keep, an address gets a place if there is one.
+func (m *Memory) subjectOf(name string, now int64, keep bool) (*subject, error) {
+	kind, rest, _ := strings.Cut(name, ":")
+	id, idErr := strconv.ParseInt(rest, 10, 64)
+	a, addressErr := netip.ParseAddr(strings.TrimSuffix(rest, "/64"))
+	switch {
+	case kind == "w" && idErr == nil:
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		return m.workspace(id), nil
+	case name == overflowName:
+		return m.addresses.overflow, nil
+	case kind == "a" && addressErr == nil:
+		return m.addresses.subject(a, now, keep), nil
 	}
+	return nil, fmt.Errorf("saved window %q names neither a workspace nor an address", name)
 }
 
 func (m *Memory) restoreKey(r SavedKey) error {
-	m.mu.Lock()
-	c := m.caller(r.Workspace, r.KeyID)
-	m.mu.Unlock()
-	strikes, err := parseStrikes(r.Strikes, m.rules.Strikes-1)
+	strikes, err := parseStrikes(r.Strikes, m.cfg.Strikes-1)
 	if err != nil {
 		return fmt.Errorf("saved key %q: %w", r.KeyID, err)
 	}
+	m.mu.Lock()
+	c := m.caller(r.Workspace, r.KeyID)
+	m.mu.Unlock()
 	c.subject.mu.Lock()
 	defer c.subject.mu.Unlock()
 	p := &c.penalty
-	p.level = min(max(p.level, r.Level), m.rules.topLevel)
+	p.level = max(p.level, r.Level)
 	p.cleanSince = max(p.cleanSince, fromMillis(r.CleanSince))
 	p.runFrom, p.runUntil = fromMillis(r.RunFrom), fromMillis(r.RunUntil)
 	p.strikes = strikes
@@ -232,33 +208,25 @@ func (m *Memory) restoreKey(r SavedKey) error {
 // toMillis rounds up, so that a minute that is saved and restored is not cut short.
 func toMillis(ns int64) int64 { return ceil(ns, int64(time.Millisecond)) }
 
-// fromMillis takes an instant outside of the years 1970 to 2200 as the nearest inside.
-func fromMillis(ms int64) int64 {
-	const last = int64(230 * 365 * 24 * time.Hour / time.Millisecond)
-	return min(max(ms, 0), last) * int64(time.Millisecond)
-}
+func fromMillis(ms int64) int64 { return ms * int64(time.Millisecond) }
 
 func formatStrikes(strikes []int64) string {
-	var texts []string
-	for _, s := range strikes {
-		texts = append(texts, strconv.FormatInt(toMillis(s), 10))
+	texts := make([]string, len(strikes))
+	for i, s := range strikes {
+		texts[i] = strconv.FormatInt(toMillis(s), 10)
 	}
 	return strings.Join(texts, ",")
 }
 
 // parseStrikes returns the last strikes of a row, at most keep of them.
 func parseStrikes(row string, keep int) ([]int64, error) {
-	if row == "" {
-		return nil, nil
-	}
 	var strikes []int64
-	fields := strings.Split(row, ",")
-	for _, f := range fields[max(0, len(fields)-keep):] {
-		ms, err := strconv.ParseInt(f, 10, 64)
-		if err != nil {
-			return nil, fmt.Errorf("strikes %q are not a list of milliseconds", row)
-		}
-		strikes = append(strikes, fromMillis(ms))
+	if err := json.Unmarshal([]byte("["+row+"]"), &strikes); err != nil {
+		return nil, fmt.Errorf("strikes %q are not a list of milliseconds", row)
+	}
+	strikes = strikes[max(0, len(strikes)-keep):]
+	for i, ms := range strikes {
+		strikes[i] = fromMillis(ms)
 	}
 	return strikes, nil
 }

@@ -19,17 +19,13 @@ func (m *Memory) Stats() Stats {
 	defer m.mu.RUnlock()
 	s.Workspaces, s.Keys = len(m.workspaces), len(m.callers)
 	for _, c := range m.callers {
-		if c.isBanned(now) {
+		c.subject.mu.Lock()
+		if c.bannedUntil(now) != 0 {
 			s.Bans++
 		}
+		c.subject.mu.Unlock()
 	}
 	return s
-}
-
-func (c *Caller) isBanned(now int64) bool {
-	c.subject.mu.Lock()
-	defer c.subject.mu.Unlock()
-	return c.penalty.bannedUntil(now) != 0
 }
 
 // occupancy returns how many places are taken and how many there are, and what was admitted today without one.
@@ -49,8 +45,8 @@ type RedisStats struct {
 	Unavailable int64 // requests that got no decision, because Redis did not answer and Deny is set
 
 	Failed int64 // calls that failed
-	Away   bool  // the breaker is open: Redis is not asked
-	Aways  int64 // how often the breaker has opened
+	Away   bool  // Redis is not asked
+	Aways  int64 // how often Redis has gone away
 }
 
 // RedisStats returns the figures of this moment.
@@ -58,6 +54,6 @@ func (r *Redis) RedisStats() RedisStats {
 	c := &r.counts
 	return RedisStats{
 		Redis: c.redis.Load(), Cached: c.cached.Load(), Local: c.local.Load(), Unavailable: c.unavailable.Load(),
-		Failed: c.failed.Load(), Away: r.breaker.open.Load(), Aways: r.breaker.opened.Load(),
+		Failed: c.failed.Load(), Away: r.away.Load(), Aways: c.aways.Load(),
 	}
 }

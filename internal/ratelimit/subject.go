@@ -12,9 +12,14 @@ type subject struct {
 
 	mu      sync.Mutex
 	limits  Limits
-	windows windows // what was admitted, as far as this node knows
-	changed bool    // since it was saved last
-	removed bool    // from the table of addresses: to be looked up again
+	windows windows   // what was admitted, as far as this node knows
+	changed bool      // since it was saved last
+	keys    []*Caller // that have changed since they were saved last
+	removed bool      // from the table of addresses: to be looked up again
+}
+
+func newWorkspace(id int64) *subject {
+	return &subject{name: "w:" + strconv.FormatInt(id, 10), workspace: id}
 }
 
 // A Caller is the handle of one API key of one workspace. It belongs to the limiter that made it. The subject's mutex
@@ -61,42 +66,33 @@ func (u *keyUsage) add(r *SavedKey) {
 	}
 }
 
-// changes are the subjects and keys that have changed since they were saved. A subject's mutex is taken before its own.
+// changes are the subjects that have changed since they were saved, or whose keys have. A subject's mutex is taken before
+// its own.
 type changes struct {
 	mu       sync.Mutex
 	subjects []*subject
-	keys     []*Caller
 }
 
-// addSubject notes a change of a subject, whose mutex is held.
-func (c *changes) addSubject(s *subject) {
+// add notes a change of a subject, whose mutex is held, and of a key unless c is nil.
+func (l *changes) add(s *subject, c *Caller) {
+	if c != nil && !c.changed {
+		c.changed = true
+		s.keys = append(s.keys, c)
+	}
 	if s.changed {
 		return
 	}
 	s.changed = true
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.subjects = append(c.subjects, s)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.subjects = append(l.subjects, s)
 }
 
-// addKey notes a change of a key, whose subject's mutex is held.
-func (c *changes) addKey(k *Caller) {
-	if k.changed {
-		return
-	}
-	k.changed = true
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.keys = append(c.keys, k)
-}
-
-// takeAll empties a list of changes and returns what was in it.
-func takeAll[T any](c *changes, list *[]T) []T {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	all := *list
-	*list = nil
+// take empties the list and returns what was in it.
+func (l *changes) take() []*subject {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := l.subjects
+	l.subjects = nil
 	return all
 }
-
-func workspaceName(id int64) string { return "w:" + strconv.FormatInt(id, 10) }

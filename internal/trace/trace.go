@@ -14,7 +14,7 @@ import (
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
@@ -46,8 +46,9 @@ func Wanted(getenv func(string) string) (bool, error) {
 
 // Options are what a Tracer needs to know.
 type Options struct {
-	Version string       // of the service
-	Log     *slog.Logger // is told of spans that could not be sent
+	Version string              // of the service
+	Log     *slog.Logger        // is told of spans that could not be sent
+	Getenv  func(string) string // of the standard variables, which the library reads itself apart from the exporter's
 
 	// Trusted are the peers whose traceparent a request's trace goes on. The
 	// trace of anybody else is only linked to.
@@ -66,7 +67,11 @@ type Tracer struct {
 // Start returns a Tracer with the settings of the standard variables: exporter,
 // sampler, batches, limits and resource.
 func Start(ctx context.Context, o Options) (*Tracer, error) {
-	exporter, err := otlptracehttp.New(ctx)
+	to, err := newCollector(o.Getenv)
+	if err != nil {
+		return nil, fmt.Errorf("traces: %w", err)
+	}
+	exporter, err := otlptrace.New(ctx, to)
 	if err != nil {
 		return nil, fmt.Errorf("traces: %w", err)
 	}

@@ -1,11 +1,10 @@
 package usage_test
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"log/slog"
-	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -14,85 +13,51 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"example.com/petstore/internal/store/sqlite"
 	"example.com/petstore/internal/usage"
 )
 
-type span struct {
-	workspace, start int64
-	step             usage.Step
+// A flaky store fails to add anything while err is set.
+type flaky struct {
+	usage.Store
+
+	err error
 }
 
-// memory is a store in memory, which can be told to fail.
-type memory struct {
-	mu   sync.Mutex
-	rows map[span]usage.Counts
-	days []usage.KeyDay
-	err  error
-}
-
-func newMemory() *memory { return &memory{rows: map[span]usage.Counts{}} }
-
-func (m *memory) AddKeyDays(_ context.Context, days []usage.KeyDay) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.err != nil {
-		return m.err
+func newStore(t testing.TB) *flaky {
+	t.Helper()
+	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "petstore.db"), sqlite.Options{Readers: 1})
+	if err != nil {
+		t.Fatal(err)
 	}
-	for i := range days {
-		d := &days[i]
-		if j := slices.IndexFunc(m.days, func(k usage.KeyDay) bool { return k.KeyID == d.KeyID && k.Day == d.Day && k.Workspace == d.Workspace }); j >= 0 {
-			m.days[j].Add(d)
-		} else {
-			m.days = append(m.days, *d)
-		}
-	}
-	return nil
+	t.Cleanup(func() { _ = db.Close() })
+	return &flaky{Store: db}
 }
 
-func (m *memory) KeyDays(_ context.Context, workspace int64, keyID string, from int64) (list []usage.KeyDay, _ error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, k := range m.days {
-		if k.Workspace == workspace && k.Day >= from && (keyID == "" || k.KeyID == keyID) {
-			list = append(list, k)
-		}
+func (f *flaky) AddKeyDays(ctx context.Context, days []usage.KeyDay) error {
+	if f.err != nil {
+		return f.err
 	}
-	return list, nil
+	return f.Store.AddKeyDays(ctx, days)
 }
 
-func (m *memory) ForgetKeyDays(_ context.Context, before int64) (n int, _ error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	n = len(m.days)
-	m.days = slices.DeleteFunc(m.days, func(k usage.KeyDay) bool { return k.Day < before })
-	return n - len(m.days), nil
-}
-
-func (m *memory) AddUsage(_ context.Context, rows []usage.Row) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, r := range rows {
-		if m.err != nil {
-			return m.err
-		}
-		at := span{r.Workspace, r.Start, r.Step}
-		c := m.rows[at]
-		c.Add(&r.Counts)
-		m.rows[at] = c
+func (f *flaky) AddUsage(ctx context.Context, rows []usage.Row) error {
+	if f.err != nil {
+		return f.err
 	}
-	return nil
+	return f.Store.AddUsage(ctx, rows)
 }
 
 // slow is a store that takes a while, and counts the saves that were broken off.
 type slow struct {
-	*memory
+	*flaky
 	broken int
 }
 
 func (s *slow) AddUsage(ctx context.Context, rows []usage.Row) error {
 	select {
 	case <-time.After(3 * time.Second):
-		return s.memory.AddUsage(ctx, rows)
+		return s.flaky.AddUsage(ctx, rows)
 	case <-ctx.Done():
 		s.broken++
 		return ctx.Err()
@@ -103,7 +68,7 @@ func (s *slow) AddUsage(ctx context.Context, rows []usage.Row) error {
 func TestTheEndBreaksNoSaveOff(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		store := &slow{memory: newMemory()}
+		store := &slow{flaky: newStore(t)}
 		r := usage.NewRecorder(store, time.Now)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
@@ -120,46 +85,6 @@ func TestTheEndBreaksNoSaveOff(t *testing.T) {
 			t.Errorf("the store has %+v, %v, want two requests", rows, err)
 		}
 	})
-}
-
-func (m *memory) Usage(_ context.Context, workspace int64, step usage.Step, from, to int64) ([]usage.Row, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	var rows []usage.Row
-	for at, c := range m.rows {
-		if at.workspace == workspace && at.step == step && at.start >= from && at.start < to {
-			rows = append(rows, usage.Row{Workspace: workspace, Step: step, Start: at.start, Counts: c})
-		}
-	}
-	slices.SortFunc(rows, func(a, b usage.Row) int { return cmp.Compare(a.Start, b.Start) })
-	return rows, nil
-}
-
-func (m *memory) UsageOfAll(_ context.Context, step usage.Step, from, to int64) ([]usage.Row, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	sums := map[int64]usage.Row{}
-	for at, c := range m.rows {
-		if at.step == step && at.start >= from && at.start < to {
-			row := sums[at.start]
-			row.Step, row.Start = step, at.start
-			row.Add(&c)
-			sums[at.start] = row
-		}
-	}
-	return slices.SortedFunc(maps.Values(sums), func(a, b usage.Row) int { return cmp.Compare(a.Start, b.Start) }), nil
-}
-
-func (m *memory) ForgetUsage(_ context.Context, step usage.Step, before int64) (n int, _ error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for at := range m.rows {
-		if at.step == step && at.start < before {
-			delete(m.rows, at)
-			n++
-		}
-	}
-	return n, nil
 }
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -208,7 +133,7 @@ func TestQuantile(t *testing.T) {
 // TestNodesAddUp: two recorders on one store show what both counted, saved or not.
 func TestNodesAddUp(t *testing.T) {
 	t.Parallel()
-	store := newMemory()
+	store := newStore(t)
 	one, two := usage.NewRecorder(store, func() time.Time { return noon }), usage.NewRecorder(store, func() time.Time { return noon })
 	for range 3 {
 		one.Record(7, at(0, 200))
@@ -235,7 +160,7 @@ func TestNodesAddUp(t *testing.T) {
 // TestFailedSave: what the store did not take is taken by the next save, once.
 func TestFailedSave(t *testing.T) {
 	t.Parallel()
-	store := newMemory()
+	store := newStore(t)
 	r := usage.NewRecorder(store, func() time.Time { return noon })
 	r.Record(7, at(0, 200))
 	store.err = errors.New("no room")
@@ -257,7 +182,7 @@ func TestFailedSave(t *testing.T) {
 // TestBoundedWithoutAStore: hours of failing saves hold no more than three of them.
 func TestBoundedWithoutAStore(t *testing.T) {
 	t.Parallel()
-	r := usage.NewRecorder(newMemory(), func() time.Time { return noon })
+	r := usage.NewRecorder(newStore(t), func() time.Time { return noon })
 	for i := range 300 {
 		r.Record(7, at(time.Duration(i)*time.Minute, 200))
 	}
@@ -272,7 +197,7 @@ func TestBoundedWithoutAStore(t *testing.T) {
 
 func TestLatest(t *testing.T) {
 	t.Parallel()
-	r := usage.NewRecorder(newMemory(), func() time.Time { return noon })
+	r := usage.NewRecorder(newStore(t), func() time.Time { return noon })
 	if got := r.Latest(7); len(got) != 0 {
 		t.Errorf("Latest of nobody = %v, want none", got)
 	}
@@ -294,7 +219,7 @@ func TestLatest(t *testing.T) {
 // TestErrorsAreKeptApart: neither a flood of successes nor one of refusals drives out the errors, and the log stays in order.
 func TestErrorsAreKeptApart(t *testing.T) {
 	t.Parallel()
-	r := usage.NewRecorder(newMemory(), func() time.Time { return noon })
+	r := usage.NewRecorder(newStore(t), func() time.Time { return noon })
 	for i := range 5000 {
 		status := []int{200, 429, 304}[i%3]
 		if i%50 == 0 && i < 1000 {
@@ -318,7 +243,7 @@ func TestErrorsAreKeptApart(t *testing.T) {
 // TestLongQuery: what the log holds of a long line is short.
 func TestLongQuery(t *testing.T) {
 	t.Parallel()
-	r := usage.NewRecorder(newMemory(), func() time.Time { return noon })
+	r := usage.NewRecorder(newStore(t), func() time.Time { return noon })
 	e := at(0, 200)
 	e.Path, e.Query, e.RequestID = "/pets", "name="+strings.Repeat("é", 4000), strings.Repeat("x", 128)
 	r.Record(7, e)
@@ -332,7 +257,7 @@ func TestLongQuery(t *testing.T) {
 func TestManyWorkspaces(t *testing.T) {
 	t.Parallel()
 	now := noon
-	r := usage.NewRecorder(newMemory(), func() time.Time { return now })
+	r := usage.NewRecorder(newStore(t), func() time.Time { return now })
 	for workspace := range int64(20_000) {
 		r.Record(workspace, at(0, 200))
 	}
@@ -355,7 +280,7 @@ func TestManyWorkspaces(t *testing.T) {
 
 func TestWatch(t *testing.T) {
 	t.Parallel()
-	r := usage.NewRecorder(newMemory(), func() time.Time { return noon })
+	r := usage.NewRecorder(newStore(t), func() time.Time { return noon })
 	events, stop := r.Watch(7)
 	r.Record(8, at(0, 200))
 	for i := range 100 {
@@ -376,7 +301,7 @@ func TestWatch(t *testing.T) {
 // TestConcurrent: nothing is lost between counting, saving and looking.
 func TestConcurrent(t *testing.T) {
 	t.Parallel()
-	store := newMemory()
+	store := newStore(t)
 	r := usage.NewRecorder(store, func() time.Time { return noon.Add(3 * time.Hour) })
 	var work sync.WaitGroup
 	for worker := range 4 {
@@ -404,7 +329,7 @@ func TestConcurrent(t *testing.T) {
 }
 
 func BenchmarkRecord(b *testing.B) {
-	r := usage.NewRecorder(newMemory(), time.Now)
+	r := usage.NewRecorder(newStore(b), time.Now)
 	e := usage.Event{At: time.Now(), Method: "GET", Path: "/pets/17", Operation: "getPet", Status: 200, Duration: time.Millisecond, KeyID: "key_x", RequestID: "abcdefgh"}
 	b.Run("one workspace", func(b *testing.B) {
 		b.ReportAllocs()
@@ -425,7 +350,7 @@ func BenchmarkRecord(b *testing.B) {
 // TestTotal: what the workspaces did is added up as soon as it is saved.
 func TestTotal(t *testing.T) {
 	t.Parallel()
-	r := usage.NewRecorder(newMemory(), func() time.Time { return noon })
+	r := usage.NewRecorder(newStore(t), func() time.Time { return noon })
 	for workspace := range int64(3) {
 		r.Record(workspace+1, usage.Event{At: noon, Status: 200})
 	}
@@ -445,7 +370,7 @@ func TestTotal(t *testing.T) {
 // TestKeyDays: what a key did is counted by the day, saved or not, on all nodes, and survives a store that takes nothing for a while.
 func TestKeyDays(t *testing.T) {
 	t.Parallel()
-	store := newMemory()
+	store := newStore(t)
 	one, two := usage.NewRecorder(store, func() time.Time { return noon }), usage.NewRecorder(store, func() time.Time { return noon })
 	record := func(r *usage.Recorder, key string, on time.Time, status int, deprecated bool) {
 		r.Record(7, usage.Event{At: on, Status: status, KeyID: key, Deprecated: deprecated})

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -40,21 +41,13 @@ func TestHangingWorkspaces(t *testing.T) {
 	s.await("all slots are taken", func() bool { return len(hanging.got()) >= 16 })
 	well := newReceiver(t, ok)
 	s.hook(well)
-	const events = 100
-	delays := make([]time.Duration, 0, events)
-	for n := range events {
+	for n := range 20 {
 		began := time.Now()
 		s.write(1)
 		s.await("an event arrives", func() bool { return len(well.got()) == n+1 })
-		took := time.Since(began)
-		if took > 10*time.Second { // a try that hangs takes 15
+		if took := time.Since(began); took > 10*time.Second { // a try that hangs takes 15
 			t.Fatalf("event %d arrived after %v", n+1, took)
 		}
-		delays = append(delays, took)
-	}
-	slices.Sort(delays)
-	if median := delays[events/2]; median > 2*time.Second {
-		t.Errorf("half of the events arrived after %v or later, want 2s at most", median)
 	}
 	if got := len(hanging.got()); got > 30 {
 		t.Errorf("the 30 webhooks that hang were tried %d times, want once each at most", got)
@@ -95,39 +88,38 @@ func TestGivesWay(t *testing.T) {
 	})
 }
 
-// TestTestsGiveWay: who tests little is answered, whoever else tests receivers that hang.
+// TestTestsGiveWay: a workspace has four tests at once, and who tests little is answered,
+// whoever else tests receivers that hang.
 func TestTestsGiveWay(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	release := make(chan struct{})
 	hanging := newReceiver(t, func(int64) int { <-release; return http.StatusOK })
 	var tests sync.WaitGroup
-	var mu sync.Mutex
-	refused := 0
+	var refused atomic.Int64
+	test := func(of *shop, id string) {
+		switch _, err := s.hooks.Test(t.Context(), of.workspace, id); petstore.CodeOf(err) {
+		case petstore.CodeServiceUnavailable:
+			refused.Add(1)
+		case "":
+		default:
+			t.Error(err)
+		}
+	}
 	for range 16 {
 		other := s.beside()
 		id := other.hook(hanging).ID
-		for range 4 {
-			tests.Go(func() {
-				switch _, err := s.hooks.Test(t.Context(), other.workspace, id); petstore.CodeOf(err) {
-				case petstore.CodeServiceUnavailable:
-					mu.Lock()
-					refused++
-					mu.Unlock()
-				case "":
-				default:
-					t.Error(err)
-				}
-			})
+		for range 5 {
+			tests.Go(func() { test(other, id) })
 		}
 	}
-	s.await("64 are under way", func() bool { return len(hanging.got()) == 64 })
+	s.await("64 are under way", func() bool { return len(hanging.got()) == 64 && refused.Load() == 16 })
 	if answer, err := s.hooks.Test(t.Context(), s.workspace, s.hook(newReceiver(t, ok)).ID); err != nil || !answer.OK() {
 		t.Errorf("Test = %+v, %v", answer, err)
 	}
 	close(release)
 	tests.Wait()
-	if refused != 1 {
-		t.Errorf("%d tests gave way, want one", refused)
+	if n := refused.Load(); n != 17 {
+		t.Errorf("%d tests were refused, want the fifth of each workspace, and one that gave way", n)
 	}
 }

@@ -3,7 +3,6 @@ package webhook_test
 import (
 	"net/http"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -86,35 +85,5 @@ func TestFreshStart(t *testing.T) {
 		if err != nil || now.FailingSince.IsZero() != c.fresh {
 			t.Errorf("%s: failing since %v, %v; want a fresh start: %t", name, now.FailingSince, err, c.fresh)
 		}
-	}
-}
-
-// TestManyTests: a workspace has its share of the tests, and gets it back.
-func TestManyTests(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
-	release := make(chan struct{})
-	slow := newReceiver(t, func(int64) int { <-release; return http.StatusOK })
-	w := s.hook(slow)
-	var tests sync.WaitGroup
-	for range 4 {
-		tests.Go(func() {
-			if answer, err := s.hooks.Test(t.Context(), s.workspace, w.ID); err != nil || answer.Status != http.StatusOK {
-				t.Errorf("Test = %+v, %v", answer, err)
-			}
-		})
-	}
-	s.await("four are under way", func() bool { return len(slow.got()) == 4 })
-	if _, err := s.hooks.Test(t.Context(), s.workspace, w.ID); petstore.CodeOf(err) != petstore.CodeServiceUnavailable {
-		t.Errorf("the fifth Test = %v", err)
-	}
-	other := s.beside()
-	if answer, err := s.hooks.Test(t.Context(), other.workspace, other.hook(newReceiver(t, ok)).ID); err != nil || !answer.OK() {
-		t.Errorf("Test of another workspace = %+v, %v", answer, err)
-	}
-	close(release)
-	tests.Wait()
-	if answer, err := s.hooks.Test(t.Context(), s.workspace, w.ID); err != nil || !answer.OK() {
-		t.Errorf("Test after the others = %+v, %v", answer, err)
 	}
 }

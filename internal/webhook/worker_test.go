@@ -12,25 +12,6 @@ import (
 	"example.com/petstore/internal/webhook"
 )
 
-// TestSlowReceiver: each event is sent when the one before it was answered, however long
-// that takes.
-func TestSlowReceiver(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
-	s.deliver("a")
-	r := newReceiver(t, func(event int64) int {
-		<-time.After(time.Duration(event%3) * 75 * time.Millisecond)
-		return http.StatusOK
-	})
-	s.hook(r)
-	const events = 12
-	s.write(events)
-	s.await("all events arrive", func() bool { return len(r.got()) >= events })
-	if got := r.got(); !slices.Equal(got, upTo(events)) || r.most != 1 {
-		t.Errorf("received %d, %d at once; want 1 to %d in order, one at once", got, r.most, events)
-	}
-}
-
 // TestHangingReceivers: however many webhooks of a workspace hang, all others get their
 // events.
 func TestHangingReceivers(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
 	"example.com/petstore/test/servertest"
@@ -28,7 +28,7 @@ type spans struct {
 // ServeHTTP takes what an exporter of OTLP over HTTP sends.
 func (s *spans) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
-	var sent collector.ExportTraceServiceRequest
+	var sent otlp.TracesData // the same bytes as an ExportTraceServiceRequest
 	if err != nil || r.URL.Path != "/v1/traces" || proto.Unmarshal(body, &sent) != nil {
 		http.Error(w, "not traces", http.StatusBadRequest)
 		return

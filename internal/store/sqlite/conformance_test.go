@@ -11,19 +11,9 @@ import (
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	for name, cached := range map[string]int{"file": 0, "cached": 1 << 7} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			conformance(t, cached)
-		})
-	}
-}
-
-func conformance(t *testing.T, cached int) {
-	t.Helper()
 	storetest.Run(t, func(t *testing.T, now func() time.Time) storetest.Stores {
 		t.Helper()
-		return openAt(t, filepath.Join(t.TempDir(), "petstore.db"), sqlite.Options{Now: now, Readers: 4, Cached: cached})
+		return openAt(t, filepath.Join(t.TempDir(), "petstore.db"), sqlite.Options{Now: now, Readers: 4, Cached: 1 << 7})
 	})
 }
 

@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -13,9 +12,6 @@ import (
 // concurrencyTests have many callers at once.
 var concurrencyTests = map[string]func(*testing.T, Open){
 	"buyers":       testBuyers,
-	"cancellers":   testCancellers,
-	"deleters":     testDeleters,
-	"everything":   testEverything,
 	"same key":     testSameKey,
 	"neighbours":   testNeighbours,
 	"linearizable": testLinearizable,
@@ -33,98 +29,6 @@ func testBuyers(t *testing.T, open Open) {
 		t.Errorf("outcomes of 200 buyers of 50 units = %v, want 50 orders and 150 times %s", got, petstore.CodePetNotAvailable)
 	}
 	s.wantItem(pet, 0, petstore.Pending)
-}
-
-// testCancellers: an order is cancelled or completed once, whoever is first.
-func testCancellers(t *testing.T, open Open) {
-	s := newTenant(t, open)
-	pet := s.pet(1)
-	order := s.order(pet, 1)
-	got := codes(parallel(40, func(i int) error {
-		if i%2 == 0 {
-			return s.cancel(order)
-		}
-		return s.complete(order)
-	}))
-	if got[""] != 1 {
-		t.Errorf("outcomes of ending one order = %v, want one success", got)
-	}
-}
-
-// testDeleters: no pet goes into a category that goes, no order onto a pet that
-// goes.
-func testDeleters(t *testing.T, open Open) {
-	s := newTenant(t, open)
-	for range 10 {
-		category, pet := s.category("dogs"), s.pet(100)
-		parallel(8, func(i int) error {
-			switch i % 4 {
-			case 0:
-				return s.DeleteCategory(s.ctx, s.workspace, category, petstore.Condition{})
-			case 1:
-				_, err := s.CreatePet(s.ctx, s.workspace, petstore.NewPet{Name: "Rex", CategoryID: category}, nil)
-				return err
-			case 2:
-				return s.DeletePet(s.ctx, s.workspace, pet, petstore.Condition{})
-			}
-			_, err := s.CreateOrder(s.ctx, s.workspace, petstore.NewOrder{PetID: pet, Quantity: 1}, nil)
-			return err
-		})
-	}
-	s.wantReferences()
-}
-
-// wantReferences fails the test unless each pet has its category and each open
-// order its pet.
-func (s *tenant) wantReferences() {
-	s.Helper()
-	page := petstore.Page{Limit: 100_000}
-	pets, err := s.Stores.Pets(s.ctx, s.workspace, petstore.PetQuery{Page: page})
-	if err != nil {
-		s.Fatal(err)
-	}
-	for _, p := range pets {
-		_, err := s.Stores.Category(s.ctx, s.workspace, p.CategoryID)
-		wantCode(s.T, fmt.Sprintf("category of pet %d", p.ID), err, "")
-	}
-	pending := false
-	orders, err := s.Stores.Orders(s.ctx, s.workspace, petstore.OrderQuery{Page: page, Complete: &pending})
-	if err != nil {
-		s.Fatal(err)
-	}
-	for _, o := range orders {
-		_, err := s.Stores.Pet(s.ctx, s.workspace, o.PetID)
-		wantCode(s.T, fmt.Sprintf("pet of order %d", o.ID), err, "")
-	}
-}
-
-// testEverything: all writes at once, on few rows. The ledger is checked when
-// the test ends.
-func testEverything(t *testing.T, open Open) {
-	s := newTenant(t, open)
-	other := s.beside("other")
-	for range 4 {
-		s.pet(20)
-		other.pet(20)
-	}
-	errs := parallel(32, func(worker int) error {
-		random := rand.New(rand.NewPCG(1, uint64(worker)))
-		for range 25 {
-			one := []*tenant{s, other}[random.IntN(2)]
-			if err := one.randomWrite(random); err != nil && petstore.CodeOf(err) == "" {
-				return err
-			}
-			if _, err := one.Stores.Inventory(s.ctx, one.workspace, petstore.InventoryQuery{Page: petstore.Page{Limit: 20}}); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if got := codes(errs); got[""] != len(errs) {
-		t.Errorf("outcomes = %v, want no failure but the rules'", got)
-	}
-	s.wantReferences()
-	other.wantReferences()
 }
 
 func (s *tenant) randomWrite(random *rand.Rand) error {
@@ -180,7 +84,7 @@ func testSameKey(t *testing.T, open Open) {
 }
 
 // testNeighbours: what fails, by a rule or by the engine's last line of
-// defence, takes nobody with it.
+// defence, takes nobody with it, and leaves no event.
 func testNeighbours(t *testing.T, open Open) {
 	s := newTenant(t, open)
 	pet := s.pet(1000)
@@ -212,6 +116,7 @@ func testNeighbours(t *testing.T, open Open) {
 	if len(ghosts) != 0 || err != nil {
 		t.Errorf("Categories = %v, %v, want nothing of the failed changes", ghosts, err)
 	}
+	s.wantMirror(t)
 }
 
 // A step is a call on one pet: its stock is set (op 's'), read ('r'), ordered

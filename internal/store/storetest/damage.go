@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/store"
 )
 
 // A Damage runs statements of SQL on the database of a store, beside it, with no regard
 // for its constraints.
 type Damage func(statements string)
 
-// RunDamage holds Check of an engine against databases that are not whole.
+// RunDamage holds Check of an engine, and CheckFeed, against databases that are not whole.
 func RunDamage(t *testing.T, open func(t *testing.T, now func() time.Time) (Stores, Damage)) {
 	for _, test := range damages {
 		t.Run(test.name, func(t *testing.T) {
@@ -27,6 +28,9 @@ func RunDamage(t *testing.T, open func(t *testing.T, now func() time.Time) (Stor
 			s.order(pet, 2)
 			damage(test.damage)
 			got, err := s.Check(s.ctx)
+			if strings.Contains(test.want, "last event") {
+				got, err = store.CheckFeed(s.ctx, s, s.workspace)
+			}
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -69,6 +73,9 @@ var damages = []struct{ name, damage, want string }{
 	{"ban of no key", "INSERT INTO bans (key_id, begins_at, ends_at, level, reason, imposed_by) VALUES ('key_x', 0, 0, 1, '', '')", "the key key_x is banned, and does not exist"},
 	{"negative stock", "UPDATE pets SET quantity = -1", "the quantity is -1"},
 	{"counter", "UPDATE counters SET orders = 1", "orders of workspace 1 have the id 2, which was never issued"},
+	{"pet without an event", "UPDATE pets SET name = 'Tom'", "the pet 1 is not as its last event says"},
+	{"stock without an event", "UPDATE pets SET quantity = 2", "the inventory 1 is not as its last event says"},
+	{"deletion without an event", "DELETE FROM orders WHERE id = 1", "the order 1 is not there, as its last event says"},
 }
 
 // testLongLedger: in a ledger that is read in pieces each movement counts.

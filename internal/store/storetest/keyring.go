@@ -244,25 +244,3 @@ func testTokens(t *testing.T, open Open) {
 		wantCode(t, "RevokeToken of none", err, access.CodeTokenNotFound)
 	}
 }
-
-// testAuditPages: every entry once, the newest first.
-func testAuditPages(t *testing.T, open Open) {
-	s := newTenant(t, open)
-	for range 5 {
-		s.key("k", time.Time{})
-	}
-	all, err := s.AuditPage(s.ctx, 0, 100)
-	wantCode(t, "AuditPage", err, "")
-	var pages []access.AuditEntry
-	for before := int64(0); ; before = pages[len(pages)-1].ID {
-		page, err := s.AuditPage(s.ctx, before, 2)
-		wantCode(t, "AuditPage", err, "")
-		if len(page) == 0 {
-			break
-		}
-		pages = append(pages, page...)
-	}
-	if len(all) < 6 || !reflect.DeepEqual(pages, all) {
-		t.Errorf("the pages have %+v, want %+v", pages, all)
-	}
-}

@@ -13,10 +13,9 @@ import (
 )
 
 var limitTests = map[string]func(*testing.T, Open){
-	"round trip":  testLimits,
-	"old days":    testOldDays,
-	"wrong clock": testWrongClock,
-	"key uses":    testKeyUses,
+	"round trip": testLimits,
+	"old days":   testOldDays,
+	"key uses":   testKeyUses,
 }
 
 func (s *tenant) wantLimits(what string, want ratelimit.Saved) {
@@ -201,59 +200,4 @@ func testOldDays(t *testing.T, open Open) {
 	if len(got.Windows) > 8+2 {
 		t.Errorf("LoadLimits = %d rows of windows, want old days gone: %+v", len(got.Windows), got.Windows)
 	}
-}
-
-// clocksOff is how far a clock is wrong.
-var clocksOff = map[string]time.Duration{
-	"an hour ahead": time.Hour, "a day ahead": 24 * time.Hour, "three days ahead": 72 * time.Hour, "a year ahead": 365 * 24 * time.Hour,
-	"an hour behind": -time.Hour, "a day behind": -24 * time.Hour, "a year behind": -365 * 24 * time.Hour,
-}
-
-// testWrongClock: a limiter whose clock is wrong for a while hands out no fresh
-// day to a workspace that asks nothing meanwhile, however often it restarts.
-func testWrongClock(t *testing.T, open Open) {
-	for name, off := range clocksOff {
-		t.Run(name, func(t *testing.T) { wrongClock(t, newTenant(t, open), off) })
-	}
-}
-
-func wrongClock(t *testing.T, s *tenant, off time.Duration) {
-	limits := ratelimit.Limits{PerMinute: 10, PerDay: 10}
-	restart := func(workspace int64, want ...ratelimit.Outcome) {
-		t.Helper()
-		m := ratelimit.NewMemory(ratelimit.DefaultConfig(), s.clock.Now)
-		saved, err := s.LoadLimits(s.ctx)
-		if err == nil {
-			err = m.Restore(saved)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		caller := m.Caller(workspace, fmt.Sprint("key_", workspace), limits)
-		for range limits.PerDay {
-			if d := m.Admit(s.ctx, caller); !slices.Contains(want, d.Outcome) {
-				t.Fatalf("workspace %d at %s: %v, want %v", workspace, s.clock.Now(), d.Outcome, want)
-			}
-		}
-		rows, _ := m.Dirty()
-		if err := s.SaveLimits(s.ctx, rows); err != nil {
-			t.Fatal(err)
-		}
-	}
-	restart(1, ratelimit.Admitted)
-	s.clock.Advance(off)
-	restart(2, ratelimit.Admitted)
-	s.clock.Advance(5*time.Minute - off)
-	for range 3 {
-		restart(1, ratelimit.RefusedDay)
-		s.clock.Advance(5 * time.Minute)
-	}
-	restart(3, ratelimit.Admitted)
-	restart(3, ratelimit.RefusedDay)
-	s.clock.Advance(24 * time.Hour)
-	restart(1, ratelimit.Admitted)
-	restart(3, ratelimit.Admitted)
-	restart(2, ratelimit.RefusedDay, ratelimit.Admitted) // its next midnight may be yet to come, and is never a second one away
-	s.clock.Advance(24 * time.Hour)
-	restart(2, ratelimit.Admitted)
 }

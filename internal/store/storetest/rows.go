@@ -48,24 +48,14 @@ func testKept(t *testing.T, open Open) {
 		t.Errorf("Order = %+v, %v, want %+v", gotOrder, err, want)
 	}
 	s.wantItem(pet, 0, petstore.Pending)
+	s.stock(pet, petstore.MaxQuantity)
+	s.wantItem(pet, petstore.MaxQuantity, petstore.Available)
 }
 
 func testMissing(t *testing.T, open Open) {
 	s := newTenant(t, open)
 	for _, id := range []int64{math.MinInt64, -1, 0, 1, 7, petstore.MaxID, math.MaxInt64} {
-		_, err := s.Stores.Pet(s.ctx, s.workspace, id)
-		wantCode(t, "Pet", err, petstore.CodePetNotFound)
-		_, err = s.Stores.InventoryItem(s.ctx, s.workspace, id)
-		wantCode(t, "InventoryItem", err, petstore.CodePetNotFound)
-		_, err = s.Stores.Category(s.ctx, s.workspace, id)
-		wantCode(t, "Category", err, petstore.CodeCategoryNotFound)
-		_, err = s.Stores.Order(s.ctx, s.workspace, id)
-		wantCode(t, "Order", err, petstore.CodeOrderNotFound)
-		_, _, err = s.Movements(s.ctx, s.workspace, id, 0, 10)
-		wantCode(t, "Movements", err, petstore.CodePetNotFound)
-		wantCode(t, "DeletePet", s.DeletePet(s.ctx, s.workspace, id, petstore.Condition{}), petstore.CodePetNotFound)
-		wantCode(t, "DeleteCategory", s.DeleteCategory(s.ctx, s.workspace, id, petstore.Condition{}), petstore.CodeCategoryNotFound)
-		wantCode(t, "CancelOrder", s.cancel(id), petstore.CodeOrderNotFound)
+		s.wantNone(id)
 	}
 	_, err := s.CreatePet(s.ctx, s.workspace, petstore.NewPet{Name: "Rex", CategoryID: 7}, nil)
 	wantCode(t, "CreatePet without its category", err, petstore.CodeValidationFailed)
@@ -84,10 +74,6 @@ func testIsolation(t *testing.T, open Open) {
 	if pets[0] != pets[1] || orders[0] != orders[1] {
 		t.Fatalf("ids = %v and %v, want the same in both workspaces", pets, orders)
 	}
-	second := mine.pet(3) // an id that the other does not have
-	if _, err := other.Stores.Pet(other.ctx, other.workspace, second); petstore.CodeOf(err) != petstore.CodePetNotFound {
-		t.Errorf("Pet of another workspace = %v, want %s", err, petstore.CodePetNotFound)
-	}
 	wantCode(t, "CancelOrder", mine.cancel(orders[0]), "")
 	mine.wantItem(pets[0], 5, petstore.Available)
 	other.wantItem(pets[1], 3, petstore.Available)
@@ -99,6 +85,33 @@ func testIsolation(t *testing.T, open Open) {
 	if got, _, err := other.Movements(other.ctx, other.workspace, pets[1], 0, 10); len(got) != 3 || err != nil {
 		t.Errorf("Movements of the other = %v, %v, want three", got, err)
 	}
+	if got, want := len(other.events()), 6; got != want {
+		t.Errorf("the other has %d events, want %d", got, want)
+	}
+	mine.order(mine.pet(3), 1)
+	other.wantNone(2)
+	for range 2 {
+		other.order(other.pet(3), 1)
+	}
+	mine.wantNone(3)
+}
+
+// wantNone fails the test unless the workspace has nothing with the id.
+func (s *tenant) wantNone(id int64) {
+	s.Helper()
+	_, err := s.Stores.Pet(s.ctx, s.workspace, id)
+	wantCode(s.T, "Pet", err, petstore.CodePetNotFound)
+	_, err = s.Stores.InventoryItem(s.ctx, s.workspace, id)
+	wantCode(s.T, "InventoryItem", err, petstore.CodePetNotFound)
+	_, err = s.Stores.Category(s.ctx, s.workspace, id)
+	wantCode(s.T, "Category", err, petstore.CodeCategoryNotFound)
+	_, err = s.Stores.Order(s.ctx, s.workspace, id)
+	wantCode(s.T, "Order", err, petstore.CodeOrderNotFound)
+	_, _, err = s.Movements(s.ctx, s.workspace, id, 0, 10)
+	wantCode(s.T, "Movements", err, petstore.CodePetNotFound)
+	wantCode(s.T, "DeletePet", s.DeletePet(s.ctx, s.workspace, id, petstore.Condition{}), petstore.CodePetNotFound)
+	wantCode(s.T, "DeleteCategory", s.DeleteCategory(s.ctx, s.workspace, id, petstore.Condition{}), petstore.CodeCategoryNotFound)
+	wantCode(s.T, "CancelOrder", s.cancel(id), petstore.CodeOrderNotFound)
 }
 
 // testIDs: ascending from 1, and none is issued again.

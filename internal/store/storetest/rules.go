@@ -6,106 +6,13 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// ruleTests carry out the rules of stock and states on the engine. That the
-// rules are right is the domain's own test; here they meet rows.
+// ruleTests are of the rules that depend on other rows. That the rules are right is the
+// domain's own test; here they meet rows.
 var ruleTests = map[string]func(*testing.T, Open){
-	"new pet":        testNewPet,
-	"placing":        testPlacing,
-	"completing":     testCompleting,
-	"cancelling":     testCancelling,
-	"counting":       testCounting,
-	"by hand":        testByHand,
 	"deleting":       testDeleting,
 	"category":       testCategory,
 	"precondition":   testPrecondition,
 	"failing change": testFailingChange,
-}
-
-func testNewPet(t *testing.T, open Open) {
-	s := newTenant(t, open)
-	category := s.category("dogs")
-	for _, test := range []struct {
-		status, want petstore.Status
-		stock        int64
-	}{
-		{"", petstore.Available, 1},
-		{petstore.Available, petstore.Available, 1},
-		{petstore.Pending, petstore.Pending, 0},
-		{petstore.Sold, petstore.Sold, 0},
-	} {
-		s.wantItem(s.petIn(category, "Rex", test.status), test.stock, test.want)
-	}
-}
-
-func testPlacing(t *testing.T, open Open) {
-	s := newTenant(t, open)
-	pet := s.pet(3)
-	place := func(quantity int64) error {
-		_, err := s.CreateOrder(s.ctx, s.workspace, petstore.NewOrder{PetID: pet, Quantity: quantity}, nil)
-		return err
-	}
-	wantCode(t, "more than there is", place(4), petstore.CodeInsufficientStock)
-	s.wantItem(pet, 3, petstore.Available)
-	wantCode(t, "all but one", place(2), "")
-	s.wantItem(pet, 1, petstore.Available)
-	wantCode(t, "the last one", place(1), "")
-	s.wantItem(pet, 0, petstore.Pending)
-	wantCode(t, "one more", place(1), petstore.CodePetNotAvailable)
-}
-
-func testCompleting(t *testing.T, open Open) {
-	s := newTenant(t, open)
-	pet := s.pet(2)
-	first, second := s.order(pet, 1), s.order(pet, 1)
-	wantCode(t, "complete", s.complete(first), "")
-	s.wantItem(pet, 0, petstore.Pending)
-	wantCode(t, "complete", s.complete(second), "")
-	s.wantItem(pet, 0, petstore.Sold)
-	got, err := s.Stores.Order(s.ctx, s.workspace, first)
-	if want := (petstore.Order{ID: first, PetID: pet, Quantity: 1, ShipDate: petstore.At(start), Complete: true}); got != want || err != nil {
-		t.Errorf("Order = %+v, %v, want %+v", got, err, want)
-	}
-	wantCode(t, "complete again", s.complete(first), petstore.CodeOrderCompleted)
-	wantCode(t, "cancel", s.cancel(first), petstore.CodeOrderCompleted)
-}
-
-func testCancelling(t *testing.T, open Open) {
-	s := newTenant(t, open)
-	pet := s.pet(2)
-	order := s.order(pet, 2)
-	s.wantItem(pet, 0, petstore.Pending)
-	wantCode(t, "cancel", s.cancel(order), "")
-	s.wantItem(pet, 2, petstore.Available)
-	wantCode(t, "cancel again", s.cancel(order), petstore.CodeOrderNotFound)
-	_, err := s.Stores.Order(s.ctx, s.workspace, order)
-	wantCode(t, "Order", err, petstore.CodeOrderNotFound)
-}
-
-func testCounting(t *testing.T, open Open) {
-	s := newTenant(t, open)
-	pet := s.pet(2)
-	order := s.order(pet, 1)
-	s.stock(pet, 0)
-	s.wantItem(pet, 0, petstore.Pending)
-	wantCode(t, "complete", s.complete(order), "")
-	s.wantItem(pet, 0, petstore.Sold)
-	s.stock(pet, petstore.MaxQuantity)
-	s.wantItem(pet, petstore.MaxQuantity, petstore.Available)
-	_, err := s.UpdateInventory(s.ctx, s.workspace, pet, -1, petstore.Condition{})
-	wantCode(t, "less than nothing", err, petstore.CodeValidationFailed)
-}
-
-func testByHand(t *testing.T, open Open) {
-	s := newTenant(t, open)
-	pet := s.pet(2)
-	order := s.order(pet, 1)
-	wantCode(t, "sold with an open order", s.mark(pet, petstore.Sold), petstore.CodePetHasOpenOrders)
-	wantCode(t, "pending", s.mark(pet, petstore.Pending), "")
-	wantCode(t, "cancel", s.cancel(order), "")
-	s.wantItem(pet, 2, petstore.Pending) // the hold stays
-	wantCode(t, "sold", s.mark(pet, petstore.Sold), "")
-	s.wantItem(pet, 0, petstore.Sold)
-	wantCode(t, "available without stock", s.mark(pet, petstore.Available), petstore.CodeOutOfStock)
 }
 
 func testDeleting(t *testing.T, open Open) {
