@@ -96,7 +96,9 @@ func mutants() []mutant {
 		{"reads from any host", []edit{
 			{"internal/store/postgres", "ValidateConnectTargetSessionAttrsPrimary", "ValidateConnectTargetSessionAttrsPreferStandby"},
 		}, func(t *testing.T, b servertest.Binary) error { return try(b, promotions(t, true), 25) }}, // a read of an old state needs luck
-		{"forgets what it counted without Redis", []edit{{limiter, `r\.decideAlone\((\w+), \w+\)`, "$1.windows.describe($1.limits)"}}, underFaultsOfRedis},
+		{"forgets what it counted without Redis", []edit{
+			{limiter, `(?s)(func \(\w+ \*Redis\) decideAway\(.*?)\w+\.decideAlone\((\w+), \w+\)`, "$1$2.windows.describe($2.limits)"},
+		}, underFaultsOfRedis},
 		{"gives an emptied Redis nothing back", []edit{begins(limiter, `func \((\w+) \*scriptCall\) arguments\(.*\{`, "$1.known = windows{}")}, underFaultsOfRedis},
 		{"forgets bans", []edit{{"internal/node", `\w+\.store\.SetBan\(`, doNothing + "("}}, inFolder(banOutlivesKill)},
 		{"forgets counts", []edit{{"internal/node", `\w+\.limiter\.Restore\(`, doNothing + "("}}, inFolder(countsOutliveKill)},
