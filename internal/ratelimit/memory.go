@@ -112,7 +112,6 @@ func (m *Memory) record(s *subject, c *Caller, w windows, o Outcome, now int64) 
 		return newDecision(w, o, 0, s.limits, now)
 	}
 	o, begins := c.penalty.note(&m.cfg, o, now, w.reset(o))
-	c.usage.count(w.day, o, now)
 	d := newDecision(w, o, c.penalty.banUntil, s.limits, now)
 	if begins {
 		d.NewBan = c.penalty.newBan(&m.cfg, c.id)

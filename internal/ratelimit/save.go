@@ -19,7 +19,7 @@ type Saved struct {
 }
 
 // Empty reports whether there is no row at all.
-func (s Saved) Empty() bool { return len(s.Windows) == 0 && len(s.Keys) == 0 }
+func (rows *Saved) Empty() bool { return len(rows.Windows) == 0 && len(rows.Keys) == 0 }
 
 // A SavedWindow is the two windows of one workspace or address.
 type SavedWindow struct {
@@ -30,14 +30,10 @@ type SavedWindow struct {
 	DayUsed     int64
 }
 
-// A SavedKey is what one key did, and what stands against it.
+// A SavedKey is what stands against a key.
 type SavedKey struct {
 	KeyID      string
 	Workspace  int64
-	Day        int64  // the day of Admitted and Refused, in days since 1970-01-01 UTC
-	Admitted   int64  // since the row that was saved last
-	Refused    int64  // the same, refusals while banned included
-	LastUsed   int64  // Unix milliseconds, 0 if not known
 	Level      int64  // bans not yet forgiven
 	CleanSince int64  // Unix milliseconds from which the next level's forgiveness counts
 	RunFrom    int64  // first refusal of the current run, Unix milliseconds, 0 if none
@@ -53,8 +49,8 @@ type Store interface {
 	LoadLimits(ctx context.Context) (Saved, error)
 
 	// SaveLimits inserts the rows, or replaces those with the same Subject or KeyID, all or nothing. It leaves out rows of
-	// keys whose workspace was deleted. What was admitted and refused for a key on one day adds up. Of a window the greatest
-	// count that was saved holds. What several nodes know against a key replaces each other.
+	// keys whose workspace was deleted. Of a window the greatest count that was saved holds. What several nodes know against
+	// a key replaces each other.
 	SaveLimits(ctx context.Context, rows Saved) error
 }
 
@@ -66,7 +62,7 @@ const saveTimeout = 10 * time.Second
 // Keep returns the error of its last save. End ctx when requests are no longer admitted: what they use after the last save
 // is not kept.
 //
-// With a Redis limiter the windows are those of all nodes. What a key did, and what is known against it, is this node's.
+// With a Redis limiter the windows are those of all nodes. What stands against a key is this node's.
 func (m *Memory) Keep(ctx context.Context, store Store, every time.Duration) error {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -96,17 +92,16 @@ func (m *Memory) save(ctx context.Context, store Store) error {
 }
 
 // Dirty returns the rows that have changed since the last call. The caller saves them, or calls requeue: then the next
-// Dirty returns them as they are by then, with the counts of these rows. Bans in force are not rows; what led to them is.
+// Dirty returns them as they are by then. Bans in force are not rows; what led to them is.
 func (m *Memory) Dirty() (rows Saved, requeue func()) {
-	now, subjects := m.now().UnixNano(), m.changed.take()
+	subjects := m.changed.take()
 	var keys []*Caller
 	for _, s := range subjects {
-		keys = append(keys, rows.add(s, now)...)
+		keys = append(keys, rows.add(s)...)
 	}
 	return rows, func() {
-		for i, c := range keys {
+		for _, c := range keys {
 			c.subject.mu.Lock()
-			c.usage.add(&rows.Keys[i])
 			m.changed.add(c.subject, c)
 			c.subject.mu.Unlock()
 		}
@@ -118,25 +113,24 @@ func (m *Memory) Dirty() (rows Saved, requeue func()) {
 	}
 }
 
-// add adds the rows of a subject and of its keys that have changed, and returns these keys. Their counts begin anew.
-func (r *Saved) add(s *subject, now int64) []*Caller {
+// add adds the rows of a subject and of its keys that have changed, and returns these keys.
+func (rows *Saved) add(s *subject) []*Caller {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if w := s.windows; !s.removed && w.minuteUsed+w.dayUsed > 0 {
-		r.Windows = append(r.Windows, SavedWindow{
+	if w := s.windows; !s.removed && w != (windows{}) {
+		rows.Windows = append(rows.Windows, SavedWindow{
 			Subject: s.name, MinuteStart: toMillis(w.minuteStart), MinuteUsed: w.minuteUsed, Day: w.day, DayUsed: w.dayUsed,
 		})
 	}
 	keys := s.keys
 	for _, c := range keys {
-		p, u := c.penalty, c.usage
-		r.Keys = append(r.Keys, SavedKey{
+		p := c.penalty
+		rows.Keys = append(rows.Keys, SavedKey{
 			KeyID: c.id, Workspace: s.workspace,
-			Day: cmp.Or(u.day, dayOf(now)), Admitted: u.admitted, Refused: u.refused, LastUsed: toMillis(u.lastUsed),
 			Level: p.level, CleanSince: toMillis(p.cleanSince),
 			RunFrom: toMillis(p.runFrom), RunUntil: toMillis(p.runUntil), Strikes: formatStrikes(p.strikes),
 		})
-		c.usage, c.changed = keyUsage{}, false
+		c.changed = false
 	}
 	s.keys, s.changed = nil, false
 	return keys

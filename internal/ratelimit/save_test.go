@@ -38,10 +38,6 @@ func (s *table) SaveLimits(ctx context.Context, rows Saved) error {
 		s.windows[r.Subject] = r
 	}
 	for _, r := range rows.Keys {
-		if before := s.keys[r.KeyID]; before.Day == r.Day {
-			r.Admitted, r.Refused = r.Admitted+before.Admitted, r.Refused+before.Refused
-		}
-		r.LastUsed = cmp.Or(r.LastUsed, s.keys[r.KeyID].LastUsed)
 		s.keys[r.KeyID] = r
 	}
 	return nil
@@ -113,52 +109,6 @@ func TestDirtyHasWhatChanged(t *testing.T) {
 	}
 }
 
-// TestWhatAKeyDidIsSavedOnce: each row counts what came after the one before, also if a save failed meanwhile, and one of
-// a key that did nothing is of today and counts nothing.
-func TestWhatAKeyDidIsSavedOnce(t *testing.T) {
-	t.Parallel()
-	clock := newClock(noon)
-	m := NewMemory(DefaultConfig(), clock.Now)
-	c := m.Caller(7, "a", Limits{PerMinute: 3, PerDay: 100})
-	next := func(admitted, refused, day int64, last time.Time) (requeue func()) {
-		t.Helper()
-		rows, requeue := m.Dirty()
-		want := SavedKey{KeyID: "a", Day: noon.Unix()/86400 + day, Admitted: admitted, Refused: refused}
-		if !last.IsZero() {
-			want.LastUsed = last.UnixMilli()
-		}
-		if len(rows.Keys) != 1 {
-			t.Fatalf("the rows are %+v, want one of the key", rows.Keys)
-		}
-		k := rows.Keys[0]
-		if got := (SavedKey{KeyID: k.KeyID, Day: k.Day, Admitted: k.Admitted, Refused: k.Refused, LastUsed: k.LastUsed}); got != want {
-			t.Errorf("the row = %+v, want %+v", got, want)
-		}
-		return requeue
-	}
-	admit := func(n int) {
-		for range n {
-			m.Admit(t.Context(), c)
-		}
-	}
-	admit(2)
-	next(2, 0, 0, noon)
-	admit(2)
-	requeue := next(1, 1, 0, noon)
-	clock.advance(time.Second)
-	admit(1)
-	requeue()
-	requeue = next(1, 2, 0, clock.Now())
-	requeue()
-	requeue = next(1, 2, 0, clock.Now())
-	clock.advance(24 * time.Hour)
-	admit(1)
-	requeue()
-	next(1, 0, 1, clock.Now())
-	m.SetBan("a", nil)
-	next(0, 0, 1, time.Time{})
-}
-
 func subjectsOf(s Saved) []string {
 	var all []string
 	for _, w := range s.Windows {
@@ -184,11 +134,7 @@ func TestARestartForgetsNothing(t *testing.T) {
 	m2 := restarted(t, store, smallTable(), clock.Now)
 	c2 := m2.Caller(1, "k", narrow)
 	m2.SetBan("k", banned.NewBan)
-	did := store.keys["k"]
 	m2.Admit(t.Context(), c2)
-	if got := used(t, m2, "k"); got.Admitted != 0 || got.Refused != 1 || did.Admitted == 0 || did.Refused == 0 {
-		t.Errorf("after %+v the next row counts %+v, want one refusal more", did, got)
-	}
 	if got, want := m2.Peek(t.Context(), c2), m.Peek(t.Context(), c); got != want {
 		t.Errorf("Peek = %+v, want %+v", got, want)
 	}
@@ -295,7 +241,7 @@ func TestKeepSavesEachIntervalAndAtTheEnd(t *testing.T) {
 		if err := end(); err != nil {
 			t.Errorf("Keep = %v, want nil", err)
 		}
-		if rows, _ := store.LoadLimits(context.Background()); rows.Windows[0].DayUsed != 2 || rows.Keys[0].Admitted != 2 {
+		if rows, _ := store.LoadLimits(context.Background()); rows.Windows[0].DayUsed != 2 {
 			t.Errorf("at the end the store has %+v, want 2 used", rows)
 		}
 		if store.saves != 2 {
@@ -342,7 +288,7 @@ func TestTheEndBreaksNoSaveOff(t *testing.T) {
 			if took := time.Since(began); (err != nil) != test.failed || took < test.least || took > test.atMost {
 				t.Errorf("saves of %v: Keep = %v, %v after the end, want an error: %v, after %v to %v", test.takes, err, took, test.failed, test.least, test.atMost)
 			}
-			if rows, _ := store.LoadLimits(context.Background()); store.broken != test.broken || !test.failed && rows.Keys[0].Admitted != 2 {
+			if rows, _ := store.LoadLimits(context.Background()); store.broken != test.broken || !test.failed && rows.Windows[0].DayUsed != 2 {
 				t.Errorf("saves of %v: %d were broken off and the store has %+v, want %d, and 2 admitted", test.takes, store.broken, rows, test.broken)
 			}
 		})
@@ -393,14 +339,11 @@ func TestNothingIsLostBetweenSavesAndRequests(t *testing.T) {
 	if err := store.SaveLimits(t.Context(), rows); err != nil {
 		t.Fatal(err)
 	}
-	var saved, used int64
-	for _, k := range store.keys {
-		saved += k.Admitted
-	}
+	var used int64
 	for _, w := range store.windows {
 		used += w.DayUsed
 	}
-	if saved != 30_000 || used != 30_000 {
-		t.Errorf("saved %d of the keys and %d of the workspaces, want 30000 of each", saved, used)
+	if used != 30_000 {
+		t.Errorf("saved %d, want 30000", used)
 	}
 }

@@ -29,7 +29,6 @@ type Caller struct {
 	subject *subject
 
 	penalty penalty
-	usage   keyUsage
 	changed bool // since it was saved last
 }
 
@@ -39,31 +38,6 @@ func (c *Caller) bannedUntil(now int64) int64 {
 		return 0
 	}
 	return c.penalty.bannedUntil(now)
-}
-
-// keyUsage is what a key did on one day since it was saved last.
-type keyUsage struct{ day, admitted, refused, lastUsed int64 }
-
-func (u *keyUsage) count(today int64, o Outcome, now int64) {
-	if u.day != today {
-		*u = keyUsage{day: today}
-	}
-	if o == Admitted {
-		u.admitted++
-	} else {
-		u.refused++
-	}
-	u.lastUsed = now
-}
-
-// add takes a row back that was not saved. What was counted on another day is forgotten.
-func (u *keyUsage) add(r *SavedKey) {
-	switch u.day {
-	case 0:
-		*u = keyUsage{r.Day, r.Admitted, r.Refused, fromMillis(r.LastUsed)}
-	case r.Day:
-		u.admitted, u.refused = u.admitted+r.Admitted, u.refused+r.Refused
-	}
 }
 
 // changes are the subjects that have changed since they were saved, or whose keys have. A subject's mutex is taken before

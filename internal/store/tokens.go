@@ -9,7 +9,7 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-const selectTokens = "SELECT id, name, prefix, hash, created_at, expires_at, revoked_at FROM operator_tokens WHERE "
+const selectTokens = "SELECT id, name, prefix, hash, created_at, expires_at, revoked_at FROM operator_tokens WHERE " //nolint:gosec // no credential
 
 func scanToken(row Row, t *access.Token) error {
 	return scan(row, &t.ID, &t.Name, &t.Prefix, (*[32]byte)(&t.Hash), &t.CreatedAt, &t.ExpiresAt, &t.RevokedAt)

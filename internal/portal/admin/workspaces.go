@@ -62,7 +62,7 @@ func workspacePage(v *visit, ctx context.Context, l *page.List) ([]operator.Stan
 	from := int(page.PlaceIn(query, "from"))
 	next := strconv.Itoa(from + page.PageSize)
 	onPage := func(some []operator.Workspace) []operator.Workspace {
-		return page.PageOf(l, v.R.URL, some, "from", func(*operator.Workspace) string { return next })
+		return page.Cut(l, v.R.URL, some, "from", func(*operator.Workspace) string { return next })
 	}
 	if !l.Filtered && sorted == "" {
 		some, err := v.acting().WorkspacesFrom(ctx, from, page.PageSize+1)
@@ -91,7 +91,7 @@ func workspacePage(v *visit, ctx context.Context, l *page.List) ([]operator.Stan
 	if sorted == "use" {
 		operator.ByUse(standings)
 	}
-	return page.PageOf(l, v.R.URL, standings[min(from, len(standings)):], "from", func(*operator.Standing) string { return next }), nil
+	return page.Cut(l, v.R.URL, standings[min(from, len(standings)):], "from", func(*operator.Standing) string { return next }), nil
 }
 
 // A workspaceView is the page of a workspace.

@@ -28,7 +28,7 @@ func showKeys(v *visit) error {
 		New:     &page.Link{Title: "Create a key", URL: "/console/keys/new"}, Empty: "There are no live keys.",
 	}
 	rows, err := keysPage(v, access.KeyPage{Newest: true, Unrevoked: state != "all", After: query.Get("after"), Limit: page.PageSize + 1})
-	rows = page.PageOf(&l, v.R.URL, rows, "after", func(last *page.KeyRow) string { return last.ID })
+	rows = page.Cut(&l, v.R.URL, rows, "after", func(last *page.KeyRow) string { return last.ID })
 	for i := range rows {
 		l.Rows = append(l.Rows, ownKeyCells(v, &rows[i]))
 	}

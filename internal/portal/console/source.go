@@ -26,7 +26,7 @@ func (s source[T]) read(v *visit, l *page.List) ([]T, error) {
 	for _, f := range l.Filters {
 		l.Filtered = l.Filtered || f.Value != "" || chosen(f.Options) != ""
 	}
-	return page.PageOf(l, v.R.URL, rows, "after", func(last *T) string { return page.Text(s.id(*last)) }), nil
+	return page.Cut(l, v.R.URL, rows, "after", func(last *T) string { return page.Text(s.id(*last)) }), nil
 }
 
 func chosen(options []page.Option) string {

@@ -170,7 +170,7 @@ func deliveriesPage(v *visit, at string) (page.List, error) {
 	l := page.NewList("Deliveries", "", "No event was sent to it yet.", "Event", "Type", "State", "Tries", "Last try", "Answer", "Next try", "")
 	l.Numbers[3] = true
 	rows, err := v.Webhooks.Deliveries(v.R.Context(), v.who.Workspace.ID, v.ID, petstore.Page{After: page.PlaceIn(v.R.URL.Query(), "after"), Limit: page.PageSize + 1})
-	rows = page.PageOf(&l, v.R.URL, rows, "after", func(last *webhook.Delivery) string { return page.Text(last.ID) })
+	rows = page.Cut(&l, v.R.URL, rows, "after", func(last *webhook.Delivery) string { return page.Text(last.ID) })
 	for i := range rows {
 		d, id := &rows[i], page.Text(rows[i].ID)
 		l.Rows = append(l.Rows, []page.Cell{

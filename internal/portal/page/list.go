@@ -53,9 +53,9 @@ func PlaceIn(query url.Values, name string) int64 {
 	return max(n, 0)
 }
 
-// PageOf returns the rows of the page at an address, and fills in where the list goes on: more rows than the page has were
+// Cut returns the rows of the page at an address, and fills in where the list goes on: more rows than the page has were
 // read if it does, and next names the place after the last one.
-func PageOf[T any](l *List, page *url.URL, rows []T, name string, next func(last *T) string) []T {
+func Cut[T any](l *List, page *url.URL, rows []T, name string, next func(last *T) string) []T {
 	if len(rows) <= PageSize {
 		l.Turn(page, name, "", false)
 		return rows

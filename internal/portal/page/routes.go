@@ -49,16 +49,16 @@ func (t *Table[G]) Download(path string, h func(G) error) {
 }
 
 // Form adds a form, which readers may see, and what takes it from those who have the scopes. It returns the latter.
-func (t *Table[G]) Form(needs access.Scopes, path string, make func(G) (Form, error)) *Route {
+func (t *Table[G]) Form(needs access.Scopes, path string, form func(G) (Form, error)) *Route {
 	t.Add(Route{Method: http.MethodGet, Path: path, Needs: access.Read, Takes: needs}, func(g G) error {
-		f, err := make(g)
+		f, err := form(g)
 		if err != nil {
 			return err
 		}
 		return g.visit().Show(http.StatusOK, f)
 	})
 	return t.Add(Route{Method: http.MethodPost, Path: path, Needs: needs, Takes: needs}, func(g G) error {
-		f, err := make(g)
+		f, err := form(g)
 		if err != nil {
 			return err
 		}

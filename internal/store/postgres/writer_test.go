@@ -83,14 +83,6 @@ func (s *tenant) wantStock(want int64) {
 	}
 }
 
-func repeat(n int, call func() error) []func() error {
-	calls := make([]func() error, n)
-	for i := range calls {
-		calls[i] = call
-	}
-	return calls
-}
-
 func wantCodes(t *testing.T, errs []error, want ...petstore.Code) {
 	t.Helper()
 	for i, err := range errs {
@@ -239,7 +231,7 @@ func TestDeadlock(t *testing.T) {
 		rivalry.Go(func() {
 			eventually(t, "waiting for a lock", func() bool {
 				var n int
-				err := watch.QueryRow(ctx, "SELECT count(*) FROM pg_locks WHERE NOT granted").Scan(&n)
+				err := watch.QueryRow(ctx, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").Scan(&n)
 				return err == nil && n > 0
 			})
 			lock(s.pet)
