@@ -72,7 +72,7 @@ func mutants() []mutant {
 	return []mutant{
 		{"acknowledges before the commit", []edit{
 			{store, `\n\t(\w+)\.addEvents\((\w+)\)`, "\n$1.addEvents($2)\n$1.answer(nil)"},
-			begins(store, `func \((\w+) \*?Write.*\) Answer\(.*\{`, "select { case <-$1.done: return; default: }"),
+			{store, `close\(m\.done\)`, "select { case <-m.done: default: close(m.done) }"},
 		}, underPowerCuts},
 		{"synchronous=NORMAL", []edit{{sqlite, "synchronous=FULL", "synchronous=NORMAL"}}, underPowerCuts},
 		{"synchronous=OFF", []edit{{sqlite, "synchronous=FULL", "synchronous=OFF"}}, underPowerCuts},
