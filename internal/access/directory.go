@@ -241,17 +241,28 @@ func (d *Directory[S]) ask(guesses bool, add func(*question)) error {
 	if q.asked { // by one that waited less
 		return q.err
 	}
-	if q.guesses {
-		time.Sleep(askPause - time.Since(d.guessed))
-		d.guessed = time.Now()
+	for pause := d.begin(q); pause > 0; pause = d.begin(q) {
+		time.Sleep(pause)
 	}
-	d.mu.Lock()
-	d.next = nil
-	d.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), askTimeout)
 	defer cancel()
 	q.asked, q.err = true, d.answer(ctx, q)
 	return q.err
+}
+
+// begin returns how long to wait before a question is asked. If that is not at all, nobody
+// adds to it any more.
+func (d *Directory[S]) begin(q *question) (pause time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if q.guesses {
+		if pause = askPause - time.Since(d.guessed); pause > 0 {
+			return pause
+		}
+		d.guessed = time.Now()
+	}
+	d.next = nil
+	return 0
 }
 
 // answer reads the keys of a question. A hash that no key has is not asked for again
