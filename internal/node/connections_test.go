@@ -55,3 +55,12 @@ func TestYield(t *testing.T) {
 		}
 	}
 }
+
+func TestHeld(t *testing.T) {
+	t.Parallel()
+	for memory, want := range map[int64]int64{0: 128 << 10, 32 << 20: 2 << 20, 256 << 20: 16 << 20, math.MaxInt64: 16 << 20} {
+		if got := newBudget(memory).held(); got != want {
+			t.Errorf("with %d MiB, %d KiB of answers are held, want %d", memory>>20, got>>10, want>>10)
+		}
+	}
+}
