@@ -27,6 +27,11 @@ type Limits struct {
 	// 0 leaves that to it. Linux takes up to some megabytes for a client that reads slowly.
 	SendBuffer int
 
+	// Yield says that memory is short: each connection of HTTP/2 gives up its processor
+	// before it reads, and not only when those with requests could fill the memory. What
+	// is left of requests that their clients have reset, nothing counts.
+	Yield bool
+
 	// Exempt are proxies. Their connections carry requests of many clients, count
 	// for none of them and are never closed for others.
 	Exempt []netip.Prefix
@@ -42,6 +47,7 @@ type Limit struct {
 	most                int64        // bytes of memory
 	busy                atomic.Int64 // bytes that the connections of HTTP/2 with requests may hold at most
 	sendBuffer          int
+	yield               bool
 	exempt              []netip.Prefix
 
 	mu    sync.Mutex
@@ -55,6 +61,7 @@ func NewLimit(l Limits) *Limit {
 		memory:      fairshare.New(fairshare.Options{Capacity: l.Memory, Queue: l.Memory / 4, Wait: memoryWait}),
 		most:        l.Memory,
 		sendBuffer:  l.SendBuffer,
+		yield:       l.Yield,
 		exempt:      l.Exempt,
 		known:       make(map[*member]struct{}),
 	}

@@ -3,6 +3,8 @@ package node
 import (
 	"math"
 	"testing"
+
+	"example.com/petstore/internal/config"
 )
 
 func TestStreams(t *testing.T) {
@@ -41,5 +43,24 @@ func TestReads(t *testing.T) {
 	}
 	if got := newBudget(64 << 30).reads(8); got != 8 {
 		t.Errorf("with 64 GiB, reads(8) = %d, want 8", got)
+	}
+}
+
+// Where memory is short, connections of HTTP/2 always yield.
+func TestYield(t *testing.T) {
+	t.Parallel()
+	for memory, want := range map[int64]bool{32 << 20: true, 2<<30 - 1: true, 2 << 30: false, math.MaxInt64: false} {
+		if got := newBudget(memory).limits(&config.Config{}).Yield; got != want {
+			t.Errorf("with %d MiB, Yield = %t, want %t", memory>>20, got, want)
+		}
+	}
+}
+
+func TestHeld(t *testing.T) {
+	t.Parallel()
+	for memory, want := range map[int64]int64{0: 128 << 10, 32 << 20: 2 << 20, 256 << 20: 16 << 20, math.MaxInt64: 16 << 20} {
+		if got := newBudget(memory).held(); got != want {
+			t.Errorf("with %d MiB, %d KiB of answers are held, want %d", memory>>20, got>>10, want>>10)
+		}
 	}
 }
