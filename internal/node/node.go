@@ -92,8 +92,8 @@ func (n *node) open(ctx context.Context, inherited bool) (err error) {
 	if n.Config.EventRetention > 0 {
 		n.webhooks = n.newWebhooks()
 	}
-	n.bans = newBanKeeper(n.store, n.log, n.metrics)
 	bans := newBanSync(n.limiter)
+	n.bans = newBanKeeper(n.store, bans, n.log, n.metrics)
 	n.keys = access.NewDirectory(n.store, n.now, bans.attach, bans.detach)
 	if err := n.restore(ctx); err != nil {
 		return errors.Join(err, n.close())
