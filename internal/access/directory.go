@@ -376,3 +376,10 @@ func (d *Directory[S]) Len() int {
 	defer d.mu.RUnlock()
 	return len(d.byID)
 }
+
+// Held returns what is here of the key with that id, read again or not, or nil.
+func (d *Directory[S]) Held(id string) *Entry[S] {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.byID[id]
+}

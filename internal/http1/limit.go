@@ -77,7 +77,8 @@ func (l *Limit) Connections() fairshare.Stats { return l.connections.Stats() }
 func (l *Limit) Memory() fairshare.Stats { return l.memory.Stats() }
 
 // Recheck takes the standing of their workspace from the connections on which a
-// key was shown that is not valid any more. They count for their address again.
+// key was shown that is not valid any more. They count for their address again. It calls
+// valid for each connection.
 func (l *Limit) Recheck(valid func(key string) bool) {
 	l.mu.Lock()
 	all := make([]*member, 0, len(l.known))
@@ -85,18 +86,8 @@ func (l *Limit) Recheck(valid func(key string) bool) {
 		all = append(all, m)
 	}
 	l.mu.Unlock()
-	checked := make(map[string]bool)
 	for _, m := range all {
-		s := m.standing.Load()
-		if s == nil {
-			continue
-		}
-		ok, done := checked[s.key]
-		if !done {
-			ok = valid(s.key)
-			checked[s.key] = ok
-		}
-		if !ok {
+		if s := m.standing.Load(); s != nil && !valid(s.key) {
 			m.stand(s, nil)
 		}
 	}

@@ -29,7 +29,7 @@ import (
 
 // How often the parts that work beside the requests do so.
 const (
-	recheckKeys = 500 * time.Millisecond // connections of revoked and banned keys lose their standing within a second
+	recheckKeys = 250 * time.Millisecond // connections of revoked and banned keys lose their standing within a second
 	refreshKeys = 250 * time.Millisecond // revocations and bans must hold within a second
 	saveLimits  = 500 * time.Millisecond // a crash may forget the last second at most, the saving included
 	saveUsage   = 5 * time.Second        // what a crash may forget of what the console shows
@@ -92,8 +92,8 @@ func (n *node) open(ctx context.Context, inherited bool) (err error) {
 	if n.Config.EventRetention > 0 {
 		n.webhooks = n.newWebhooks()
 	}
-	n.bans = newBanKeeper(n.store, n.log, n.metrics)
 	bans := newBanSync(n.limiter)
+	n.bans = newBanKeeper(n.store, bans, n.log, n.metrics)
 	n.keys = access.NewDirectory(n.store, n.now, bans.attach, bans.detach)
 	if err := n.restore(ctx); err != nil {
 		return errors.Join(err, n.close())

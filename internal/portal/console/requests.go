@@ -156,12 +156,12 @@ func liveRequests(v *visit) error {
 }
 
 func requestsCSV(v *visit) error {
-	rows, _, err := latestRequests(v, 1<<20)
-	if err != nil {
-		return err
-	}
 	head := []string{"at", "method", "path", "query", "status", "code", "refusedBy", "retryAt", "milliseconds", "keyId", "keyName", "requestId"}
 	return v.CSV(head, func(row func([]string) error) error {
+		rows, _, err := latestRequests(v, 1<<20)
+		if err != nil {
+			return err
+		}
 		for i := range rows {
 			if err := row(rows[i].line()); err != nil {
 				return err

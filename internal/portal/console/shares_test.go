@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -228,6 +229,44 @@ func TestUploadsLeaveNoFile(t *testing.T) { //nolint:paralleltest // it sets a v
 	}
 }
 
+// TestUploadsAreHeldOnce: while an import waits for its turn, there is one copy of its file in memory.
+func TestUploadsAreHeldOnce(t *testing.T) { //nolint:paralleltest // it measures the heap
+	h := newHouse(t)
+	g := h.signedIn(h.workspace("shop"), access.Read|access.Write)
+	begun, release := make(chan struct{}), make(chan struct{})
+	slow := h.serve(slowGate{openGate{new(atomic.Int64), new(atomic.Int64)}, begun, release}, func(*http.Request) {})
+	form := "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"pets.csv\"\r\n\r\nname,category\n" +
+		strings.Repeat(strings.Repeat("M", 93)+",Cats\n", 10_000) +
+		"\r\n--b\r\nContent-Disposition: form-data; name=\"do\"\r\n\r\ntry\r\n--b--\r\n"
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, slow+"/console/pets/import", strings.NewReader(form))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "multipart/form-data; boundary=b")
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	before, done := heap(), make(chan struct{})
+	go func() {
+		defer close(done)
+		g.send(r).want(200, "10,000 pets")
+	}()
+	<-begun
+	if more := heap() - before; more > 3<<19 {
+		t.Errorf("an import that waits with a file of 1 MB holds %d bytes more", more)
+	}
+	runtime.KeepAlive(form) // it was there before
+	close(release)
+	<-done
+}
+
+// heap returns how many bytes are in use.
+func heap() int64 {
+	runtime.GC()
+	runtime.GC() // which empties pools
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
 // TestUploadForms: what is not a file, and forms with more in them than ours have.
 func TestUploadForms(t *testing.T) {
 	t.Parallel()
@@ -304,6 +343,92 @@ func TestDownloadsAreOneByOne(t *testing.T) {
 	close(release)
 	<-done
 	g.get("/console/orders.csv").want(200, "")
+}
+
+// TestDownloadsAreCheckedAgain: one ends with its session or key, and when the key is banned: with a page before its first
+// part, broken off later.
+func TestDownloadsAreCheckedAgain(t *testing.T) {
+	t.Parallel()
+	for what, end := range map[string]func(*house, access.Key){
+		"revoked": func(h *house, k access.Key) { h.revoke(k.ID) },
+		"banned": func(h *house, k access.Key) {
+			h.limiter.SetBan(k.ID, &ratelimit.Ban{KeyID: k.ID, From: h.now(), Until: h.now().Add(time.Hour), Reason: "test", By: ratelimit.ByOperator})
+		},
+		"signed out": func(h *house, k access.Key) {
+			if err := h.db.EndSessions(h.t.Context(), k.ID); err != nil {
+				h.t.Error(err)
+			}
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t)
+			w := h.workspace("shop")
+			h.signedIn(w, access.Read|access.Write).upload("import", "name,category\n"+strings.Repeat(strings.Repeat("M", 93)+",Dogs\n", 500)).leadsTo("/console/pets")
+			signIn := func() (*guest, access.Key) {
+				k, secret := h.key(w, access.Read, time.Time{})
+				g := h.guest()
+				g.post("/console/signin", "key", secret).leadsTo("/console")
+				return g, k
+			}
+			early, k := signIn()
+			early.house = &house{t: t, url: h.serve(endingGate{openGate{new(atomic.Int64), new(atomic.Int64)}, func() {
+				h.advance(2 * time.Second)
+				end(h, k)
+			}}, func(*http.Request) {})}
+			if a := early.get("/console/categories.csv"); a.status == http.StatusOK || a.header.Get("Content-Disposition") != "" {
+				t.Errorf("before the first part the download is answered %d, %q", a.status, a.header)
+			}
+			late, k := signIn()
+			var once sync.Once
+			url := h.serve(openGate{new(atomic.Int64), new(atomic.Int64)}, func(*http.Request) {
+				once.Do(func() {
+					h.advance(2 * time.Second)
+					end(h, k)
+				})
+			})
+			resp, err := late.client.Get(url + "/console/pets.csv")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			body, err := io.ReadAll(resp.Body)
+			if err == nil || len(body) > 32<<10 {
+				t.Errorf("after the first part the download is answered %d with %d bytes, %v, want it broken off", resp.StatusCode, len(body), err)
+			}
+		})
+	}
+}
+
+// An endingGate calls end before it lets anybody in.
+type endingGate struct {
+	openGate
+	end func()
+}
+
+func (g endingGate) Enter(write bool) (leave func(), err error) {
+	g.end()
+	return g.openGate.Enter(write)
+}
+
+// TestHeadOfDownloads: HEAD has the head of a download, for which no rows are read.
+func TestHeadOfDownloads(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	g := h.signedIn(h.workspace("shop"), access.Read)
+	gate := openGate{new(atomic.Int64), new(atomic.Int64)}
+	h.url = h.serve(gate, func(*http.Request) {})
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodHead, h.url+"/console/pets.csv", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := g.send(r).want(200, "")
+	if a.header.Get("Content-Disposition") != `attachment; filename="pets.csv"` || !strings.HasPrefix(a.header.Get("Content-Type"), "text/csv") {
+		t.Errorf("HEAD is answered with %q", a.header)
+	}
+	if n := gate.enters.Load(); n != 0 {
+		t.Errorf("HEAD reads %d pages of rows, want none", n)
+	}
 }
 
 // await polls until something is the case.

@@ -24,8 +24,9 @@ type download struct {
 	sent  bool
 }
 
-// Download sends a file, which fill makes, unless the workspace has another download. If fill fails or the client does not
-// read once a part is sent, the response is broken off.
+// Download sends a file, which fill makes, unless the workspace has another download. HEAD has the head alone, and fill is
+// not called. If fill fails, the session or its key ends, the key is banned, or the client does not read, once a part is
+// sent, the response is broken off.
 func (v *Visit) Download(media string, fill func(io.Writer) error) error {
 	leave, err := v.Hold(v.downloads, nil, "Too many downloads", "Another download of this workspace is under way. Try again when it is over.")
 	if err != nil {
@@ -33,12 +34,16 @@ func (v *Visit) Download(media string, fill func(io.Writer) error) error {
 	}
 	defer leave()
 	d := &download{v: v, media: media}
+	if v.R.Method == http.MethodHead {
+		d.begin()
+		return nil
+	}
 	to := bufio.NewWriterSize(d, downloadBuffer)
 	if err = fill(to); err == nil {
-		if !d.sent {
-			d.begin()
-		}
 		err = to.Flush()
+	}
+	if err == nil && !d.sent { // it is empty
+		d.begin()
 	}
 	if err == nil || !d.sent {
 		return err
@@ -55,8 +60,11 @@ func (d *download) begin() {
 	d.v.W.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", path.Base(d.v.R.URL.Path)))
 }
 
-// Write sends a part. The first one begins the response.
+// Write sends a part, to somebody who may still have it. The first one begins the response.
 func (d *download) Write(part []byte) (int, error) {
+	if err := d.v.IdentifyAgain(); err != nil {
+		return 0, err
+	}
 	if !d.sent {
 		d.begin()
 	}

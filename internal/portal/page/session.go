@@ -73,11 +73,12 @@ func (v *Visit) identify() (why Notice, err error) {
 	return "", err
 }
 
-// recheckAfter is how long what is sent may take without a second look at who sends it. The end of a key is known as soon.
+// recheckAfter is how long what is sent, to us or by us, may take without another look at who it is. The end of a key is
+// known as soon.
 const recheckAfter = time.Second
 
-// IdentifyAgain looks a second time at who asks, once what took long has come: the session may have ended meanwhile, and
-// the key have ended or be banned. It answers the refusal itself, and returns ErrRefused.
+// IdentifyAgain looks again at who asks, if the visit has taken long: the session may have ended meanwhile, and the key have
+// ended or be banned. It answers the refusal itself, and returns ErrRefused.
 func (v *Visit) IdentifyAgain() error {
 	if v.Session == nil || v.Now().Sub(v.began) <= recheckAfter {
 		return nil
