@@ -40,7 +40,7 @@ build: ## the binary, as bin/petstore
 	go build -trimpath -ldflags="-s -w" -o bin/petstore ./cmd/petstore
 
 # CI sets RACE to flags for the race detector.
-test: tools ## the tests that every change must pass (four minutes)
+test: tools ## the tests that every change must pass (7 to 10 minutes)
 	$(call each,go vet ./... && go test ./...)
 	$(TEST) $(RACE) $(INSIDE)
 	$(TEST) -count=1 $(RACE) $(SCRIPTS)

@@ -120,8 +120,11 @@ func (d *Directory[S]) Run(ctx context.Context, every time.Duration, log *slog.L
 			return
 		case <-tick.C:
 			err := d.Refresh(ctx)
-			if err == nil {
-				err = d.renew()
+			for begun := time.Now(); err == nil && time.Since(begun) < every/2; {
+				var more bool
+				if more, err = d.renew(); !more {
+					break
+				}
 			}
 			if ctx.Err() == nil {
 				away.note(err, log)
@@ -133,20 +136,26 @@ func (d *Directory[S]) Run(ctx context.Context, every time.Duration, log *slog.L
 // lookAtOnce is how many keys are renewed at once: others wait meanwhile.
 const lookAtOnce = 128
 
-// renew reads some of the keys again that were not used since the cache began anew.
-func (d *Directory[S]) renew() error {
+// renew reads some of the keys again that were not used since the cache began anew, and
+// reports whether there are more.
+func (d *Directory[S]) renew() (more bool, err error) {
 	d.mu.RLock()
 	if len(d.behind) == 0 && d.listed != d.round {
 		d.behind, d.listed = slices.Collect(maps.Keys(d.byID)), d.round
 	}
 	n := min(len(d.behind), lookAtOnce)
-	ids := slices.DeleteFunc(slices.Clone(d.behind[:n]), func(id string) bool { return d.byID[id] == nil || d.fresh(d.byID[id]) })
+	ids := slices.DeleteFunc(slices.Clone(d.behind[:n]), func(id string) bool {
+		e := d.byID[id]
+		return e == nil || e.round == d.round
+	})
 	d.mu.RUnlock()
-	d.behind = d.behind[n:]
-	if len(ids) == 0 {
-		return nil
+	if len(ids) > 0 {
+		if err := d.ask(false, func(q *question) { q.ids = append(q.ids, ids...) }); err != nil {
+			return false, err
+		}
 	}
-	return d.ask(false, func(q *question) { q.ids = append(q.ids, ids...) })
+	d.behind = d.behind[n:]
+	return len(d.behind) > 0, nil
 }
 
 // An outage is what is known of a store that may be away.
@@ -218,18 +227,20 @@ func (d *Directory[S]) find(hash Hash) (e *Entry[S], known bool) {
 func (d *Directory[S]) fresh(e *Entry[S]) bool { return e != nil && (e.round == d.round || d.away) }
 
 // For keys that were never read the store is asked so often at most; it is waited for
-// so long; and so many unknown keys are remembered.
+// so long; a question is for so many keys, but for what one caller adds; and so many
+// unknown keys are remembered.
 const (
 	askPause    = 5 * time.Millisecond
 	askTimeout  = time.Second
+	mostAsked   = 512
 	mostUnknown = 4096
 )
 
 // ask reads what add adds to a question from the store.
 func (d *Directory[S]) ask(guesses bool, add func(*question)) error {
 	d.mu.Lock()
-	if d.next == nil {
-		d.next = new(question)
+	if d.next == nil || len(d.next.ids)+len(d.next.hashes) >= mostAsked {
+		d.next = new(question) // those who wait with another ask it
 	}
 	q := d.next
 	q.guesses = q.guesses || guesses
@@ -261,7 +272,9 @@ func (d *Directory[S]) begin(q *question) (pause time.Duration) {
 		}
 		d.guessed = time.Now()
 	}
-	d.next = nil
+	if d.next == q {
+		d.next = nil
+	}
 	return 0
 }
 
@@ -362,4 +375,11 @@ func (d *Directory[S]) Len() int {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return len(d.byID)
+}
+
+// Held returns what is here of the key with that id, read again or not, or nil.
+func (d *Directory[S]) Held(id string) *Entry[S] {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.byID[id]
 }

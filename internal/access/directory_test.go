@@ -242,6 +242,45 @@ func TestVerifyWithoutStore(t *testing.T) {
 	})
 }
 
+// TestManyWait: however many callers wait for the store, it is asked for some keys at a
+// time, and each is answered.
+func TestManyWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, freeShop)
+		var all sync.WaitGroup
+		for range 3*mostAsked + 1 {
+			_, known := h.mint(1, nil)
+			all.Go(func() { h.wantVerify("one of many", known, "") })
+		}
+		all.Wait()
+		if h.store.most > mostAsked {
+			t.Errorf("the store was asked for %d keys at once, want %d at most", h.store.most, mostAsked)
+		}
+	})
+}
+
+// TestRenewAgain: a key that could not be renewed is tried again.
+func TestRenewAgain(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, freeShop)
+	k, key := h.mint(1, nil)
+	h.wantVerify("a key", key, "")
+	h.edit(k, func(k *Key) { k.RevokedAt = h.now() })
+	h.refresh()
+	h.store.fail(errors.New("away"))
+	if _, err := h.renew(); err == nil {
+		t.Error("renew succeeded without the store")
+	}
+	h.store.fail(nil)
+	if more, err := h.renew(); more || err != nil {
+		t.Errorf("renew = %v, %v, want no more", more, err)
+	}
+	if n := h.Len(); n != 0 {
+		t.Errorf("%d keys are here, want none", n)
+	}
+}
+
 // Run refreshes, and lets keys go that nobody uses any more.
 func TestRun(t *testing.T) {
 	t.Parallel()

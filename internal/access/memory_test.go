@@ -21,6 +21,7 @@ type memory struct {
 	hashes     map[Hash]string
 	fault      error
 	looked     int           // how often keys were looked for
+	most       int           // keys that were looked for at once
 	hang       chan struct{} // LiveKeys waits for it when it has read, unless it is nil
 	followed   int64
 }
@@ -91,6 +92,7 @@ func (m *memory) look(ids []string, hashes []Hash) (keys []Key, of []Workspace, 
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.looked++
+	m.most = max(m.most, len(ids)+len(hashes))
 	found := map[string]Key{}
 	for _, id := range ids {
 		found[id] = m.keys[id]

@@ -35,6 +35,13 @@ func instantFlag(to *time.Time) *value[time.Time] {
 	}}
 }
 
+// duration returns a flag that takes a duration of at least least. Its usage says the default.
+func duration(to *time.Duration, least time.Duration) *value[time.Duration] {
+	v := config.Duration(to, least)
+	v.Show = nil
+	return v
+}
+
 // atMost adds an upper bound to the flag of a duration. The error gives it in days.
 func atMost(most time.Duration, v *value[time.Duration]) *value[time.Duration] {
 	read := v.Read

@@ -46,7 +46,7 @@ func healthcheckCommand(a *app) *cobra.Command {
 			return cmp.Or(err, a.print(v, nil))
 		},
 	})
-	cmd.Flags().Var(config.Duration(&timeout, 1), "timeout", "wait at most `DURATION` for a response (default 3s)")
+	cmd.Flags().Var(duration(&timeout, 1), "timeout", "wait at most `DURATION` for a response (default 3s)")
 	return cmd
 }
 

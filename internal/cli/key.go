@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/internal/access"
-	"example.com/petstore/internal/config"
 	"example.com/petstore/internal/node"
 	"example.com/petstore/internal/operator"
 )
@@ -38,7 +37,7 @@ func keyCreate(a *app) *cobra.Command {
 	})
 	cmd.Flags().StringVar(&name, "name", "default", "`NAME` of the key")
 	cmd.Flags().Var(listOf(&scopes, text(nil)), "scope", "give the key the scopes `SCOPE,...`: read, write, manage (default read,write)")
-	cmd.Flags().Var(config.Duration(&expires, 1), "expires", "let the key expire after `DURATION`, such as 30d or 12h (default never)")
+	cmd.Flags().Var(duration(&expires, 1), "expires", "let the key expire after `DURATION`, such as 30d or 12h (default never)")
 	return cmd
 }
 
@@ -76,7 +75,7 @@ func keyRotate(a *app) *cobra.Command {
 		}
 		return printNewKey(a, k)
 	})
-	cmd.Flags().Var(atMost(operator.MaxOverlap, config.Duration(&overlap, 0)), "overlap", "keep the old key valid for `DURATION` (default 24h)")
+	cmd.Flags().Var(atMost(operator.MaxOverlap, duration(&overlap, 0)), "overlap", "keep the old key valid for `DURATION` (default 24h)")
 	return cmd
 }
 
@@ -132,7 +131,7 @@ func keyBan(a *app) *cobra.Command {
 		func(ctx context.Context, op operator.Operator, id string) (operator.Key, error) {
 			return op.BanKey(ctx, id, ban)
 		})
-	cmd.Flags().Var(atMost(operator.MaxBan, config.Duration(&ban.For, 1)), "for", "ban for `DURATION`, such as 1h or 7d")
+	cmd.Flags().Var(atMost(operator.MaxBan, duration(&ban.For, 1)), "for", "ban for `DURATION`, such as 1h or 7d")
 	cmd.Flags().Var(&value[string]{To: &ban.Reason, Read: func(s string) (string, error) { return s, operator.CheckReason(s) }}, "reason", "the reason `WHY`, for the audit log")
 	return cmd
 }

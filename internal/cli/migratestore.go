@@ -34,7 +34,9 @@ Stop the server first. The file is locked during the move. At the end it is mark
 moved: servers and commands that would still use it are refused with the new address.
 The target must have no data of Petstore, and no node can open it during the move. At
 the end both sides are compared, table by table, by row count and checksum. If the move
-is interrupted, both sides are as before, and you can run the command again.
+is interrupted, both sides are as before, and you can run the command again. If it was
+killed after it had filled the target and before it had marked the file, run it again
+with an empty database.
 
 Give the password in PGPASSWORD or PGPASSFILE, where ps does not show it.`,
 		example: "  petstore migrate-store --from petstore.db --to postgres://petstore@db/shop",

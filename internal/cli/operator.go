@@ -104,7 +104,7 @@ revoke it when you no longer use the program.`,
 			return a.printSecret("token", t.ID, v, rows{{"ID", t.ID}, {"NAME", t.Name}, {"EXPIRES", moment(t.ExpiresAt, "")}, {}, {secret}})
 		},
 	})
-	cmd.Flags().Var(config.Duration(&expires, 1), "expires", "let the token expire after `DURATION`, at most a year (default 90d)")
+	cmd.Flags().Var(duration(&expires, 1), "expires", "let the token expire after `DURATION`, at most a year (default 90d)")
 	return cmd
 }
 

@@ -58,7 +58,7 @@ func (c *Config) Settings() []Setting {
 		{Name: "ban-first", Usage: "the first ban lasts `DURATION`, and each further one twice as long", value: Duration(&c.Ban.First, time.Second)},
 		{Name: "ban-max", Usage: "no ban lasts longer than `DURATION`", value: Duration(&c.Ban.Max, 1)},
 		{Name: "address-table", Usage: "count up to `N` addresses without a key separately; the rest share one allowance", value: shown(Whole(&c.AddressTable, 1, 1<<24))},
-		{Name: "console-pages", Usage: "allow `N` console pages a minute for each workspace and address", value: shown(Whole(&c.ConsolePages, 1, 1<<20))},
+		{Name: "console-pages", Usage: "allow `N` console pages and downloads a minute for each workspace and address", value: shown(Whole(&c.ConsolePages, 1, 1<<20))},
 	}
 }
 

@@ -40,7 +40,8 @@ func speaksHTTP2(c net.Conn, server *http.Server) {
 }
 
 // note is told whether a connection of HTTP/2 has requests. It has none once net/http has
-// sent all of their answers.
+// sent all of their answers, or the client has reset those that are left: their handlers
+// may still run, or wait to.
 func (m *member) note(active bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

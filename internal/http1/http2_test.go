@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 	"weak"
@@ -180,3 +181,26 @@ func TestHTTP2Crowded(t *testing.T) {
 		waitFor(t, "the connection holds nothing", func() bool { return limit.busy.Load() == 0 })
 	}
 }
+
+// Where memory is short, what waits for a processor runs before a connection of HTTP/2
+// reads more, even if no connection has requests that net/http knows of.
+func TestHTTP2Yields(t *testing.T) { // not in parallel: it takes the processors from all others
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	m := &member{Conn: zeros{}, limit: NewLimit(Limits{Connections: 1, Memory: 1 << 20, Yield: true})}
+	m.http2.Store(true)
+	var ran atomic.Bool
+	go ran.Store(true)
+	for range 100 { // others may wait, too
+		if _, err := m.Read(make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !ran.Load() {
+		t.Error("a hundred reads were made before another goroutine ran")
+	}
+}
+
+// A zeros is a connection from which there is always something to read.
+type zeros struct{ net.Conn }
+
+func (zeros) Read(p []byte) (int, error) { return len(p), nil }

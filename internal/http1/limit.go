@@ -27,6 +27,11 @@ type Limits struct {
 	// 0 leaves that to it. Linux takes up to some megabytes for a client that reads slowly.
 	SendBuffer int
 
+	// Yield says that memory is short: each connection of HTTP/2 gives up its processor
+	// before it reads, and not only when those with requests could fill the memory. What
+	// is left of requests that their clients have reset, nothing counts.
+	Yield bool
+
 	// Exempt are proxies. Their connections carry requests of many clients, count
 	// for none of them and are never closed for others.
 	Exempt []netip.Prefix
@@ -42,6 +47,7 @@ type Limit struct {
 	most                int64        // bytes of memory
 	busy                atomic.Int64 // bytes that the connections of HTTP/2 with requests may hold at most
 	sendBuffer          int
+	yield               bool
 	exempt              []netip.Prefix
 
 	mu    sync.Mutex
@@ -55,6 +61,7 @@ func NewLimit(l Limits) *Limit {
 		memory:      fairshare.New(fairshare.Options{Capacity: l.Memory, Queue: l.Memory / 4, Wait: memoryWait}),
 		most:        l.Memory,
 		sendBuffer:  l.SendBuffer,
+		yield:       l.Yield,
 		exempt:      l.Exempt,
 		known:       make(map[*member]struct{}),
 	}
@@ -70,7 +77,8 @@ func (l *Limit) Connections() fairshare.Stats { return l.connections.Stats() }
 func (l *Limit) Memory() fairshare.Stats { return l.memory.Stats() }
 
 // Recheck takes the standing of their workspace from the connections on which a
-// key was shown that is not valid any more. They count for their address again.
+// key was shown that is not valid any more. They count for their address again. It calls
+// valid for each connection.
 func (l *Limit) Recheck(valid func(key string) bool) {
 	l.mu.Lock()
 	all := make([]*member, 0, len(l.known))
@@ -78,18 +86,8 @@ func (l *Limit) Recheck(valid func(key string) bool) {
 		all = append(all, m)
 	}
 	l.mu.Unlock()
-	checked := make(map[string]bool)
 	for _, m := range all {
-		s := m.standing.Load()
-		if s == nil {
-			continue
-		}
-		ok, done := checked[s.key]
-		if !done {
-			ok = valid(s.key)
-			checked[s.key] = ok
-		}
-		if !ok {
+		if s := m.standing.Load(); s != nil && !valid(s.key) {
 			m.stand(s, nil)
 		}
 	}

@@ -210,7 +210,7 @@ func (m *member) Read(p []byte) (int, error) {
 	}
 	// A request that has been read counts once it begins. Let those begin that wait for a
 	// processor, or many connections could fill the memory before any of them does.
-	if m.limit.crowded() {
+	if m.limit.yield || m.limit.crowded() {
 		runtime.Gosched()
 	}
 	n, err := m.Conn.Read(p)

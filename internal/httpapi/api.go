@@ -26,7 +26,7 @@ import (
 	"example.com/petstore/internal/webhook"
 )
 
-// Options are what an API is made of. All but BaseURL, TrustedProxies, OnBan, Version,
+// Options are what an API is made of. All but BaseURL, TrustedProxies, OnBan, Version, Held,
 // Events, Webhooks, Done, Console, Observe, AccessLog, Reads and Writes are needed.
 type Options struct {
 	Service *petstore.Service
@@ -57,6 +57,9 @@ type Options struct {
 	// Version returns a number that is another one after each change of a workspace's
 	// pets, or that it is not known. If it is not nil, answers to GETs are held.
 	Version func(workspace int64) (version uint64, known bool)
+
+	// Held is how many bytes the answers that are held take at most; 0 is 16 MiB.
+	Held int64
 
 	// Events are the feeds of workspaces; nil if none are kept.
 	Events petstore.Feed
@@ -116,7 +119,7 @@ func New(o Options) (*API, error) {
 		meter:    meter{limiter: o.Limiter, onBan: o.OnBan},
 		sunset:   newSunset(o.Sunset),
 		workload: newWorkload(o.Reads, o.Writes),
-		cache:    newCache(o.Version),
+		cache:    newCache(o.Version, o.Held),
 		observer: observer{observe: o.Observe, log: o.Log, access: o.AccessLog},
 	}}
 	a.streams = fairshare.New(fairshare.Options{Capacity: math.MaxInt32, Each: maxFeedStreams})

@@ -1,9 +1,13 @@
 package httpapi
 
 import (
+	"crypto/rand"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,7 +28,7 @@ func asked(workspace int64, target string) *exchange {
 func TestCache(t *testing.T) {
 	t.Parallel()
 	version, known := uint64(2), true
-	c := newCache(func(int64) (uint64, bool) { return version, known })
+	c := newCache(func(int64) (uint64, bool) { return version, known }, 0)
 	reads := 0
 	var meanwhile func()
 	read := func(x *exchange) error {
@@ -74,28 +78,87 @@ func TestCache(t *testing.T) {
 // TestCacheIsBounded: it holds so many bytes, of what is asked for often the more.
 func TestCacheIsBounded(t *testing.T) {
 	t.Parallel()
-	c := newCache(func(int64) (uint64, bool) { return 0, true })
-	body, reads := make([]byte, longestBody), 0
+	const held = 1 << 20
+	version, reads := uint64(0), 0
+	c := newCache(func(int64) (uint64, bool) { return version, true }, held)
 	ask := func(target string, length int) {
-		x := asked(1, target)
-		_ = c.answer(x, func(x *exchange) error {
+		_ = c.answer(asked(1, target), func(x *exchange) error {
 			reads++
-			return x.represent(&representation{body: body[:length]})
+			return x.represent(&representation{body: make([]byte, length)})
 		})
 	}
-	for i := range 4 * generation / longestBody {
+	const many = 2 * held / longestBody
+	for i := range many {
 		ask(fmt.Sprint("/pets/", i), longestBody)
 		ask("/popular", 100)
 	}
-	if most := 2 * (generation/longestBody + 1); reads > 4*generation/longestBody+1 || len(c.young)+len(c.older) > most {
+	if most := held / longestBody; reads > many+1 || len(c.young)+len(c.older) > most {
 		t.Errorf("%d were read and %d are held, want the popular one once and %d at most", reads, len(c.young)+len(c.older), most)
 	}
 	reads = 0
 	ask("/long", longestBody)
-	body = make([]byte, longestBody+1)
 	ask("/longer", longestBody+1)
 	ask("/longer", longestBody+1)
 	if reads != 3 {
 		t.Errorf("%d were read, want what is too long each time", reads)
 	}
+	before := c.size
+	for range many {
+		version++
+		ask("/long", longestBody)
+	}
+	if c.size != before {
+		t.Errorf("an answer that is replaced takes %d bytes more", c.size-before)
+	}
+}
+
+// What is held takes no more memory than it is counted for.
+func TestCacheInMemory(t *testing.T) { // not in parallel: it measures the heap
+	const held = 2 << 20
+	link := strings.Repeat("l", 700)
+	var noise []byte // compressed, it takes five eighths
+	for len(noise) < 2*zipFrom {
+		noise = append(noise, rand.Text()...)
+	}
+	for name, made := range map[string]func() *representation{
+		"resources": func() *representation {
+			return &representation{tag: petstore.TagOf(nil), body: append(make([]byte, 0, bodyRoom), noise[:65]...)}
+		},
+		"links": func() *representation {
+			return pageOf(append(make([]byte, 0, listRoom(1)), noise[:65]...), strings.Clone(link), true)
+		},
+		"compressed": func() *representation {
+			return pageOf(append(make([]byte, 0, listRoom(20)), noise...), "", false)
+		},
+	} {
+		c := newCache(func(int64) (uint64, bool) { return 0, true }, held)
+		ask := func(path string) {
+			x := asked(1, "/")
+			x.r.URL.Path = (path + link)[:len(path)] // a part of what was sent
+			x.r.Header.Set("Accept-Encoding", "gzip")
+			_ = c.answer(x, func(x *exchange) error { return x.represent(made()) })
+		}
+		before := heap()
+		for i := 0; len(c.older) == 0 || c.size < held/2-(16<<10); i++ { // until both are full
+			ask(fmt.Sprint("/pets/", i))
+		}
+		took := heap() - before
+		for at := range maps.Clone(c.older) { // the younger generation has them then
+			ask(at.path)
+		}
+		again := heap() - before
+		if t.Logf("%s take %d KiB, and %d when they were asked for again", name, took>>10, again>>10); max(took, again) > held {
+			t.Errorf("want %d KiB at most", held>>10)
+		}
+		runtime.KeepAlive(c)
+	}
+}
+
+// heap returns how many bytes are in use.
+func heap() int64 {
+	runtime.GC()
+	runtime.GC() // what pools held
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }

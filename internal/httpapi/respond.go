@@ -219,5 +219,5 @@ func zip(body []byte) []byte {
 	z.Reset(&out)
 	_, _ = z.Write(body) // a bytes.Buffer takes everything
 	_ = z.Close()
-	return out.Bytes()
+	return bytes.Clone(out.Bytes()) // it may be kept
 }

@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
 	"example.com/petstore/internal/access"
@@ -10,10 +11,12 @@ import (
 )
 
 // A banSync tells the limiter of the keys of the directory and of their bans. The
-// directory makes one call at a time.
+// directory makes one call at a time, the keeper of bans another.
 type banSync struct {
 	limiter ratelimit.Limiter
-	bans    map[string]access.Ban // by key, as the store had it last
+
+	mu   sync.Mutex
+	bans map[string]access.Ban // by key, as the store had it last
 }
 
 func newBanSync(l ratelimit.Limiter) *banSync {
@@ -24,6 +27,8 @@ func newBanSync(l ratelimit.Limiter) *banSync {
 // changed: a ban of the limiter that is not stored yet must not be lifted by a
 // change of something else.
 func (s *banSync) attach(w access.Workspace, k access.Key) *ratelimit.Caller {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	c := s.limiter.Caller(w.ID, k.ID, ratelimit.Limits(w.Quota))
 	before, had := s.bans[k.ID]
 	switch {
@@ -38,7 +43,18 @@ func (s *banSync) attach(w access.Workspace, k access.Key) *ratelimit.Caller {
 	return c
 }
 
+// stored notes that the store has a ban of the limiter: it may be lifted before the key
+// is read again. What was read before it was stored lifts it here until the key is read
+// again, soon: to store it was a change, too.
+func (s *banSync) stored(b access.Ban) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.bans[b.KeyID] = b
+}
+
 func (s *banSync) detach(k access.Key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	delete(s.bans, k.ID)
 	s.limiter.Drop(k.ID)
 }
@@ -46,6 +62,7 @@ func (s *banSync) detach(k access.Key) {
 // A banKeeper stores the bans that the limiter starts, beside the requests.
 type banKeeper struct {
 	store   access.Store
+	sync    *banSync
 	log     *slog.Logger
 	metrics *metrics
 	queue   chan *ratelimit.Ban // pointers: room for many, of which there are hardly ever any
@@ -54,8 +71,8 @@ type banKeeper struct {
 // Bans that wait to be stored. One key can start one in two minutes at most.
 const waitingBans = 1024
 
-func newBanKeeper(s access.Store, log *slog.Logger, m *metrics) *banKeeper {
-	return &banKeeper{store: s, log: log, metrics: m, queue: make(chan *ratelimit.Ban, waitingBans)}
+func newBanKeeper(s access.Store, sync *banSync, log *slog.Logger, m *metrics) *banKeeper {
+	return &banKeeper{store: s, sync: sync, log: log, metrics: m, queue: make(chan *ratelimit.Ban, waitingBans)}
 }
 
 // started takes a ban; it does not block. A ban that finds the queue full holds
@@ -96,5 +113,6 @@ func (k *banKeeper) keep(b ratelimit.Ban) {
 		k.lost(b, err)
 		return
 	}
+	k.sync.stored(access.Ban(b))
 	k.log.Warn("a key was banned", "audit", "ban.set", "key", b.KeyID, "until", b.Until, "level", b.Level, "reason", b.Reason)
 }

@@ -73,6 +73,11 @@ func TestAttachHandsOnWhatChanged(t *testing.T) {
 	if got := m.Peek(t.Context(), bans.attach(w, k)).Minute.Limit; got != 99 {
 		t.Errorf("the limit is %d, want 99, that of the new plan", got)
 	}
+	k.Ban = nil
+	outcome("the operator lifts that", ratelimit.Admitted)
+	m.SetBan(k.ID, &ratelimit.Ban{KeyID: k.ID, From: now, Until: now.Add(time.Hour), Level: 2, By: ratelimit.ByLimiter})
+	bans.stored(access.Ban{KeyID: k.ID, From: now, Until: now.Add(time.Hour), Level: 2, By: ratelimit.ByLimiter})
+	outcome("the operator lifts one that was stored here before the key is read", ratelimit.Admitted)
 	bans.detach(k)
 	if s := m.Stats(); s.Keys != 0 {
 		t.Errorf("Stats().Keys = %d after the key is gone, want 0", s.Keys)
@@ -84,7 +89,8 @@ func TestBansAreStoredUntilTheEnd(t *testing.T) {
 	db := openStore(t)
 	w, k := makeKey(t, db)
 	var log strings.Builder
-	keeper := newBanKeeper(db, slog.New(slog.NewTextHandler(&log, nil)), newMetrics(""))
+	bans := newBanSync(ratelimit.NewMemory(ratelimit.DefaultConfig(), time.Now))
+	keeper := newBanKeeper(db, bans, slog.New(slog.NewTextHandler(&log, nil)), newMetrics(""))
 	until := time.Now().Add(time.Hour).Truncate(time.Millisecond)
 	keeper.started(ratelimit.Ban{KeyID: k.ID, From: time.Now(), Until: until, Level: 2, Reason: "hammering", By: ratelimit.ByLimiter})
 	keeper.started(ratelimit.Ban{KeyID: "key_unknown", From: time.Now(), Until: until, By: ratelimit.ByLimiter})
@@ -98,6 +104,9 @@ func TestBansAreStoredUntilTheEnd(t *testing.T) {
 	if b := keys[0].Ban; b == nil || !b.Until.Equal(until) || b.Level != 2 || b.By != ratelimit.ByLimiter {
 		t.Errorf("the stored ban is %+v, want one of level 2 until %v", b, until)
 	}
+	if _, ok := bans.bans[k.ID]; !ok || len(bans.bans) != 1 {
+		t.Errorf("the bans that can be lifted are %+v, want that of %s", bans.bans, k.ID)
+	}
 	for _, want := range []string{"audit=ban.set key=" + k.ID, `msg="a ban could not be stored" key=key_unknown`} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("the log lacks %q:\n%s", want, &log)
@@ -108,7 +117,7 @@ func TestBansAreStoredUntilTheEnd(t *testing.T) {
 func TestAFullQueueDoesNotBlock(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder
-	keeper := newBanKeeper(openStore(t), slog.New(slog.NewTextHandler(&log, nil)), newMetrics(""))
+	keeper := newBanKeeper(openStore(t), nil, slog.New(slog.NewTextHandler(&log, nil)), newMetrics(""))
 	for range waitingBans + 1 {
 		keeper.started(ratelimit.Ban{KeyID: "key_1"})
 	}

@@ -85,6 +85,10 @@ func (b budget) writes() int { return int(min(max(b.quarter/2/writeCost, 16), 51
 // everything else.
 func (b budget) imports() int { return int(min(max(b.quarter/importCost, 1), 4)) }
 
+// held returns how many bytes the answers take that the API holds, of what is left for
+// everything else.
+func (b budget) held() int64 { return min(max(b.memory/16, 128<<10), 16<<20) }
+
 // limits returns the bounds of the public listener. Half of the descriptors
 // are its: the rest is the database's and the operations listener's.
 func (b budget) limits(c *config.Config) http1.Limits {
@@ -100,13 +104,15 @@ func (b budget) limits(c *config.Config) http1.Limits {
 		Connections: cmp.Or(c.MaxConnections, max(all, 16)),
 		Memory:      b.quarter / 2,
 		SendBuffer:  buffer,
+		Yield:       b.limited,
 		Exempt:      c.TrustedProxies,
 	}
 }
 
-// keyStands reports whether a key that was valid when it was shown still is.
+// keyStands reports whether a key that was valid when it was shown still is, as far as
+// it was read again: it asks nothing of the store, which the directory does for many at once.
 func (n *node) keyStands(id string) bool {
-	e := n.keys.Entry(id)
+	e := n.keys.Held(id)
 	return e != nil && e.Key.CheckHolder(n.now()) == nil
 }
 

@@ -1,8 +1,16 @@
 package node
 
 import (
+	"context"
 	"math"
+	"sync/atomic"
 	"testing"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/config"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/ratelimit"
 )
 
 func TestStreams(t *testing.T) {
@@ -41,5 +49,62 @@ func TestReads(t *testing.T) {
 	}
 	if got := newBudget(64 << 30).reads(8); got != 8 {
 		t.Errorf("with 64 GiB, reads(8) = %d, want 8", got)
+	}
+}
+
+// Where memory is short, connections of HTTP/2 always yield.
+func TestYield(t *testing.T) {
+	t.Parallel()
+	for memory, want := range map[int64]bool{32 << 20: true, 2<<30 - 1: true, 2 << 30: false, math.MaxInt64: false} {
+		if got := newBudget(memory).limits(&config.Config{}).Yield; got != want {
+			t.Errorf("with %d MiB, Yield = %t, want %t", memory>>20, got, want)
+		}
+	}
+}
+
+func TestHeld(t *testing.T) {
+	t.Parallel()
+	for memory, want := range map[int64]int64{0: 128 << 10, 32 << 20: 2 << 20, 256 << 20: 16 << 20, math.MaxInt64: 16 << 20} {
+		if got := newBudget(memory).held(); got != want {
+			t.Errorf("with %d MiB, %d KiB of answers are held, want %d", memory>>20, got>>10, want>>10)
+		}
+	}
+}
+
+// A countingStore counts how often it is asked for keys.
+type countingStore struct {
+	access.Store
+	asked atomic.Int64
+}
+
+func (s *countingStore) LiveKeys(ctx context.Context, ids []string, hashes []access.Hash) ([]access.Key, []access.Workspace, error) {
+	s.asked.Add(1)
+	return s.Store.LiveKeys(ctx, ids, hashes)
+}
+
+// A key that is revoked stands no more once the directory has read it again. To look at the
+// keys of all connections costs the store nothing.
+func TestKeyStands(t *testing.T) {
+	t.Parallel()
+	db := openStore(t)
+	_, k := makeKey(t, db)
+	store := &countingStore{Store: db}
+	bans := newBanSync(ratelimit.NewMemory(ratelimit.DefaultConfig(), time.Now))
+	n := &node{now: time.Now, keys: access.NewDirectory(store, time.Now, bans.attach, bans.detach)}
+	if n.keys.Entry(k.ID) == nil || !n.keyStands(k.ID) {
+		t.Error("a live key does not stand")
+	}
+	if err := (access.Keyring{Store: db, Now: time.Now, By: actor}).Revoke(t.Context(), k.ID, petstore.Condition{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.keys.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	before := store.asked.Load()
+	if n.keyStands(k.ID); store.asked.Load() != before {
+		t.Error("the store is asked for a key of a connection")
+	}
+	if e := n.keys.Entry(k.ID); e != nil || n.keyStands(k.ID) {
+		t.Errorf("the revoked key is %+v, and stands", e)
 	}
 }

@@ -29,7 +29,7 @@ import (
 
 // How often the parts that work beside the requests do so.
 const (
-	recheckKeys = 500 * time.Millisecond // connections of revoked and banned keys lose their standing within a second
+	recheckKeys = 250 * time.Millisecond // connections of revoked and banned keys lose their standing within a second
 	refreshKeys = 250 * time.Millisecond // revocations and bans must hold within a second
 	saveLimits  = 500 * time.Millisecond // a crash may forget the last second at most, the saving included
 	saveUsage   = 5 * time.Second        // what a crash may forget of what the console shows
@@ -92,8 +92,8 @@ func (n *node) open(ctx context.Context, inherited bool) (err error) {
 	if n.Config.EventRetention > 0 {
 		n.webhooks = n.newWebhooks()
 	}
-	n.bans = newBanKeeper(n.store, n.log, n.metrics)
 	bans := newBanSync(n.limiter)
+	n.bans = newBanKeeper(n.store, bans, n.log, n.metrics)
 	n.keys = access.NewDirectory(n.store, n.now, bans.attach, bans.detach)
 	if err := n.restore(ctx); err != nil {
 		return errors.Join(err, n.close())
@@ -153,7 +153,7 @@ func (n *node) frontend(ctx context.Context, addr net.Addr) (frontend, error) {
 	}
 	api, err := httpapi.New(httpapi.Options{
 		Service: n.service, Access: n.store, Keys: n.keys, Limiter: n.limiter, OnBan: n.bans.started,
-		Version: n.store.PetVersion, Secret: secret, BaseURL: n.Config.BaseURL, Sunset: n.Config.Sunset, TrustedProxies: n.Config.TrustedProxies,
+		Version: n.store.PetVersion, Held: n.budget.held(), Secret: secret, BaseURL: n.Config.BaseURL, Sunset: n.Config.Sunset, TrustedProxies: n.Config.TrustedProxies,
 		Events: n.events(), Webhooks: n.webhooks.operations(), Done: ctx.Done(),
 		Docs: docs, Console: func(w http.ResponseWriter, r *http.Request, p *httpapi.Page) { pages.Serve(w, r, p) },
 		Log: n.log, AccessLog: n.access, Now: n.now, Observe: n.observe,

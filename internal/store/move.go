@@ -30,7 +30,8 @@ type MoveSource interface {
 	// LastIDs returns the last ids that were issued by tables which count them.
 	LastIDs() (map[string]int64, error)
 	// MarkMoved notes, durably, that all it holds is now in the database called to: nobody
-	// opens it any more, but for another move. It is the last call.
+	// opens it any more, but for another move. It is the last call. The end of a context
+	// does not stop it.
 	MarkMoved(to string) error
 }
 
@@ -77,17 +78,23 @@ type Moved struct {
 	Checksum string // of all rows, whatever their order
 }
 
-// Run moves everything in one transaction, compares both sides, and only then gives the
-// source up, which another run can still read, and commits: nobody can use both. A target
-// that holds data is refused. After an error, or the end of ctx, or of the process, the
-// target is as it was, and another run begins again; so it does after the end of the process
-// between giving up and the commit.
+// Run moves everything in one transaction, compares both sides, and only then commits, and
+// gives the source up: nobody can use both before either is closed. A target that holds data
+// is refused. After an error, or the end of ctx, or of the process, both are as they were, and
+// another run begins again. Only if the commit is not confirmed, or the source cannot be given
+// up after it, may the target hold everything; the error says so.
 func (m *Move) Run(ctx context.Context) (MoveResult, error) {
 	r := &moveRun{Move: m}
-	for _, step := range []func() error{r.plan, r.start, r.copy, r.verify, ctx.Err, r.finish} {
+	for _, step := range []func() error{r.plan, r.start, r.copy, r.verify, r.continueIDs, ctx.Err} {
 		if err := step(); err != nil {
 			return MoveResult{}, cmp.Or(ctx.Err(), err) // a read that ctx ended says no more than that
 		}
+	}
+	if err := m.To.Commit(); err != nil {
+		return MoveResult{}, fmt.Errorf("the target has everything or nothing, and the source is as it was: %w", err)
+	}
+	if err := m.From.MarkMoved(m.Name); err != nil {
+		return MoveResult{}, fmt.Errorf("the target has everything, but the source could not be marked as moved, do not use it any more: %w", err)
 	}
 	return r.result, nil
 }
@@ -269,16 +276,10 @@ func (r *moveRun) report(step string) {
 	}
 }
 
-func (r *moveRun) finish() error {
+func (r *moveRun) continueIDs() error {
 	last, err := r.From.LastIDs()
 	if err != nil {
 		return err
 	}
-	if err := r.To.ContinueIDs(last); err != nil {
-		return err
-	}
-	if err := r.From.MarkMoved(r.Name); err != nil {
-		return err
-	}
-	return r.To.Commit()
+	return r.To.ContinueIDs(last)
 }

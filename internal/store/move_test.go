@@ -25,16 +25,41 @@ type try struct {
 	from, to   string
 	onProgress func(step string, done, all int64)
 	alter      func(table string, rows [][]any) [][]any // what arrives at the target
+	commit     func(*postgres.Target) error             // instead of the target's
+	mark       func(*sqlite.Source) error               // instead of the source's
 }
 
 // An alteringTarget does not keep what it is given.
 type alteringTarget struct {
 	*postgres.Target
-	alter func(table string, rows [][]any) [][]any
+	try
 }
 
 func (a alteringTarget) Fill(table string, columns []string, rows [][]any) error {
-	return a.Target.Fill(table, columns, a.alter(table, rows))
+	if a.alter != nil {
+		rows = a.alter(table, rows)
+	}
+	return a.Target.Fill(table, columns, rows)
+}
+
+func (a alteringTarget) Commit() error {
+	if a.commit != nil {
+		return a.commit(a.Target)
+	}
+	return a.Target.Commit()
+}
+
+// An alteringSource is not always marked.
+type alteringSource struct {
+	*sqlite.Source
+	try
+}
+
+func (a alteringSource) MarkMoved(to string) error {
+	if a.mark != nil {
+		return a.mark(a.Source)
+	}
+	return a.Source.MarkMoved(to)
 }
 
 func (y try) run(ctx context.Context) (result store.MoveResult, err error) {
@@ -48,10 +73,7 @@ func (y try) run(ctx context.Context) (result store.MoveResult, err error) {
 		return result, err
 	}
 	defer func() { err = errors.Join(err, target.Close(ctx)) }()
-	m := &store.Move{From: source, To: target, Name: "the shop's new place", OnProgress: y.onProgress}
-	if y.alter != nil {
-		m.To = alteringTarget{target, y.alter}
-	}
+	m := &store.Move{From: alteringSource{source, y}, To: alteringTarget{target, y}, Name: "the shop's new place", OnProgress: y.onProgress}
 	return m.Run(ctx)
 }
 
@@ -224,6 +246,51 @@ func TestMoveIsInterrupted(t *testing.T) {
 	ok(t, err)
 	file, server := openBoth(t, y)
 	wantSame(t, server, file)
+}
+
+// TestMoveFailsAtItsEnd: the file is marked as moved only when the target has everything.
+func TestMoveFailsAtItsEnd(t *testing.T) {
+	t.Parallel()
+	fault := errors.New("the connection was lost")
+	fails := func(name, want string, y try) {
+		t.Helper()
+		if _, err := y.run(t.Context()); !errors.Is(err, fault) || !strings.Contains(err.Error(), want) {
+			t.Errorf("a move that fails at the %s = %v, want %q", name, err, want)
+		}
+		db, err := sqlite.Open(t.Context(), y.from, sqlite.Options{Readers: 1})
+		ok(t, err)
+		ok(t, db.Close())
+	}
+	url, _ := emptyDatabase(t)
+	y := try{from: newFile(t), to: url}
+	y.commit = func(*postgres.Target) error { return fault }
+	fails("commit", "the target has everything or nothing, and the source is as it was: ", y)
+	y.commit, y.mark = nil, func(*sqlite.Source) error { return fault }
+	fails("mark", "the target has everything, but the source could not be marked as moved, do not use it any more: ", y)
+	other, _ := emptyDatabase(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	y = try{from: y.from, to: other, commit: func(target *postgres.Target) error {
+		cancel()
+		return target.Commit()
+	}}
+	_, err := y.run(ctx) // it is too late to end it
+	ok(t, err)
+	file, server := openBoth(t, y)
+	wantSame(t, server, file)
+}
+
+// TestMoveWithoutStatistics: they are no reason to say that a move failed which did not.
+func TestMoveWithoutStatistics(t *testing.T) {
+	t.Parallel()
+	url, _ := emptyDatabase(t)
+	y := try{from: newFile(t), to: url, commit: func(target *postgres.Target) error {
+		if _, err := target.Exec("ALTER TABLE movements RENAME TO moved"); err != nil {
+			return err
+		}
+		return target.Commit()
+	}}
+	_, err := y.run(t.Context())
+	ok(t, err)
 }
 
 // TestMoveFindsDifferences: what is changed on the way is found at the end, and nothing is

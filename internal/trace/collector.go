@@ -17,6 +17,7 @@ import (
 	"time"
 
 	spans "go.opentelemetry.io/proto/otlp/trace/v1"
+	"golang.org/x/net/http/httpguts"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -26,67 +27,95 @@ type collector struct {
 	url     string
 	header  http.Header
 	gzip    bool
-	timeout time.Duration // for a batch, with its retries
+	timeout time.Duration // for a batch, with its retries; 0 for no limit
 	wait    time.Duration // before the first retry; each further wait is twice as long
 	client  *http.Client
 }
 
+// variables returns the value of an environment variable.
+type variables func(string) string
+
+// get returns the value of the variable of traces, or of all signals, and which of them it is.
+func (v variables) get(name string) (value, variable string) {
+	variable = "OTEL_EXPORTER_OTLP_TRACES_" + name
+	if value = v(variable); value == "" {
+		variable = "OTEL_EXPORTER_OTLP_" + name
+		value = v(variable)
+	}
+	return value, variable
+}
+
 // newCollector returns the collector that the standard variables name. Its error names the variable that is wrong.
 func newCollector(getenv func(string) string) (*collector, error) {
-	setting := func(name string) string {
-		return cmp.Or(getenv("OTEL_EXPORTER_OTLP_TRACES_"+name), getenv("OTEL_EXPORTER_OTLP_"+name))
-	}
-	base := cmp.Or(getenv("OTEL_EXPORTER_OTLP_ENDPOINT"), "http://localhost:4318")
-	c := &collector{
-		url:    cmp.Or(getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"), strings.TrimSuffix(base, "/")+"/v1/traces"),
-		header: http.Header{"Content-Type": {"application/x-protobuf"}},
-		gzip:   setting("COMPRESSION") == "gzip",
-		wait:   time.Second,
+	from := variables(getenv)
+	c := &collector{header: http.Header{"Content-Type": {"application/x-protobuf"}}, wait: time.Second}
+	endpoint, variable := from.get("ENDPOINT")
+	if c.url = endpoint; variable == "OTEL_EXPORTER_OTLP_ENDPOINT" {
+		c.url = strings.TrimSuffix(cmp.Or(endpoint, "http://localhost:4318"), "/") + "/v1/traces"
 	}
 	if u, err := url.Parse(c.url); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, errors.New("OTEL_EXPORTER_OTLP_ENDPOINT: must be an http or https URL")
+		return nil, fmt.Errorf("%s: must be an http or https URL", variable)
 	}
-	if c.gzip {
+	compression, variable := from.get("COMPRESSION")
+	switch compression {
+	case "", "none":
+	case "gzip":
+		c.gzip = true
 		c.header.Set("Content-Encoding", "gzip")
+	default:
+		return nil, fmt.Errorf("%s: must be gzip or none", variable)
 	}
-	for pair := range strings.FieldsFuncSeq(setting("HEADERS"), func(r rune) bool { return r == ',' }) {
-		name, value, found := strings.Cut(pair, "=")
-		value, err := url.PathUnescape(value)
-		if !found || err != nil {
-			return nil, errors.New("OTEL_EXPORTER_OTLP_HEADERS: must be NAME=VALUE, separated by commas")
-		}
-		c.header.Set(strings.TrimSpace(name), strings.TrimSpace(value))
+	headers, variable := from.get("HEADERS")
+	if err := addHeaders(c.header, headers); err != nil {
+		return nil, fmt.Errorf("%s: %w", variable, err)
 	}
-	millis, err := strconv.ParseUint(cmp.Or(setting("TIMEOUT"), "10000"), 10, 31)
+	timeout, variable := from.get("TIMEOUT")
+	millis, err := strconv.ParseUint(cmp.Or(timeout, "10000"), 10, 31)
 	if err != nil {
-		return nil, errors.New("OTEL_EXPORTER_OTLP_TIMEOUT: must be a whole number of milliseconds")
+		return nil, fmt.Errorf("%s: must be a whole number of milliseconds", variable)
 	}
 	c.timeout = time.Duration(millis) * time.Millisecond
-	certificates, err := readCertificates(setting("CERTIFICATE"), setting("CLIENT_CERTIFICATE"), setting("CLIENT_KEY"))
+	certificates, err := readCertificates(from)
 	if err != nil {
 		return nil, err
 	}
-	c.client = &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: certificates}}
+	c.client = &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: certificates, IdleConnTimeout: 90 * time.Second}}
 	return c, nil
 }
 
-// readCertificates returns what a connection checks and shows, of PEM files. A name may be empty.
-func readCertificates(roots, certificate, key string) (*tls.Config, error) {
+// addHeaders adds the header fields of a list such as "a=b,c=d%20e".
+func addHeaders(to http.Header, list string) error {
+	for pair := range strings.FieldsFuncSeq(list, func(r rune) bool { return r == ',' }) {
+		name, value, found := strings.Cut(pair, "=")
+		name = strings.TrimSpace(name)
+		value, err := url.PathUnescape(strings.TrimSpace(value))
+		if !found || err != nil || !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
+			return errors.New("must be NAME=VALUE, separated by commas, as HTTP allows them in a header")
+		}
+		to.Set(name, value)
+	}
+	return nil
+}
+
+// readCertificates returns what a connection checks and shows, of the PEM files that variables name.
+func readCertificates(from variables) (*tls.Config, error) {
 	c := new(tls.Config)
-	if roots != "" {
+	if roots, variable := from.get("CERTIFICATE"); roots != "" {
 		text, err := os.ReadFile(roots)
 		if err != nil {
-			return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_CERTIFICATE: %w", err)
+			return nil, fmt.Errorf("%s: %w", variable, err)
 		}
 		c.RootCAs = x509.NewCertPool()
 		if !c.RootCAs.AppendCertsFromPEM(text) {
-			return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_CERTIFICATE: there is no certificate in %s", roots)
+			return nil, fmt.Errorf("%s: there is no certificate in %s", variable, roots)
 		}
 	}
+	certificate, variable := from.get("CLIENT_CERTIFICATE")
+	key, keyVariable := from.get("CLIENT_KEY")
 	if certificate != "" {
 		own, err := tls.LoadX509KeyPair(certificate, key)
 		if err != nil {
-			return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE, OTEL_EXPORTER_OTLP_CLIENT_KEY: %w", err)
+			return nil, fmt.Errorf("%s, %s: %w", variable, keyVariable, err)
 		}
 		c.Certificates = []tls.Certificate{own}
 	}
@@ -115,8 +144,11 @@ func (c *collector) UploadTraces(ctx context.Context, batch []*spans.ResourceSpa
 		_ = w.Close()
 		body = small.Bytes()
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
-	defer cancel()
+	if c.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.timeout)
+		defer cancel()
+	}
 	for wait := c.wait; ; wait *= 2 {
 		later, err := c.post(ctx, body)
 		if err == nil || !later {
@@ -139,7 +171,7 @@ func (c *collector) post(ctx context.Context, body []byte) (later bool, err erro
 	req.Header = c.header.Clone()
 	resp, err := c.client.Do(req)
 	if err != nil {
-		return false, err
+		return true, err
 	}
 	defer resp.Body.Close() // only read
 	if resp.StatusCode >= 200 && resp.StatusCode <= 299 {

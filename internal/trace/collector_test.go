@@ -23,13 +23,16 @@ func environment(pairs ...string) func(string) string {
 	return func(name string) string { return env[name] }
 }
 
-// TestTheCollectorIsSentSpans: with the headers and the compression that the variables say, and again if it asks for that.
+// TestTheCollectorIsSentSpans: with the headers and the compression that the variables say, and again after a failure that may pass.
 func TestTheCollectorIsSentSpans(t *testing.T) {
 	t.Parallel()
 	var requests int
 	var sent spans.TracesData
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if requests++; requests == 1 {
+		switch requests++; requests {
+		case 1:
+			panic(http.ErrAbortHandler) // closes the connection
+		case 2:
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
 		}
@@ -47,7 +50,7 @@ func TestTheCollectorIsSentSpans(t *testing.T) {
 		}
 	}))
 	t.Cleanup(server.Close)
-	c, err := newCollector(environment("ENDPOINT="+server.URL+"/otlp/", "HEADERS=api-key=a%3Db, team = c%20d", "COMPRESSION=gzip"))
+	c, err := newCollector(environment("ENDPOINT="+server.URL+"/otlp/", "HEADERS=api-key=a%3Db, team = c%20d", "COMPRESSION=gzip", "TIMEOUT=0"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,8 +58,8 @@ func TestTheCollectorIsSentSpans(t *testing.T) {
 	if err := c.UploadTraces(t.Context(), []*spans.ResourceSpans{{SchemaUrl: "s"}}); err != nil {
 		t.Fatal(err)
 	}
-	if requests != 2 || len(sent.GetResourceSpans()) != 1 || sent.GetResourceSpans()[0].GetSchemaUrl() != "s" {
-		t.Errorf("after %d requests the collector has %v, want the spans with the second", requests, &sent)
+	if requests != 3 || len(sent.GetResourceSpans()) != 1 || sent.GetResourceSpans()[0].GetSchemaUrl() != "s" {
+		t.Errorf("after %d requests the collector has %v, want the spans with the third", requests, &sent)
 	}
 }
 
@@ -78,10 +81,12 @@ func TestSpansThatAreNotTakenAreAnError(t *testing.T) {
 func TestStartNamesTheFaultyVariable(t *testing.T) {
 	t.Parallel()
 	for pair, want := range map[string]string{
-		"ENDPOINT=collector:4318": "OTEL_EXPORTER_OTLP_ENDPOINT", "HEADERS=key": "OTEL_EXPORTER_OTLP_HEADERS", "TRACES_TIMEOUT=10s": "OTEL_EXPORTER_OTLP_TIMEOUT",
-		"CERTIFICATE=/nowhere": "OTEL_EXPORTER_OTLP_CERTIFICATE", "CLIENT_CERTIFICATE=/nowhere": "OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE",
+		"ENDPOINT=collector:4318": "ENDPOINT", "TRACES_ENDPOINT=collector:4318": "TRACES_ENDPOINT",
+		"HEADERS=key": "HEADERS", "HEADERS==x": "HEADERS", "TRACES_HEADERS=a b=c": "TRACES_HEADERS", "HEADERS=a=b%0A": "HEADERS",
+		"TIMEOUT=-1": "TIMEOUT", "TRACES_TIMEOUT=10s": "TRACES_TIMEOUT", "TRACES_COMPRESSION=zstd": "TRACES_COMPRESSION",
+		"CERTIFICATE=/nowhere": "CERTIFICATE", "TRACES_CLIENT_CERTIFICATE=/nowhere": "TRACES_CLIENT_CERTIFICATE",
 	} {
-		if _, err := Start(t.Context(), Options{Log: slog.New(slog.DiscardHandler), Getenv: environment(pair)}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Start(t.Context(), Options{Log: slog.New(slog.DiscardHandler), Getenv: environment(pair)}); err == nil || !strings.Contains(err.Error(), "OTEL_EXPORTER_OTLP_"+want) {
 			t.Errorf("Start with %s: %v, want an error that names %s", pair, err, want)
 		}
 	}

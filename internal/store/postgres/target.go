@@ -116,8 +116,8 @@ func (t *Target) Commit() error {
 	if _, err := t.Exec("COMMIT"); err != nil {
 		return err
 	}
-	_, err := t.Exec(gatherStatistics)
-	return err
+	_, _ = t.Exec(gatherStatistics) // else autovacuum does, a minute later
+	return nil
 }
 
 // refuseFilling returns an error while something is moved into the database.

@@ -1,7 +1,9 @@
 package sqlite
 
 import (
+	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -138,5 +140,39 @@ func TestAnotherIndexIsNoNewerSchema(t *testing.T) {
 		if _, err := petstore.NewService(db).CreateCategory(t.Context(), workspace, petstore.NewCategory{Name: query}, nil); err != nil {
 			t.Errorf("CreateCategory after %s: %v", query, err)
 		}
+	}
+}
+
+// TestANewerSchemaEndsTheWriteThatWaits for the process that migrated the file: what the
+// writer finds out meanwhile holds for its transaction, too.
+func TestANewerSchemaEndsTheWriteThatWaits(t *testing.T) {
+	t.Parallel()
+	db := openTest(t, Options{})
+	other, err := openConn(db.path, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	db.writing.Lock() // nobody else notices
+	defer db.writing.Unlock()
+	for _, query := range append(slices.Clone(migrateByNewer), "BEGIN IMMEDIATE") {
+		if err := other.exec(query); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ended := make(chan error, 1)
+	go func() {
+		<-db.Failed()
+		ended <- other.exec("ROLLBACK")
+	}()
+	_, err = db.try(func(*conn) error {
+		t.Error("the write is carried out")
+		return nil
+	})
+	if !errors.Is(err, store.ErrNewer) {
+		t.Fatalf("the write = %v, want %v", err, store.ErrNewer)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }

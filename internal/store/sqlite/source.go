@@ -52,6 +52,7 @@ func (c *conn) becomeSource() error {
 
 // MarkMoved implements [store.MoveSource].
 func (s *Source) MarkMoved(to string) error {
+	s.SetInterrupt(nil)
 	return s.named(errors.Join(s.exec("INSERT INTO meta (name, value) VALUES ('moved', CAST(? AS BLOB)) ON CONFLICT (name) DO UPDATE SET value = excluded.value", to),
 		s.exec("COMMIT")))
 }

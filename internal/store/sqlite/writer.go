@@ -201,12 +201,14 @@ func (db *DB) notice() error {
 	if err != nil || version == db.version {
 		return err
 	}
-	db.version = version
 	db.versions.all.Add(2)
 	db.RingAll()
 	err = db.writer.checkSchema()
 	if errors.Is(err, store.ErrNewer) {
 		db.fail(err)
+	}
+	if err == nil { // else the next call finds the same out
+		db.version = version
 	}
 	return err
 }
@@ -233,6 +235,6 @@ func (db *DB) begin() error {
 			told = true
 			db.waiting(writerOf(db.path))
 		}
-		_ = db.notice() // the other one may have committed before
+		_ = db.notice() // the other one may have committed before; what fails here fails in the transaction, too
 	}
 }
