@@ -182,8 +182,10 @@ func TestEveryPage(t *testing.T) {
 		for range 3 {
 			s.call(key, "GET", "/pets/1", "")
 		}
+		s.call(key, "GET", "/inventory/1", "")
 		b.look(t, s.url+"/console/keys/"+s.keyNamed("demo", "kiosk"), program)
-		b.until(t, `document.querySelector(".days tbody").rows.length === 1 && [...document.querySelectorAll(".what")].some((e) => e.textContent === "getPet")`)
+		b.until(t, `document.querySelector(".days tbody").rows.length === 1 && [...document.querySelectorAll(".what")].some((e) => e.textContent === "getPet") && document.querySelector("#uses + table tbody").rows.length === 2`)
+		b.zoom(t, "a key that was used")
 		b.look(t, s.url+"/console", program)
 		b.until(t, `document.querySelector("[aria-label^=\"Keys that still call\"] tbody").textContent.includes("3")`)
 		for _, what := range []string{"", "/rotate", "/revoke"} {
