@@ -19,8 +19,9 @@ const (
 	mostPets       = 1 << idBits
 )
 
-// phraseLetters is how many letters of a text are looked for in the index: enough that few
-// other names have them. To find them takes longer the more there are.
+// phraseLetters is how many of the first and of the last letters of a text are looked for in
+// the index: enough that few other names have both, even where all names begin or end alike.
+// To find them takes longer the more there are.
 const phraseLetters = 6
 
 // searchNames implements the Search of [store.Dialect]. Texts of one or two letters are not
@@ -45,15 +46,24 @@ func searchNames(tx store.Tx, workspace int64, p petstore.Page, text string, arg
 	if p.Newest {
 		from, to = 0, min(p.After, mostPets)
 	}
-	letters := []rune(text)
-	phrase := asIndexed.Replace(string(letters[:min(len(letters), phraseLetters)]))
 	first := workspace << idBits
 	return &store.Search{
 		From: "pet_names CROSS JOIN pets",
-		Where: "id = pet_names.rowid - " + arg(first) + " AND pet_names MATCH " + arg(`"`+strings.ReplaceAll(phrase, `"`, `""`)+`"`) +
+		Where: "id = pet_names.rowid - " + arg(first) + " AND pet_names MATCH " + arg(phrases([]rune(text))) +
 			" AND pet_names.rowid > " + arg(first+from) + " AND pet_names.rowid < " + arg(first+to),
 		OrderBy: "pet_names.rowid",
 	}, nil
+}
+
+// phrases returns what the index is asked for, in the language of FTS5.
+func phrases(text []rune) string {
+	quote := func(letters []rune) string {
+		return `"` + strings.ReplaceAll(asIndexed.Replace(string(letters)), `"`, `""`) + `"`
+	}
+	if len(text) <= phraseLetters {
+		return quote(text)
+	}
+	return quote(text[:phraseLetters]) + " AND " + quote(text[len(text)-phraseLetters:])
 }
 
 // termLetters is how many letters a term of the index of names has.

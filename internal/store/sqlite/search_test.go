@@ -90,3 +90,21 @@ func TestCheckFindsLostNames(t *testing.T) {
 		}
 	}
 }
+
+// TestPhrases: of a long text both ends are asked for, so that what many names have at one
+// of them costs little.
+func TestPhrases(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"rex":               `"rex"`,
+		"number":            `"number"`,
+		"numbers":           `"number" AND "umbers"`,
+		"pet number 150001": `"pet nu" AND "150001"`,
+		`say "so" to ida`:   `"say ""s" AND "to ida"`,
+		"abc\uFFFF":         "\"abc\uFFFD\"",
+	} {
+		if got := phrases([]rune(text)); got != want {
+			t.Errorf("phrases(%q) = %s, want %s", text, got, want)
+		}
+	}
+}
