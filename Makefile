@@ -19,9 +19,10 @@ TEST := go test -timeout=30m
 INSIDE := $$(go list ./... | grep -v /petstore/test)
 
 # Packages that run the program. They are run each time: Go's cache of results does not see what a test builds. In the
-# first two, RACE is for the program too: the rest would take a quarter of an hour with it, and repeats them.
-SCRIPTS := ./test ./test/nodes
-OUTSIDE := ./test/browser ./test/faults ./test/monitoring ./test/security ./test/servertest ./test/tenants
+# first, RACE is for the program too: the rest would take a quarter of an hour with it, since each command waits a second
+# at its end, and repeats it.
+NODES := ./test/nodes
+OUTSIDE := ./test ./test/browser ./test/faults ./test/monitoring ./test/security ./test/servertest ./test/tenants
 
 # What takes long and is about what seldom changes: the description and its releases, and the contents of a release.
 SLOW := ./test/contract ./test/packaging
@@ -43,7 +44,7 @@ build: ## the binary, as bin/petstore
 test: tools ## the tests that every change must pass (7 to 10 minutes)
 	$(call each,go vet ./... && go test ./...)
 	$(TEST) $(RACE) $(INSIDE)
-	$(TEST) -count=1 $(RACE) $(SCRIPTS)
+	$(TEST) -count=1 $(RACE) $(NODES)
 	$(TEST) -count=1 $(OUTSIDE)
 
 check: lint drift peers secrets slow ## static checks, generated files, and slow tests that are not in "make test"
