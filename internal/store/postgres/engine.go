@@ -94,6 +94,25 @@ func (t sqlTx) Fill(table string, columns []string, rows [][]any) error {
 	return err
 }
 
+// batchOf returns a batch as the driver has it.
+func batchOf(b *store.Batch) *pgx.Batch {
+	all := new(pgx.Batch)
+	for _, s := range b.Statements {
+		q := all.Queue(s.Query, s.Args...)
+		if s.Row != nil {
+			q.Query(func(rows pgx.Rows) error {
+				for rows.Next() {
+					if err := s.Row(rows); err != nil {
+						return err
+					}
+				}
+				return rows.Err()
+			})
+		}
+	}
+	return all
+}
+
 // Followed implements [access.Store]: there may be many servers.
 func (engine) Followed(context.Context, int64) error { return nil }
 
