@@ -64,13 +64,12 @@ func (s *Store) commit(changes []*change) {
 
 // carryOut has the engine carry out a group. What that panics with is the error of the
 // group, and the caller's if there is one change alone.
-func (s *Store) carryOut(g *Group) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			g.changes[0].panicked, err = PanicText(v), ErrPanicked
-		}
-	}()
-	return s.db.Group(context.Background(), g)
+func (s *Store) carryOut(g *Group) error {
+	panicked, err := Guard(func() error { return s.db.Group(context.Background(), g) })
+	if panicked != nil {
+		g.changes[0].panicked = panicked
+	}
+	return err
 }
 
 // A Group is a number of changes that share a transaction. An engine has it carried out

@@ -189,15 +189,11 @@ func (r *moveRun) start() error {
 	if !secret {
 		return errors.New("the source has no secret: it was never opened by petstore serve")
 	}
-	err = each(r.From, "SELECT state FROM access_state", func(row Row) error {
-		var state int64
-		err := row.Scan(&state)
-		b.Exec("UPDATE access_state SET state = $1", state)
-		return err
-	})
+	state, err := number(r.From, "SELECT state FROM access_state")
 	if err != nil {
 		return err
 	}
+	b.Exec("UPDATE access_state SET state = $1", state)
 	return r.To.Run(&b)
 }
 

@@ -36,17 +36,18 @@ type change struct {
 func newChange(c *petstore.Change) *change { return &change{Change: c, done: make(chan struct{})} }
 
 // guard sets err to what f returns. What f panics with is kept for the caller.
-func (c *change) guard(f func() error) {
+func (c *change) guard(f func() error) { c.panicked, c.err = Guard(f) }
+
+// Guard returns what f returns. If f panics, it returns ErrPanicked, and for somebody else
+// to panic with, what f did, and where.
+func Guard(f func() error) (panicked any, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			c.panicked, c.err = PanicText(v), ErrPanicked
+			panicked, err = fmt.Sprintf("%v\n\n%s", v, debug.Stack()), ErrPanicked
 		}
 	}()
-	c.err = f()
+	return nil, f()
 }
-
-// PanicText returns what a goroutine panicked with and where it is.
-func PanicText(v any) string { return fmt.Sprintf("%v\n\n%s", v, debug.Stack()) }
 
 // alone reports whether the change must not share a transaction: whether a category is
 // in use has to be asked of the database, which does not know yet what the others of a

@@ -98,12 +98,7 @@ func (db *DB) carryOut() {
 
 // try runs the write. What it panics with is kept for the caller.
 func (w *write) try(c *conn) {
-	defer func() {
-		if v := recover(); v != nil {
-			w.panicked, w.err = store.PanicText(v), store.ErrPanicked
-		}
-	}()
-	w.err = w.run(c)
+	w.panicked, w.err = store.Guard(func() error { return w.run(c) })
 }
 
 // attempt tries one of several writes so that its failure undoes nothing but itself. It
