@@ -379,7 +379,6 @@ func (d *Directory[S]) Len() int {
 
 // Held returns what is here of the key with that id, read again or not, or nil.
 func (d *Directory[S]) Held(id string) *Entry[S] {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	return d.byID[id]
+	e, _ := d.entry(id)
+	return e
 }

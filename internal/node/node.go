@@ -101,9 +101,8 @@ func (n *node) open(ctx context.Context, inherited bool) (err error) {
 	return nil
 }
 
-// restore loads the counts. If no events are kept,
-// feeds end before the first change that none tells of; should that fail, the chores
-// try again.
+// restore loads the counts. If no events are kept, feeds end before the first change that
+// none tells of; should that fail, the chores try again.
 func (n *node) restore(ctx context.Context) error {
 	if n.Config.EventRetention == 0 {
 		if err := n.store.EndFeeds(ctx); err != nil {

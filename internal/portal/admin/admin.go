@@ -33,7 +33,7 @@ const actor = access.Actor("operator")
 // linkPurpose is what links to sign in are for.
 const linkPurpose = "operator's link"
 
-// An Console serves /console and everything below it. It may be used concurrently.
+// A Console serves /console and everything below it. It may be used concurrently.
 type Console struct {
 	site   *page.Site
 	health func() []Figure
@@ -105,7 +105,7 @@ func SignInPath(ctx context.Context, store access.Store, now time.Time, by acces
 	return path, store.Note(ctx, issued)
 }
 
-// An visit is one request of an operator, or of somebody who is not signed in.
+// A visit is one request of an operator, or of somebody who is not signed in.
 type visit struct {
 	*page.Visit
 	*Console
