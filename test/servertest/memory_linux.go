@@ -70,8 +70,8 @@ func (g memoryGroup) passesMemory() bool {
 
 // put moves a process into a new group with so many bytes, and returns the group.
 func (g memoryGroup) put(pid, size int) (string, error) {
-	dir := filepath.Join(g.dir, fmt.Sprintf("petstore-test-%d", pid))
-	if err := os.Mkdir(dir, 0o750); err != nil {
+	dir, err := os.MkdirTemp(g.dir, "petstore-test-") // a group of an earlier process with this id may be left
+	if err != nil {
 		return "", err
 	}
 	limit := "memory.limit_in_bytes"
