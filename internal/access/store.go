@@ -19,6 +19,9 @@ const (
 	CodeInsufficientScope petstore.Code = "insufficient_scope"
 	CodeSessionNotFound   petstore.Code = "session_not_found"
 	CodeTokenNotFound     petstore.Code = "token_not_found"
+	CodeSandboxesFull     petstore.Code = "sandboxes_full"
+	CodeTooManySandboxes  petstore.Code = "rate_limit_exceeded"
+	CodeNotASandbox       petstore.Code = "not_a_sandbox"
 )
 
 // A Store keeps workspaces and keys. Each method is one transaction, durable
@@ -30,6 +33,8 @@ const (
 // that does not exist. What changes a workspace goes by its id: its name may become
 // another's between two transactions.
 type Store interface {
+	Sandboxes
+
 	// CreateWorkspace returns CodeWorkspaceExists if the name is taken.
 	CreateWorkspace(ctx context.Context, w Workspace, by Actor) (Workspace, error)
 	Workspaces(ctx context.Context) ([]Workspace, error) // by name

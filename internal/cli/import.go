@@ -105,7 +105,7 @@ func (i *importer) run(ctx context.Context, workspace string) (err error) {
 		if err != nil {
 			return err
 		}
-		reached, err := db.Reached(ctx, w.ID, i.digest)
+		reached, err := db.Reached(ctx, w.Shop, i.digest)
 		if err != nil {
 			return err
 		}
@@ -118,7 +118,7 @@ func (i *importer) run(ctx context.Context, workspace string) (err error) {
 				return err
 			}
 		}
-		return i.keep(ctx, db, w.ID)
+		return i.keep(ctx, db, w.Shop)
 	})
 }
 
@@ -187,7 +187,7 @@ func (i *importer) try(ctx context.Context, db node.Store, workspace string) err
 		if err != nil {
 			return err
 		}
-		report, err = i.into(ctx, scratch, interchange.Import{Workspace: w.ID, SkipFaults: true, MaxFaults: maxFaults})
+		report, err = i.into(ctx, scratch, interchange.Import{Workspace: w.Shop, SkipFaults: true, MaxFaults: maxFaults})
 		return err
 	})
 	f, final := errors.AsType[*interchange.Fault](err)
@@ -394,7 +394,7 @@ func copyWorkspace(ctx context.Context, a *app, from, to node.Store, name string
 	read, write := io.Pipe()
 	go func() {
 		out := interchange.NewWriter(write, interchange.NDJSON, interchange.Head{Workspace: w.Name, ExportedAt: petstore.At(a.now())})
-		err := from.Dump(ctx, w.ID, out)
+		err := from.Dump(ctx, w.Shop, out)
 		if err == nil {
 			err = out.Close()
 		}

@@ -24,7 +24,7 @@ func (m *meter) decide(x *exchange, oversized bool) {
 	spends := !oversized && !x.free() && (!x.unresolved() || x.guesses())
 	x.counted = spends
 	switch {
-	case x.entry != nil && spends && !x.guesses():
+	case x.entry != nil && spends && !x.guesses() && !x.opens():
 		m.settle(x, m.limiter.Admit(x.ctx, x.entry.Slot))
 	case x.entry != nil && !spends:
 		m.settle(x, m.limiter.Peek(x.ctx, x.entry.Slot))
@@ -47,6 +47,10 @@ func (m *meter) settle(x *exchange, d ratelimit.Decision) {
 // guesses reports whether the request tries a key on a page. It is counted by
 // address, whatever key it carries besides.
 func (x *exchange) guesses() bool { return x.route != nil && x.route.guess }
+
+// opens reports whether the request is counted by address, whatever key it carries, because it
+// needs none.
+func (x *exchange) opens() bool { return x.route != nil && x.route.open }
 
 // unresolved reports whether the store could not be asked for the key.
 func (x *exchange) unresolved() bool {

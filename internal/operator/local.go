@@ -110,7 +110,7 @@ func (l *Local) Workspace(ctx context.Context, id int64) (Detail, error) {
 	if err != nil {
 		return Detail{}, err
 	}
-	has, err := l.Store.Contents(ctx, w.ID)
+	has, err := l.Store.Contents(ctx, w.Shop)
 	if err != nil {
 		return Detail{}, err
 	}

@@ -9,7 +9,7 @@ func (s *Service) CreatePet(ctx context.Context, workspace int64, n NewPet, once
 		return Created{}, err
 	}
 	var made *StockedPet
-	return s.create(ctx, &Change{
+	return s.create(ctx, PetRow, &Change{
 		Workspace:   workspace,
 		Needs:       Needs{CategoryID: n.CategoryID},
 		Idempotency: once,

@@ -25,7 +25,19 @@ type Created struct {
 
 // create carries out a change that makes a row, once for an idempotency key.
 // made returns the new row after the change.
-func (s *Service) create(ctx context.Context, c *Change, made func() (int64, canonical)) (Created, error) {
+func (s *Service) create(ctx context.Context, kind RowKind, c *Change, made func() (int64, canonical)) (Created, error) {
+	if room, bounded := ctx.Value(roomKey{}).(Room); bounded {
+		release, full := room(ctx, kind)
+		defer release()
+		if decide := c.Decide; full != nil { // but what was made before is answered again
+			c.Decide = func(f Facts) (Effects, error) {
+				if _, err := decide(f); err != nil {
+					return Effects{}, err
+				}
+				return Effects{}, full
+			}
+		}
+	}
 	end, err := s.running.start(c.Workspace, c.Idempotency)
 	if err != nil {
 		return Created{}, err
@@ -50,6 +62,17 @@ func (s *Service) create(ctx context.Context, c *Change, made func() (int64, can
 func (s *Service) change(ctx context.Context, workspace int64, needs Needs, decide func(Facts) (Effects, error)) error {
 	_, err := s.Do(ctx, &Change{Workspace: workspace, RequestID: requestOf(ctx), Needs: needs, Decide: decide})
 	return err
+}
+
+// A Room is asked before a row of the kind is made, and returns an error if there can be no
+// more. It keeps others from making one until it is released.
+type Room func(ctx context.Context, kind RowKind) (release func(), full error)
+
+type roomKey struct{}
+
+// WithRoom returns a context in which rows are made only where there is room.
+func WithRoom(ctx context.Context, r Room) context.Context {
+	return context.WithValue(ctx, roomKey{}, r)
 }
 
 type requestKey struct{}

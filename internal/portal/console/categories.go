@@ -14,7 +14,7 @@ func categorySource(v *visit) source[petstore.Category] {
 		id: func(c petstore.Category) int64 { return c.ID },
 		fetch: func(ctx context.Context, p petstore.Page) ([]petstore.Category, error) {
 			q.Page = p
-			return v.Service.Categories(ctx, v.who.Workspace.ID, q)
+			return v.Service.Categories(ctx, v.who.Workspace.Shop, q)
 		},
 	}
 }
@@ -62,7 +62,7 @@ func newCategory(v *visit) (page.Form, error) {
 	f := categoryForm(petstore.Category{})
 	f.Title, f.Submit = "Add a category", "Add the category"
 	f.Send = func(in *page.Input) error {
-		_, err := v.Service.CreateCategory(v.R.Context(), v.who.Workspace.ID, categoryOf(in), nil)
+		_, err := v.Service.CreateCategory(v.R.Context(), v.who.Workspace.Shop, categoryOf(in), nil)
 		return v.Then("/console/categories", "The category was added.", err)
 	}
 	return f, nil
@@ -83,7 +83,7 @@ func showCategory(v *visit) (page.Form, error) {
 	f.Title, f.Lead, f.Submit, f.Fields = c.Name, "Category "+page.Text(c.ID), "Save", append(f.Fields, page.VersionField(c))
 	f.Links = []page.Link{{Title: "Its pets", URL: "/console/pets?category=" + page.Text(c.ID)}, {Title: "Delete", URL: at + "/delete", Danger: true}}
 	f.Send = func(in *page.Input) error {
-		_, err := v.Service.ReplaceCategory(v.R.Context(), v.who.Workspace.ID, c.ID, categoryOf(in), in.Condition())
+		_, err := v.Service.ReplaceCategory(v.R.Context(), v.who.Workspace.Shop, c.ID, categoryOf(in), in.Condition())
 		return v.Then(at, "The category was saved.", err)
 	}
 	return f, err
@@ -95,7 +95,7 @@ func deleteCategory(v *visit) (page.Form, error) {
 		Title: "Delete category " + page.Text(c.ID) + "?", Lead: fmt.Sprintf("%s is removed. This is possible while no pet belongs to it, and cannot be undone.", c.Name),
 		Submit: "Delete the category", Danger: true, Back: page.Link{Title: "Category " + page.Text(c.ID), URL: "/console/categories/" + page.Text(c.ID)}, Fields: []page.Field{page.VersionField(c)},
 		Send: func(in *page.Input) error {
-			err := v.Service.DeleteCategory(v.R.Context(), v.who.Workspace.ID, c.ID, in.Condition())
+			err := v.Service.DeleteCategory(v.R.Context(), v.who.Workspace.Shop, c.ID, in.Condition())
 			return v.Then("/console/categories", "The category was deleted.", err)
 		},
 	}, err

@@ -17,16 +17,19 @@ import (
 	"example.com/petstore/internal/fairshare"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/portal/page"
+	"example.com/petstore/internal/sandbox"
 	"example.com/petstore/internal/webhook"
 )
 
-// Options are what a Console is made of. All but Events, Webhooks, Imports and PagesPerMinute are needed.
+// Options are what a Console is made of. All but Events, Webhooks, Sandboxes, Imports and PagesPerMinute are needed.
 type Options struct {
 	Page     page.Options
 	Service  *petstore.Service
 	Bulk     petstore.Bulk // of the same store
 	Events   petstore.Feed // nil, and Webhooks too, if no events are kept
 	Webhooks *webhook.Service
+
+	Sandboxes *sandbox.Service // nil if there are none
 
 	Imports        int // files that are read into the store at once, each with some 6 MiB of memory; 0 is 4
 	PagesPerMinute int // that the sessions of a workspace may read from one address; 0 is DefaultPages

@@ -38,7 +38,7 @@ func listEvents(ctx context.Context, v *visit) (page.List, error) {
 func readEvents(ctx context.Context, v *visit, q petstore.EventQuery) (found petstore.EventPage, err error) {
 	found.More = true
 	for reads, most := 0, q.Limit; found.More && reads < readsForPage && q.Limit > 0; reads++ {
-		more, err := v.Events.Events(ctx, v.who.Workspace.ID, q)
+		more, err := v.Events.Events(ctx, v.who.Workspace.Shop, q)
 		if err != nil {
 			return found, err
 		}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/interchange"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/portal/page"
@@ -169,7 +170,13 @@ func importFile(v *visit, in *page.Input, file []byte) error {
 	if err != nil {
 		return err
 	}
+	if v.Sandboxes != nil && v.who.Workspace.Sandbox() {
+		err = v.Sandboxes.Fits(ctx, v.who.Workspace, access.Contents{Categories: report.Categories, Pets: report.Pets})
+	}
 	switch {
+	case err != nil:
+		f.Error = "Nothing was imported: " + messageOf(err)
+		return v.Again(in)
 	case len(f.Faults) > 0:
 		f.Faults = f.Faults[:min(len(f.Faults), petstore.MaxFields)]
 		f.Error = fmt.Sprintf("Nothing was imported: %d rows are wrong.", len(f.Faults))
@@ -195,7 +202,7 @@ func importFile(v *visit, in *page.Input, file []byte) error {
 		return err
 	}
 	if report.Pets > 0 {
-		if _, err := v.Bulk.Load(ctx, v.who.Workspace.ID, &petstore.Batch{File: wholeOf(file), Through: bytes.Count(file, []byte("\n")) + 1}); err != nil {
+		if _, err := v.Bulk.Load(ctx, v.who.Workspace.Shop, &petstore.Batch{File: wholeOf(file), Through: bytes.Count(file, []byte("\n")) + 1}); err != nil {
 			return err
 		}
 	}
@@ -205,7 +212,7 @@ func importFile(v *visit, in *page.Input, file []byte) error {
 
 // importedBefore reports whether the whole of the file was imported, so that its rows would add the same pets again.
 func importedBefore(v *visit, ctx context.Context, file []byte, r interchange.Report) (bool, error) {
-	reached, err := v.Bulk.Reached(ctx, v.who.Workspace.ID, wholeOf(file))
+	reached, err := v.Bulk.Reached(ctx, v.who.Workspace.Shop, wholeOf(file))
 	return reached > 0 && r.Pets > 0, err
 }
 
@@ -227,7 +234,7 @@ func wholeOf(file []byte) string { return "whole:" + digestOf(file) }
 
 // runImport reads the file from where an import of it was broken off, if one was.
 func runImport(v *visit, ctx context.Context, file []byte, run func(*interchange.Import) (interchange.Report, error)) (interchange.Report, error) {
-	i := interchange.Import{To: v.Bulk, Workspace: v.who.Workspace.ID, Now: v.Now, Service: v.Service, File: digestOf(file)}
+	i := interchange.Import{To: v.Bulk, Workspace: v.who.Workspace.Shop, Now: v.Now, Service: v.Service, File: digestOf(file)}
 	reached, err := v.Bulk.Reached(ctx, i.Workspace, i.File)
 	if err != nil {
 		return interchange.Report{}, err
@@ -250,7 +257,7 @@ func runImport(v *visit, ctx context.Context, file []byte, run func(*interchange
 func allCategories(v *visit, ctx context.Context) (all []petstore.Category, err error) {
 	p := petstore.Page{Limit: petstore.MaxPage}
 	for {
-		some, err := v.Service.Categories(ctx, v.who.Workspace.ID, petstore.CategoryQuery{Page: p})
+		some, err := v.Service.Categories(ctx, v.who.Workspace.Shop, petstore.CategoryQuery{Page: p})
 		if err != nil {
 			return nil, err
 		}

@@ -27,7 +27,7 @@ func orderSource(v *visit, petID int64) source[petstore.Order] {
 		newest: true, id: func(o petstore.Order) int64 { return o.ID },
 		fetch: func(ctx context.Context, p petstore.Page) ([]petstore.Order, error) {
 			q.Page = p
-			return v.Service.Orders(ctx, v.who.Workspace.ID, q)
+			return v.Service.Orders(ctx, v.who.Workspace.Shop, q)
 		},
 	}
 }
@@ -83,7 +83,7 @@ func showOrders(v *visit) error {
 
 func findOrder(v *visit, entered string) error {
 	id := pickedID(entered)
-	_, err := v.Service.Order(v.R.Context(), v.who.Workspace.ID, id)
+	_, err := v.Service.Order(v.R.Context(), v.who.Workspace.Shop, id)
 	if petstore.CodeOf(err) == petstore.CodeOrderNotFound {
 		return noOrder(v, id)
 	}
@@ -135,7 +135,7 @@ func newOrder(v *visit) (page.Form, error) {
 		Send: func(in *page.Input) error { return placeOrder(v, in) },
 	}
 	if id := pickedID(pet.Value); id > 0 {
-		p, err := v.Service.Pet(v.R.Context(), v.who.Workspace.ID, id)
+		p, err := v.Service.Pet(v.R.Context(), v.who.Workspace.Shop, id)
 		if err != nil && petstore.CodeOf(err) != petstore.CodePetNotFound {
 			return f, err
 		}
@@ -162,7 +162,7 @@ func placeOrder(v *visit, in *page.Input) error {
 		PetID: pet, Quantity: in.Number("quantity"), ShipDate: in.Instant("shipDate"),
 		Complete: in.Text("complete") == "true",
 	}
-	made, err := v.Service.CreateOrder(v.R.Context(), v.who.Workspace.ID, n, nil)
+	made, err := v.Service.CreateOrder(v.R.Context(), v.who.Workspace.Shop, n, nil)
 	return v.Then("/console/orders/"+page.Text(made.ID), "The order was placed.", err)
 }
 
@@ -200,7 +200,7 @@ func showOrder(v *visit) (page.Form, error) {
 		if t := in.Instant("shipDate"); t.Valid {
 			patch.ShipDate = petstore.Some(t)
 		}
-		_, err := v.Service.UpdateOrder(v.R.Context(), v.who.Workspace.ID, o.ID, patch, in.Condition())
+		_, err := v.Service.UpdateOrder(v.R.Context(), v.who.Workspace.Shop, o.ID, patch, in.Condition())
 		return v.Then(at, "The order was saved.", err)
 	}
 	if o.Complete {
@@ -224,7 +224,7 @@ func orderQuestion(v *visit, what, lead string) (page.Form, petstore.Order, erro
 func completeOrder(v *visit) (page.Form, error) {
 	f, o, err := orderQuestion(v, "Complete", "The order counts as fulfilled. This is final.")
 	f.Send = func(in *page.Input) error {
-		_, err := v.Service.UpdateOrder(v.R.Context(), v.who.Workspace.ID, o.ID, petstore.OrderPatch{Complete: petstore.Some(true)}, in.Condition())
+		_, err := v.Service.UpdateOrder(v.R.Context(), v.who.Workspace.Shop, o.ID, petstore.OrderPatch{Complete: petstore.Some(true)}, in.Condition())
 		return v.Then("/console/orders/"+page.Text(o.ID), "The order is complete.", err)
 	}
 	return f, err
@@ -233,7 +233,7 @@ func completeOrder(v *visit) (page.Form, error) {
 func cancelOrder(v *visit) (page.Form, error) {
 	f, o, err := orderQuestion(v, "Cancel", "Its units go back into the stock, and the order is removed.")
 	f.Danger, f.Send = true, func(in *page.Input) error {
-		err := v.Service.CancelOrder(v.R.Context(), v.who.Workspace.ID, o.ID, in.Condition())
+		err := v.Service.CancelOrder(v.R.Context(), v.who.Workspace.Shop, o.ID, in.Condition())
 		return v.Then("/console/orders", "The order was cancelled, and its units are back in stock.", err)
 	}
 	return f, err

@@ -78,7 +78,7 @@ func lowOnStock(v *visit) (page.List, error) {
 	l.Numbers[1], l.New = true, &page.Link{Title: "All", URL: "/console/stock?max=3"}
 	least := int64(lowStock)
 	// Without a status: the rows are then read in the order in which they lie, in a third of the time.
-	items, err := v.Service.Inventory(v.R.Context(), v.who.Workspace.ID, petstore.InventoryQuery{Page: petstore.Page{Limit: maxLowStock}, MaxQuantity: &least})
+	items, err := v.Service.Inventory(v.R.Context(), v.who.Workspace.Shop, petstore.InventoryQuery{Page: petstore.Page{Limit: maxLowStock}, MaxQuantity: &least})
 	if err != nil {
 		return l, err
 	}
@@ -99,7 +99,7 @@ func openOrders(v *visit) (page.List, error) {
 	l := page.NewList("Open orders", "", "No order is open.", "Order", "Pet", "Units", "Ships")
 	l.Numbers[2], l.New = true, &page.Link{Title: "All", URL: "/console/orders?state=open"}
 	complete := false
-	orders, err := v.Service.Orders(v.R.Context(), v.who.Workspace.ID, petstore.OrderQuery{Page: petstore.Page{Limit: few}, Complete: &complete})
+	orders, err := v.Service.Orders(v.R.Context(), v.who.Workspace.Shop, petstore.OrderQuery{Page: petstore.Page{Limit: few}, Complete: &complete})
 	if err != nil {
 		return l, err
 	}

@@ -15,7 +15,7 @@ const maxChoices = 100
 // categoryField returns the field of a category. It takes any category if blank is "".
 func categoryField(v *visit, name, blank, chosen string) (page.Field, error) {
 	f := page.Field{Name: name, Label: "Category", Kind: "select", Value: chosen}
-	list, err := v.Service.Categories(v.R.Context(), v.who.Workspace.ID, petstore.CategoryQuery{Page: petstore.Page{Limit: maxChoices + 1}})
+	list, err := v.Service.Categories(v.R.Context(), v.who.Workspace.Shop, petstore.CategoryQuery{Page: petstore.Page{Limit: maxChoices + 1}})
 	if err != nil {
 		return f, err
 	}
@@ -49,7 +49,7 @@ func petSource(v *visit) source[petstore.Pet] {
 		id: func(p petstore.Pet) int64 { return p.ID },
 		fetch: func(ctx context.Context, p petstore.Page) ([]petstore.Pet, error) {
 			q.Page = p
-			return v.Service.Pets(ctx, v.who.Workspace.ID, q)
+			return v.Service.Pets(ctx, v.who.Workspace.Shop, q)
 		},
 	}
 }
@@ -76,7 +76,7 @@ func showPets(v *visit) error {
 	names := map[int64]string{}
 	for _, p := range pets {
 		if names[p.CategoryID] == "" {
-			c, err := v.Service.Category(v.R.Context(), v.who.Workspace.ID, p.CategoryID)
+			c, err := v.Service.Category(v.R.Context(), v.who.Workspace.Shop, p.CategoryID)
 			if err != nil && petstore.CodeOf(err) != petstore.CodeCategoryNotFound {
 				return err
 			}
@@ -118,7 +118,7 @@ func newPet(v *visit) (page.Form, error) {
 	}
 	f.Send = func(in *page.Input) error {
 		n := petstore.NewPet{Name: in.Text("name"), CategoryID: in.Number("categoryId"), Status: petstore.Status(in.Text("status"))}
-		made, err := v.Service.CreatePet(v.R.Context(), v.who.Workspace.ID, n, nil)
+		made, err := v.Service.CreatePet(v.R.Context(), v.who.Workspace.Shop, n, nil)
 		return v.Then("/console/pets/"+page.Text(made.ID), "The pet was added.", err)
 	}
 	return f, err
@@ -144,7 +144,7 @@ func showPet(v *visit) (page.Form, error) {
 	}
 	f.Links = []page.Link{{Title: "Order", URL: "/console/orders/new?petId=" + page.Text(id)}, {Title: "Delete", URL: at + "/delete", Danger: true}}
 	f.Send = func(in *page.Input) error {
-		_, err := v.Service.UpdatePet(v.R.Context(), v.who.Workspace.ID, id, patchOfPet(in), in.Condition())
+		_, err := v.Service.UpdatePet(v.R.Context(), v.who.Workspace.Shop, id, patchOfPet(in), in.Condition())
 		return v.Then(at, "The pet was saved.", err)
 	}
 	return f, err
@@ -166,7 +166,7 @@ func deletePet(v *visit) (page.Form, error) {
 		Title: "Delete pet " + page.Text(id) + "?", Lead: fmt.Sprintf("%s and its stock are removed. This cannot be undone.", p.Name),
 		Submit: "Delete the pet", Danger: true, Back: page.Link{Title: "Pet " + page.Text(id), URL: "/console/pets/" + page.Text(id)}, Fields: []page.Field{page.VersionField(p)},
 		Send: func(in *page.Input) error {
-			err := v.Service.DeletePet(v.R.Context(), v.who.Workspace.ID, id, in.Condition())
+			err := v.Service.DeletePet(v.R.Context(), v.who.Workspace.Shop, id, in.Condition())
 			return v.Then("/console/pets", "The pet was deleted.", err)
 		},
 	}, err
@@ -182,7 +182,7 @@ func petNames[T any](v *visit, rows []T, petID func(T) int64) (map[int64]string,
 	if len(ids) == 0 {
 		return names, nil
 	}
-	pets, err := v.Service.Pets(v.R.Context(), v.who.Workspace.ID, petstore.PetQuery{Page: petstore.Page{Limit: len(ids)}, IDs: ids})
+	pets, err := v.Service.Pets(v.R.Context(), v.who.Workspace.Shop, petstore.PetQuery{Page: petstore.Page{Limit: len(ids)}, IDs: ids})
 	for _, p := range pets {
 		names[p.ID] = p.Name
 	}

@@ -37,7 +37,7 @@ func petsMeant(v *visit, entered string) (id int64, others []petstore.Pet, err e
 		return id, nil, nil
 	}
 	if i := strings.LastIndexByte(entered, '#'); i > 0 && pickedID(entered[i:]) > 0 {
-		pet, err := v.Service.Pet(v.R.Context(), v.who.Workspace.ID, pickedID(entered[i:]))
+		pet, err := v.Service.Pet(v.R.Context(), v.who.Workspace.Shop, pickedID(entered[i:]))
 		if err != nil && petstore.CodeOf(err) != petstore.CodePetNotFound {
 			return 0, nil, err
 		}
@@ -45,7 +45,7 @@ func petsMeant(v *visit, entered string) (id int64, others []petstore.Pet, err e
 			return pet.ID, nil, nil
 		}
 	}
-	others, err = v.Service.Pets(v.R.Context(), v.who.Workspace.ID, petstore.PetQuery{Page: petstore.Page{Limit: maxPicks}, Name: petstore.Fold(entered)})
+	others, err = v.Service.Pets(v.R.Context(), v.who.Workspace.Shop, petstore.PetQuery{Page: petstore.Page{Limit: maxPicks}, Name: petstore.Fold(entered)})
 	return 0, others, err
 }
 

@@ -23,7 +23,7 @@ func stockSource(v *visit) source[petstore.InventoryItem] {
 		id: func(i petstore.InventoryItem) int64 { return i.PetID },
 		fetch: func(ctx context.Context, p petstore.Page) ([]petstore.InventoryItem, error) {
 			q.Page = p
-			return v.Service.Inventory(ctx, v.who.Workspace.ID, q)
+			return v.Service.Inventory(ctx, v.who.Workspace.Shop, q)
 		},
 	}
 }
@@ -140,7 +140,7 @@ func stockForm(v *visit, which int) (page.Form, petstore.InventoryItem, error) {
 func setStock(v *visit) (page.Form, error) {
 	f, item, err := stockForm(v, formToSet)
 	f.Send = func(in *page.Input) error {
-		_, err := v.Service.UpdateInventory(v.R.Context(), v.who.Workspace.ID, item.PetID, in.Number("quantity"), in.Condition())
+		_, err := v.Service.UpdateInventory(v.R.Context(), v.who.Workspace.Shop, item.PetID, in.Number("quantity"), in.Condition())
 		return v.Then(f.Action, "The stock was set.", err)
 	}
 	return f, err
@@ -167,11 +167,11 @@ func addUnits(v *visit, i petstore.InventoryItem, units int64) (err error) {
 			return page.FieldError("units", "Only "+page.Number(i.Quantity)+" can be taken away.")
 		}
 		seen := petstore.Condition{IfMatch: &petstore.TagSet{Tags: []petstore.Tag{petstore.TagOf(i.AppendJSON(nil))}}}
-		_, err = v.Service.UpdateInventory(v.R.Context(), v.who.Workspace.ID, i.PetID, i.Quantity+units, seen)
+		_, err = v.Service.UpdateInventory(v.R.Context(), v.who.Workspace.Shop, i.PetID, i.Quantity+units, seen)
 		if petstore.CodeOf(err) != petstore.CodePreconditionFailed {
 			return err
 		}
-		if i, err = v.Service.InventoryItem(v.R.Context(), v.who.Workspace.ID, i.PetID); err != nil {
+		if i, err = v.Service.InventoryItem(v.R.Context(), v.who.Workspace.Shop, i.PetID); err != nil {
 			return err
 		}
 	}
@@ -182,7 +182,7 @@ func addUnits(v *visit, i petstore.InventoryItem, units int64) (err error) {
 func stockHistory(v *visit, i petstore.InventoryItem) (page.List, error) {
 	l := page.NewList("Why is it "+page.Number(i.Quantity)+"?", "", "", "What happened", "When", "Change", "Left")
 	l.Numbers = map[int]bool{2: true, 3: true}
-	moves, next, err := v.Service.Movements(v.R.Context(), v.who.Workspace.ID, i.PetID, page.PlaceIn(v.R.URL.Query(), "from"), page.PageSize)
+	moves, next, err := v.Service.Movements(v.R.Context(), v.who.Workspace.Shop, i.PetID, page.PlaceIn(v.R.URL.Query(), "from"), page.PageSize)
 	cancelled := map[int64]bool{}
 	for i := range moves {
 		m := &moves[i]
@@ -201,7 +201,7 @@ const maxLedgerPages = 50
 func movesOf(v *visit, o petstore.Order) (moves []petstore.Movement, err error) {
 	from := int64(0)
 	for n := 1; ; n++ {
-		moved, next, err := v.Service.Movements(v.R.Context(), v.who.Workspace.ID, o.PetID, from, petstore.MaxPage)
+		moved, next, err := v.Service.Movements(v.R.Context(), v.who.Workspace.Shop, o.PetID, from, petstore.MaxPage)
 		if err != nil {
 			return nil, err
 		}

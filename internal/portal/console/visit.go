@@ -9,6 +9,7 @@ import (
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/fairshare"
+	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/portal/page"
 	"example.com/petstore/internal/ratelimit"
 )
@@ -45,6 +46,9 @@ func (v *visit) Identify(s *access.Session) (err error) {
 		return page.ErrSession
 	}
 	v.who, err = entryOf(v, s.KeyID)
+	if err == nil && v.Sandboxes != nil && v.who.Workspace.Sandbox() {
+		v.R = v.R.WithContext(petstore.WithRoom(v.R.Context(), v.Sandboxes.Room(v.who.Workspace)))
+	}
 	return err
 }
 
@@ -152,7 +156,7 @@ func inPath[T any](v *visit, get func(ctx context.Context, workspace, id int64) 
 	if err != nil {
 		return found, err
 	}
-	return get(v.R.Context(), v.who.Workspace.ID, id)
+	return get(v.R.Context(), v.who.Workspace.Shop, id)
 }
 
 // An allowance is how many pages may be read in a minute of the clock: by the sessions of a workspace, from one network. It

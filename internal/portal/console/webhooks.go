@@ -22,7 +22,7 @@ const testTimeout = 30 * time.Second
 func webhookPath(id string) string { return "/console/webhooks/" + id }
 
 func webhookInPath(v *visit) (webhook.Webhook, error) {
-	return v.Webhooks.Store.Webhook(v.R.Context(), v.who.Workspace.ID, v.ID)
+	return v.Webhooks.Store.Webhook(v.R.Context(), v.who.Workspace.Shop, v.ID)
 }
 
 // actor returns who is signed in, for the audit log.
@@ -31,7 +31,7 @@ func (v *visit) actor() string { return "console:" + v.who.Key.ID }
 func showWebhooks(v *visit) error {
 	l := page.NewList("Webhooks", "Webhooks post the events of this workspace to your URLs.", "There are no webhooks yet.", "URL", "Events", "State", "Failing since", "Created")
 	l.New = &page.Link{Title: "Create a webhook", URL: "/console/webhooks/new"}
-	all, err := v.Webhooks.Store.Webhooks(v.R.Context(), v.who.Workspace.ID)
+	all, err := v.Webhooks.Store.Webhooks(v.R.Context(), v.who.Workspace.Shop)
 	for i := range all {
 		w := &all[i]
 		failing := page.Cell{Text: "not failing"}
@@ -83,7 +83,7 @@ func newWebhook(v *visit) (page.Form, error) {
 		Title: "Create a webhook", Submit: "Create the webhook", Back: page.Link{Title: "Webhooks", URL: "/console/webhooks"},
 		Lead: "It sends the events from now on to your URL.", Fields: hookFields(&webhook.Webhook{}),
 		Send: func(in *page.Input) error {
-			made, err := v.Webhooks.Create(v.R.Context(), v.who.Workspace.ID, hookOf(in), nil, v.actor())
+			made, err := v.Webhooks.Create(v.R.Context(), v.who.Workspace.Shop, hookOf(in), nil, v.actor())
 			return madeSecret(v, &made.Webhook, err)
 		},
 	}, nil
@@ -114,7 +114,7 @@ func editWebhook(v *visit) (page.Form, error) {
 		Title: "Edit the webhook", Lead: "Events that are not delivered yet go to the new URL.", Submit: "Save", Fields: hookFields(&w),
 		Back: page.Link{Title: "Webhook", URL: webhookPath(w.ID)},
 		Send: func(in *page.Input) error {
-			_, err := v.Webhooks.Update(v.R.Context(), v.who.Workspace.ID, w.ID, patchOf(&w, hookOf(in)), petstore.Condition{}, v.actor())
+			_, err := v.Webhooks.Update(v.R.Context(), v.who.Workspace.Shop, w.ID, patchOf(&w, hookOf(in)), petstore.Condition{}, v.actor())
 			return v.Then(webhookPath(w.ID), "The webhook was saved.", err)
 		},
 	}, err
@@ -169,7 +169,7 @@ func showWebhook(v *visit) error {
 func deliveriesPage(v *visit, at string) (page.List, error) {
 	l := page.NewList("Deliveries", "", "No event was sent to it yet.", "Event", "Type", "State", "Tries", "Last try", "Answer", "Next try", "")
 	l.Numbers[3] = true
-	rows, err := v.Webhooks.Deliveries(v.R.Context(), v.who.Workspace.ID, v.ID, petstore.Page{After: page.PlaceIn(v.R.URL.Query(), "after"), Limit: page.PageSize + 1})
+	rows, err := v.Webhooks.Deliveries(v.R.Context(), v.who.Workspace.Shop, v.ID, petstore.Page{After: page.PlaceIn(v.R.URL.Query(), "after"), Limit: page.PageSize + 1})
 	rows = page.Cut(&l, v.R.URL, rows, "after", func(last *webhook.Delivery) string { return page.Text(last.ID) })
 	for i := range rows {
 		d, id := &rows[i], page.Text(rows[i].ID)
@@ -230,7 +230,7 @@ func resumeWebhook(v *visit) (page.Form, error) {
 }
 
 func setState(v *visit, s webhook.State, said string) error {
-	_, err := v.Webhooks.Update(v.R.Context(), v.who.Workspace.ID, v.ID, webhook.Patch{State: petstore.Some(s)}, petstore.Condition{}, v.actor())
+	_, err := v.Webhooks.Update(v.R.Context(), v.who.Workspace.Shop, v.ID, webhook.Patch{State: petstore.Some(s)}, petstore.Condition{}, v.actor())
 	return v.Then(webhookPath(v.ID), said, err)
 }
 
@@ -238,7 +238,7 @@ func deleteWebhook(v *visit) (page.Form, error) {
 	return hookForm(v, page.Form{
 		Title: "Delete this webhook?", Lead: "Its deliveries go with it. This cannot be undone.", Submit: "Delete the webhook", Danger: true,
 		Send: func(*page.Input) error {
-			err := v.Webhooks.Delete(v.R.Context(), v.who.Workspace.ID, v.ID, petstore.Condition{}, v.actor())
+			err := v.Webhooks.Delete(v.R.Context(), v.who.Workspace.Shop, v.ID, petstore.Condition{}, v.actor())
 			return v.Then("/console/webhooks", "The webhook was deleted.", err)
 		},
 	})
@@ -248,7 +248,7 @@ func rotateWebhook(v *visit) (page.Form, error) {
 	return hookForm(v, page.Form{
 		Title: "Rotate the secret?", Lead: "A new secret is made. Both sign for a day, so that your receiver can take over the new one.", Submit: "Create the new secret",
 		Send: func(*page.Input) error {
-			made, err := v.Webhooks.Rotate(v.R.Context(), v.who.Workspace.ID, v.ID, nil, v.actor())
+			made, err := v.Webhooks.Rotate(v.R.Context(), v.who.Workspace.Shop, v.ID, nil, v.actor())
 			return madeSecret(v, &made.Webhook, err)
 		},
 	})
@@ -259,7 +259,7 @@ func testWebhook(v *visit) (page.Form, error) {
 		Title: "Send a test event", Lead: "An event of the type webhook.test is posted now, and the answer is shown here.", Submit: "Send it",
 		Send: func(in *page.Input) error {
 			v.Extend(testTimeout)
-			answer, err := v.Webhooks.Test(v.R.Context(), v.who.Workspace.ID, v.ID)
+			answer, err := v.Webhooks.Test(v.R.Context(), v.who.Workspace.Shop, v.ID)
 			if err != nil {
 				return err
 			}
@@ -279,7 +279,7 @@ func replayWebhook(v *visit) (page.Form, error) {
 		Fields: []page.Field{{Name: "after", Label: "Event", Kind: "number", Required: true, Hint: "Its number: those after it are sent. 0 is the beginning."}},
 		Send: func(in *page.Input) error {
 			after := in.Number("after")
-			_, err := v.Webhooks.Replay(v.R.Context(), v.who.Workspace.ID, v.ID, after, v.actor())
+			_, err := v.Webhooks.Replay(v.R.Context(), v.who.Workspace.Shop, v.ID, after, v.actor())
 			return v.Then(webhookPath(v.ID), "The events after "+page.Text(after)+" are sent again.", err)
 		},
 	})
@@ -298,7 +298,7 @@ func retryDelivery(v *visit) (page.Form, error) {
 		return f, err
 	}
 	f.Fields[0].Value = page.Text(delivery)
-	found, err := v.Webhooks.Deliveries(v.R.Context(), v.who.Workspace.ID, v.ID, petstore.Page{After: delivery + 1, Limit: 1})
+	found, err := v.Webhooks.Deliveries(v.R.Context(), v.who.Workspace.Shop, v.ID, petstore.Page{After: delivery + 1, Limit: 1})
 	if err == nil && len(found) == 1 && found[0].ID == delivery {
 		f.Facts = deliveryFacts(&found[0])
 	}
@@ -318,7 +318,7 @@ func deliveryFacts(d *webhook.Delivery) []page.Fact {
 
 func sendAgain(v *visit, in *page.Input) error {
 	delivery := in.Number("delivery")
-	_, err := v.Webhooks.Retry(v.R.Context(), v.who.Workspace.ID, v.ID, delivery)
+	_, err := v.Webhooks.Retry(v.R.Context(), v.who.Workspace.Shop, v.ID, delivery)
 	if e, ok := errors.AsType[*petstore.Error](err); ok && e.Code == webhook.CodeDeliveryNotFound {
 		return page.FieldError("delivery", e.Message)
 	}

@@ -27,8 +27,13 @@ CREATE TABLE workspaces (
   plan       text NOT NULL,
   per_minute bigint NOT NULL CHECK (per_minute >= 1),
   per_day    bigint NOT NULL CHECK (per_day >= 1),
-  created_at bigint NOT NULL
+  created_at bigint NOT NULL,
+  shop       bigint UNIQUE,           -- of a sandbox: the id of its pets and of all else that a reset removes, which no workspace has
+  expires_at bigint,                  -- of a sandbox: when it is removed; NULL for others
+  catalogue  text NOT NULL DEFAULT '', -- of a sandbox: what it has after a reset
+  made_from  text NOT NULL DEFAULT '' -- of a sandbox: the address of who made it
 );
+CREATE INDEX workspaces_sandboxes ON workspaces (expires_at) WHERE expires_at IS NOT NULL;
 
 CREATE TABLE api_keys (
   id         text COLLATE "C" PRIMARY KEY,

@@ -27,8 +27,13 @@ CREATE TABLE workspaces (
   plan       TEXT NOT NULL,
   per_minute INTEGER NOT NULL CHECK (per_minute >= 1),
   per_day    INTEGER NOT NULL CHECK (per_day >= 1),
-  created_at INTEGER NOT NULL
+  created_at INTEGER NOT NULL,
+  shop       INTEGER UNIQUE,           -- of a sandbox: the id of its pets and of all else that a reset removes, which no workspace has
+  expires_at INTEGER,                  -- of a sandbox: when it is removed; NULL for others
+  catalogue  TEXT NOT NULL DEFAULT '', -- of a sandbox: what it has after a reset
+  made_from  TEXT NOT NULL DEFAULT ''  -- of a sandbox: the address of who made it
 ) STRICT;
+CREATE INDEX workspaces_sandboxes ON workspaces (expires_at) WHERE expires_at IS NOT NULL;
 
 -- The workspaces whose rows are being removed step by step, in many transactions: by a
 -- reset, or because they were deleted. The row of a deleted workspace stays for a while,
