@@ -207,7 +207,7 @@ func TestHTTP2Yields(t *testing.T) { // not in parallel: it takes the processors
 // that yields may wait for as long as others keep the processors busy.
 func TestHTTP2Ahead(t *testing.T) {
 	t.Parallel()
-	m := &member{Conn: zeros{}, limit: NewLimit(Limits{Connections: 1, Memory: 1 << 20, Yield: true})}
+	m := &member{Conn: zeros{}, limit: NewLimit(Limits{Connections: 1, Memory: 1 << 20})}
 	check := func(when string, want bool) {
 		t.Helper()
 		if got := m.ahead.Load() > maxAhead; got != want {
@@ -239,6 +239,12 @@ func TestHTTP2Ahead(t *testing.T) {
 			t.Error(err, err2)
 		}
 	})).ServeHTTP(httptest.NewRecorder(), r)
+	readAhead()
+	m.limit.yield = true
+	if _, err := m.Read(make([]byte, 9)); err != nil {
+		t.Fatal(err)
+	}
+	check("when it has yielded", false)
 }
 
 // A zeros is a connection from which there is always something to read.

@@ -238,6 +238,7 @@ func (m *member) Read(p []byte) (int, error) {
 	// take long: only what is ahead of its own handlers has to wait.
 	if m.ahead.Load() > maxAhead && (m.limit.yield || m.limit.crowded()) {
 		runtime.Gosched()
+		m.ahead.Store(0)
 	}
 	n, err := m.Conn.Read(p)
 	m.ahead.Add(int64(n) + aheadPerRead)
