@@ -65,6 +65,9 @@ func readBody(x *exchange) error {
 	if err != nil {
 		return &petstore.Error{Code: codeMalformedJSON, Message: "The body could not be read completely."}
 	}
+	if len(body) == 0 && x.route.body == optionalBody {
+		body = []byte("{}")
+	}
 	x.body = body
 	return nil
 }

@@ -95,7 +95,7 @@ type bodyKind uint8
 const (
 	noBody bodyKind = iota
 	jsonBody
-	optionalBody // JSON, or nothing
+	optionalBody // JSON, or nothing, which is an object without members
 	patchBody    // JSON or JSON merge patch
 )
 

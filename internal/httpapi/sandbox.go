@@ -68,9 +68,6 @@ func (s sandboxes) reset(x *exchange) error {
 
 // readCatalogue returns the name of the catalogue that the body asks for, or "".
 func readCatalogue(x *exchange) (name string, err error) {
-	if len(x.body) == 0 {
-		return "", nil
-	}
 	f := &form{body: x.body}
 	f.read(members{"catalogue": into(&name, func(m member) string {
 		text := f.text(m)
