@@ -40,6 +40,10 @@ type Sandboxes interface {
 	// their keys, and returns the shops whose rows are still to be removed.
 	EndSandboxes(ctx context.Context) (shops []int64, err error)
 
+	// MostContents is Contents of a shop, in which a kind of which fewer ids than some were
+	// issued has as many rows as ids. It costs no more with what there is until then.
+	MostContents(ctx context.Context, shop, some int64) (Contents, error)
+
 	CountSandboxes(ctx context.Context) (int64, error)
 }
 

@@ -114,7 +114,7 @@ func (p *pipeline) simulate(x *exchange) error {
 	if f.Sunset && !x.route.deprecated {
 		return badParameter(simulateHeader, "%s: this operation does not end.", simulateHeader)
 	}
-	if !p.sandboxes.Applies(x.entry.Workspace.Shop, &f) {
+	if !p.sandboxes.Simulator.Applies(x.entry.Workspace.Shop, &f) {
 		return nil
 	}
 	x.set("Petstore-Simulated", f.String())

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -39,10 +40,12 @@ type Options struct {
 // A Service makes sandboxes and resets them. Its methods may be called concurrently.
 type Service struct {
 	Options
-	Simulator
+	Simulator Simulator
 
-	old   chan int64      // shops whose rows are to be removed
-	turns *fairshare.Pool // of who makes a row in a sandbox: one at a time in each
+	old chan int64 // shops whose rows are to be removed
+
+	mu   sync.Mutex
+	made map[rows]int64 // that are being made
 
 	stats struct{ created, refused, resets atomic.Int64 }
 }
@@ -53,8 +56,7 @@ const mostOld = 64
 // New returns a service.
 func New(o Options) *Service {
 	return &Service{
-		Options: o, Simulator: Simulator{now: o.Now}, old: make(chan int64, mostOld),
-		turns: fairshare.New(fairshare.Options{Capacity: 1 << 20, Each: 1, Queue: 4096, Wait: 3 * time.Second}),
+		Options: o, Simulator: Simulator{now: o.Now}, old: make(chan int64, mostOld), made: make(map[rows]int64),
 	}
 }
 
@@ -63,7 +65,7 @@ type Stats struct{ Created, Refused, Resets, Simulated int64 }
 
 // Stats returns the numbers as they stand.
 func (s *Service) Stats() Stats {
-	return Stats{s.stats.created.Load(), s.stats.refused.Load(), s.stats.resets.Load(), s.simulated.Load()}
+	return Stats{s.stats.created.Load(), s.stats.refused.Load(), s.stats.resets.Load(), s.Simulator.simulated.Load()}
 }
 
 // A Made is a sandbox with its keys, which nobody sees again.
@@ -164,7 +166,7 @@ var errQuota = petstore.Errorf(CodeQuotaExceeded, "A sandbox can have %d pets, o
 
 // Fits returns CodeQuotaExceeded if a sandbox has no room for more rows.
 func (s *Service) Fits(ctx context.Context, w *access.Workspace, more access.Contents) error {
-	has, err := s.Store.Contents(ctx, w.Shop)
+	has, err := s.Store.MostContents(ctx, w.Shop, MaxRows/2)
 	if err == nil && (more.Categories > 0 && has.Categories+more.Categories > MaxRows ||
 		more.Pets > 0 && has.Pets+more.Pets > MaxRows || more.Orders > 0 && has.Orders+more.Orders > MaxRows) {
 		err = errQuota
@@ -172,22 +174,38 @@ func (s *Service) Fits(ctx context.Context, w *access.Workspace, more access.Con
 	return err
 }
 
-// Room returns a [petstore.Room] for the rows of a sandbox.
+// rows are what is being made in a shop.
+type rows struct {
+	shop int64
+	kind petstore.RowKind
+}
+
+// Room returns a [petstore.Room] for the rows of a sandbox. Those that are being made on
+// this node count as if they were there.
 func (s *Service) Room(w *access.Workspace) petstore.Room {
 	return func(ctx context.Context, kind petstore.RowKind) (release func(), full error) {
-		turn, err := s.turns.Enter(ctx, fairshare.Holder{Workspace: w.ID}, 1, nil)
-		if err != nil {
-			return func() {}, petstore.Unavailable(err)
-		}
+		of := rows{w.Shop, kind}
+		n := s.making(of, 1)
 		more := access.Contents{}
 		switch kind {
 		case petstore.CategoryRow:
-			more.Categories = 1
+			more.Categories = n
 		case petstore.PetRow:
-			more.Pets = 1
+			more.Pets = n
 		default:
-			more.Orders = 1
+			more.Orders = n
 		}
-		return turn.Leave, s.Fits(ctx, w, more)
+		return func() { s.making(of, -1) }, s.Fits(ctx, w, more)
 	}
+}
+
+// making notes that more rows are being made, or fewer, and returns how many are.
+func (s *Service) making(of rows, more int64) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := s.made[of] + more
+	if s.made[of] = n; n == 0 {
+		delete(s.made, of)
+	}
+	return n
 }

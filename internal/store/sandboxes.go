@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"example.com/petstore/internal/access"
@@ -155,6 +156,15 @@ func (s *Store) EndSandboxes(ctx context.Context) (shops []int64, err error) {
 		return err
 	})
 	return shops, err
+}
+
+// MostContents implements [access.Sandboxes].
+func (s *Store) MostContents(ctx context.Context, shop, some int64) (c access.Contents, err error) {
+	const most = "CASE WHEN c.%[1]s < $1 THEN c.%[1]s ELSE (SELECT count(*) FROM %[1]s t WHERE t.workspace = $2) END"
+	return read(ctx, s, func(tx Tx) (access.Contents, error) {
+		return rowOf(tx, NoWorkspace(shop), func(row Row, c *access.Contents) error { return row.Scan(&c.Categories, &c.Pets, &c.Orders) },
+			"SELECT "+fmt.Sprintf(most, "categories")+", "+fmt.Sprintf(most, "pets")+", "+fmt.Sprintf(most, "orders")+" FROM counters c WHERE c.workspace = $2", some, shop)
+	})
 }
 
 // CountSandboxes implements [access.Sandboxes].
