@@ -41,7 +41,7 @@ type conn struct {
 
 	known   *store.Migrations // that the program knows
 	applied []store.Migration // by this connection
-	touched touched           // by the writer's transaction
+	touched petChanges        // by the writer's transaction
 }
 
 // openConn opens one connection and sets what SQLite keeps by connection.

@@ -143,7 +143,7 @@ func (db *DB) read(ctx context.Context, f func(*conn) error) error {
 			return petstore.Unavailable(store.ErrClosed)
 		}
 		defer func() { db.readers <- c }()
-		return db.judge(f(c))
+		return db.toClientError(f(c))
 	case <-ctx.Done():
 		return petstore.Unavailable(ctx.Err())
 	}
