@@ -26,7 +26,7 @@ type write struct {
 	done     chan struct{}
 }
 
-// change calls run, which changes no pets unless it says so in conn.petChanges, in a transaction
+// change calls run, which changes no pets unless it says so in conn.changedPets, in a transaction
 // and returns after it is durable. While it waits, the end of ctx withdraws it. A panic of
 // run becomes the caller's. Whoever gets the writer carries out all writes that wait; the
 // groups of [store.Store.Do] are other transactions, in turns with these.
@@ -175,14 +175,14 @@ func (db *DB) try(f func(*conn) error) (refused, err error) {
 	if err := db.checkForeignCommit(); err != nil {
 		return nil, err
 	}
-	c.touched.reset()
+	c.changedPets.reset()
 	if err := f(c); err != nil {
 		if c.AutocommitEnabled() || gravityOf(err) != ordinary {
 			return nil, err
 		}
 		return err, nil
 	}
-	err = db.versions.commit(&c.touched, func() error { return c.exec("COMMIT") })
+	err = db.versions.commit(&c.changedPets, func() error { return c.exec("COMMIT") })
 	db.wrote = time.Now()
 	return nil, err
 }
