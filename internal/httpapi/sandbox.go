@@ -69,7 +69,7 @@ func (s sandboxes) reset(x *exchange) error {
 // readCatalogue returns the name of the catalogue that the body asks for, or "".
 func readCatalogue(x *exchange) (name string, err error) {
 	f := &form{body: x.body}
-	f.read(members{"catalogue": into(&name, func(m member) string {
+	f.read(members{"catalogue": assignTo(&name, func(m member) string {
 		text := f.text(m)
 		if text != "" && !slices.Contains(sandbox.Catalogues, text) {
 			f.add("/catalogue", petstore.InvalidEnum, "catalogue must be %s, not %.40q.", strings.Join(sandbox.Catalogues, ", "), text)

@@ -74,7 +74,7 @@ func (d *demonstrator) replaceKey(ctx context.Context, workspace int64) (*Demo, 
 	}
 	secret, prefix := access.Mint()
 	id := access.MintID()
-	_, err = d.store.MakeKey(ctx, access.Making{By: actor, Key: access.Key{
+	_, err = d.store.MakeKey(ctx, access.KeyRequest{By: actor, Key: access.Key{
 		ID: id, WorkspaceID: workspace, Name: demoWorkspace, Prefix: prefix, Hash: access.HashOf(secret),
 		Scopes: access.Read | access.Write | access.Manage, CreatedAt: now, ExpiresAt: now.Add(demoKeyLife),
 	}})
@@ -172,7 +172,7 @@ func (d *demonstrator) addKeys(ctx context.Context, workspace int64) error {
 	} {
 		secret, prefix := access.Mint()
 		k.WorkspaceID, k.Prefix, k.Hash, k.Scopes = workspace, prefix, access.HashOf(secret), access.Read
-		if _, err := d.store.MakeKey(ctx, access.Making{Key: k, By: actor}); err != nil {
+		if _, err := d.store.MakeKey(ctx, access.KeyRequest{Key: k, By: actor}); err != nil {
 			return err
 		}
 	}

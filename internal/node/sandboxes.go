@@ -25,7 +25,7 @@ func (n *node) newSandboxes() *sandbox.Service {
 
 // newSandboxCollector returns the figures of sandboxes.
 func newSandboxCollector(read func() sandbox.Stats, count func(context.Context) (int64, error)) prometheus.Collector {
-	return collector(func(to figures) {
+	return collector(func(to metricSink) {
 		s := read()
 		if n, err := count(context.Background()); err == nil {
 			to.gauge("petstore_sandboxes", "Sandboxes that there are, on all nodes.", float64(n))

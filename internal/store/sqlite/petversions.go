@@ -21,21 +21,13 @@ func (v *petVersions) slot(workspace int64) *atomic.Uint64 {
 	return &v.slots[uint64(workspace)%uint64(len(v.slots))] //nolint:gosec // a hash
 }
 
-// A touched is what the writer's transaction changes of pets.
-type touched struct {
-	all        bool
-	workspaces []int64
-}
+// A petChanges is what the writer's transaction changes of pets.
+type petChanges struct{ workspaces []int64 }
 
-func (t *touched) reset() { t.all, t.workspaces = false, t.workspaces[:0] }
+func (t *petChanges) reset() { t.workspaces = t.workspaces[:0] }
 
 // commit carries out the transaction's commit. Only the writer calls it.
-func (v *petVersions) commit(t *touched, commit func() error) error {
-	if t.all {
-		v.all.Add(1)
-		defer v.all.Add(1)
-		return commit()
-	}
+func (v *petVersions) commit(t *petChanges, commit func() error) error {
 	for _, w := range t.workspaces {
 		v.slot(w).Or(1)
 	}
