@@ -56,6 +56,8 @@ var operations = []struct{ id, method, path, tag, own string }{
 	{"listDeliveries", "GET", "/webhooks/{webhookId}/deliveries", "deliveries", "200 304 404"},
 	{"retryDelivery", "POST", "/webhooks/{webhookId}/deliveries/{deliveryId}/retry", "deliveries", "200 404"},
 	{"getAccount", "GET", "/account", "account", "200"},
+	{"resetSandbox", "POST", "/account/reset", "account", "204 413 415"},
+	{"createSandbox", "POST", "/sandboxes", "account", "201 413 415"},
 }
 
 // common are the statuses that every operation can answer with.
