@@ -108,7 +108,7 @@ func conditionOf(h http.Header) (petstore.Condition, error) {
 }
 
 // parseTags reads the value of If-Match or If-None-Match (RFC 9110 §13.1);
-// nil means that there is none. Weak tags are kept only for weak comparison.
+// nil means that there is none. Without weak comparison, weak tags are kept apart.
 func parseTags(name string, values []string, weak bool) (*petstore.TagSet, error) {
 	if len(values) == 0 {
 		return nil, nil
@@ -124,9 +124,11 @@ func parseTags(name string, values []string, weak bool) (*petstore.TagSet, error
 		if !strings.HasPrefix(rest, `"`) || end < 0 {
 			return nil, badParameter(name, `%s must be * or a list of entity tags such as "abc".`, name)
 		}
-		if weak || !isWeak {
-			set.Tags = append(set.Tags, petstore.Tag(rest[1:1+end]))
+		into := &set.Tags
+		if isWeak && !weak {
+			into = &set.Weak
 		}
+		*into = append(*into, petstore.Tag(rest[1:1+end]))
 		text = strings.TrimSpace(rest[end+2:])
 		if text != "" && text[0] != ',' {
 			return nil, badParameter(name, "%s must have commas between its entity tags.", name)

@@ -256,7 +256,12 @@ func TestConditions(t *testing.T) {
 	ask("GET", "If-None-Match", `"other", W/`+etag, "").want(304, "")
 	ask("GET", "If-None-Match", `"other"`, "").want(200, "")
 	ask("GET", "If-None-Match", `other`, "").want(400, "invalid_parameter").field("If-None-Match", "invalid_format")
-	ask("PATCH", "If-Match", `W/`+etag, `{"name":"Max"}`).want(412, "precondition_failed")
+	for value, weakened := range map[string]bool{`"a", W/` + etag: true, `W/"a"`: false} {
+		refused := ask("PATCH", "If-Match", value, `{"name":"Max"}`).want(412, "precondition_failed")
+		if got := strings.Contains(string(refused.body), "A proxy that compresses"); got != weakened {
+			t.Errorf("If-Match: %s = %s, want it to speak of a proxy: %t", value, refused.body, weakened)
+		}
+	}
 	ask("PATCH", "If-None-Match", "*", `{"name":"Max"}`).want(412, "precondition_failed")
 	changed := ask("PATCH", "If-Match", `"other", `+etag, `{"name":"Max"}`).want(200, "")
 	ask("PUT", "If-Match", etag, `{"name":"Tim","categoryId":1}`).want(412, "precondition_failed")
