@@ -1,12 +1,15 @@
 package httpapi
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
 	"math/rand/v2"
 	"net/http"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
@@ -61,7 +64,7 @@ func usableID(s string) bool {
 	return s != "" && len(s) <= 128 && strings.Trim(s, allowed) == "" && !strings.Contains(s, access.Prefix)
 }
 
-// onceOf returns the request's Idempotency-Key, or nil.
+// onceOf returns the request's Idempotency-Key, without the fingerprint of a body, or nil.
 func onceOf(x *exchange) (*petstore.Idempotency, error) {
 	values := x.r.Header["Idempotency-Key"]
 	if len(values) == 0 {
@@ -75,11 +78,17 @@ func onceOf(x *exchange) (*petstore.Idempotency, error) {
 	if len(key) < 1 || len(key) > 255 || strings.ContainsFunc(key, func(r rune) bool { return r < '!' || r > '~' }) {
 		return nil, badParameter(name, "Idempotency-Key must be 1 to 255 visible ASCII characters.")
 	}
-	return &petstore.Idempotency{
-		Operation:   x.r.Method + " " + x.path.pattern,
-		Key:         key,
-		Fingerprint: sha256.Sum256(x.body),
-	}, nil
+	return &petstore.Idempotency{Operation: x.r.Method + " " + x.path.pattern, Key: key}, nil
+}
+
+// fingerprint returns the same for bodies that are the same JSON value, whatever their
+// white space, the order of their members and their escapes. Numbers are compared as
+// they are written: the API takes integers only. It is for bodies that were read:
+// to sort the members of others could take long.
+func fingerprint(body []byte) [sha256.Size]byte {
+	value := jsontext.Value(bytes.Clone(body))
+	_ = value.Format(jsontext.ReorderRawObjects(true)) // it is JSON
+	return sha256.Sum256(value)
 }
 
 // onceByCaller is onceOf for an Idempotency-Key that counts for the very
