@@ -166,8 +166,9 @@ func Sign(h http.Header, m Message, at time.Time) error {
 	return nil
 }
 
-// reason says why there was no answer. A name that does not exist and one that stands
-// for an address that is refused are the same, so that nobody learns the names within.
+// reason says why there was no answer. Of a private network's names, one that does not
+// exist and one that stands for an address that is refused are the same, so that nobody
+// learns which there are.
 func reason(ctx context.Context, err error) string {
 	if told, ok := errors.AsType[failure](err); ok {
 		return string(told)
@@ -176,6 +177,8 @@ func reason(ctx context.Context, err error) string {
 	certificate, isCertificate := errors.AsType[*tls.CertificateVerificationError](err)
 	network, isNetwork := errors.AsType[net.Error](err)
 	switch {
+	case isName && name.IsNotFound && isPublicName(name.Name):
+		return "The name of the host was not found in the DNS."
 	case isName && name.IsNotFound || errors.Is(err, ssrf.ErrProhibitedIP):
 		return "The host has no public address."
 	case isName && name.IsTimeout:
