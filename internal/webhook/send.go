@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"strconv"
@@ -42,6 +43,21 @@ type Answer struct {
 
 // OK reports whether the message has arrived.
 func (a Answer) OK() bool { return a.Status >= 200 && a.Status < 300 }
+
+// String says in a line what came of the message.
+func (a Answer) String() string {
+	if a.Status == 0 {
+		return a.Error
+	}
+	said := fmt.Sprintf("%d in %d ms", a.Status, a.Latency.Milliseconds())
+	if text := strings.Join(strings.Fields(a.Text), " "); text != "" {
+		said += ": " + petstore.Shorten(text, maxSaid)
+	}
+	return said
+}
+
+// maxSaid is how many bytes of an answer are told in a line.
+const maxSaid = 80
 
 // AppendJSON appends a in its canonical form.
 func (a Answer) AppendJSON(dst []byte) []byte { return append(a.appendMembers(append(dst, '{')), '}') }
