@@ -10,7 +10,6 @@ import (
 	"embed"
 	"errors"
 	"net/http"
-	"strings"
 	"time"
 
 	"example.com/petstore/internal/access"
@@ -147,8 +146,10 @@ func addEvents(t *page.Table[*visit]) {
 	t.Look("/console/events/{id}", showEvent)
 
 	const one = "/console/webhooks/{id}"
-	t.Look("/console/webhooks", showWebhooks)
+	t.Follow("/console/webhooks", listWebhooks)
 	t.Look(one, showWebhook)
+	t.StreamRows(one+"/live", listDeliveries)
+	t.StreamRows(one+"/delivery/live", listTries)
 	t.Form(access.Manage, "/console/webhooks/new", newWebhook)
 	t.Form(access.Manage, one+"/edit", editWebhook)
 	t.Form(access.Manage, one+"/pause", pauseWebhook)
@@ -156,10 +157,10 @@ func addEvents(t *page.Table[*visit]) {
 	t.Form(access.Manage, one+"/rotate", rotateWebhook)
 	t.Form(access.Manage, one+"/replay", replayWebhook)
 	t.Form(access.Manage, one+"/delete", deleteWebhook)
-	t.Form(access.Manage, one+"/retry", retryDelivery)
+	t.Form(access.Manage, one+"/delivery", showDelivery)
 	t.Form(access.Manage, one+"/test", testWebhook).Alone = true // it waits for the receiver
 	for i := range *t {                                          // an address may be a secret
-		if r := &(*t)[i]; r.Path == "/console/webhooks" || strings.HasPrefix(r.Path, one) {
+		if r := &(*t)[i]; page.Within("/console/webhooks", r.Path) {
 			r.Needs, r.Takes = access.Manage, access.Manage
 		}
 	}
