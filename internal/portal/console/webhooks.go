@@ -216,7 +216,7 @@ func listTries(ctx context.Context, v *visit) (page.List, error) {
 	l.Numbers[2] = true
 	d, err := deliveryOf(ctx, v)
 	if !d.NextAt.IsZero() {
-		l.Rows = append(l.Rows, []page.Cell{{At: d.NextAt}, {Text: "to come", Badge: string(webhook.Pending)}, {}, {}})
+		l.Rows = append(l.Rows, []page.Cell{exactly(d.NextAt), {Text: "to come", Badge: string(webhook.Pending)}, {}, {}})
 	}
 	tries := append([]webhook.Attempt{}, d.Earlier...)
 	if !d.TriedAt.IsZero() {
@@ -228,10 +228,13 @@ func listTries(ctx context.Context, v *visit) (page.List, error) {
 			result.Badge = string(webhook.Delivered)
 		}
 		text := strings.Join(strings.Fields(cmp.Or(t.Error, t.Answer.Text)), " ")
-		l.Rows = append(l.Rows, []page.Cell{{At: t.At}, result, {Text: page.Milliseconds(t.Latency)}, {Text: cmp.Or(access.Printable(text), "empty"), Name: true}})
+		l.Rows = append(l.Rows, []page.Cell{exactly(t.At), result, {Text: page.Number(t.Latency.Milliseconds()) + " ms"}, {Text: cmp.Or(access.Printable(text), "empty"), Name: true}})
 	}
 	return l, err
 }
+
+// exactly returns an instant with its second.
+func exactly(t time.Time) page.Cell { return page.Cell{Text: page.InWords(t), Prose: true} }
 
 // showDelivery is the page of one event on its way to a webhook: what is sent, and what became of each try.
 func showDelivery(v *visit) (page.Form, error) {
@@ -246,7 +249,7 @@ func showDelivery(v *visit) (page.Form, error) {
 	}
 	event, at := page.Text(d.ID), webhookPath(w.ID)+"/delivery"
 	return page.Form{
-		Heading: "Send it again", Submit: "Try again", Lead: "If that fails, it is tried as often as a new event.",
+		Heading: "Send it again", Submit: "Try again", Lead: "What is sent, and what became of each try. If you send it again and that fails, it is tried as often as a new event.",
 		Send: func(*page.Input) error {
 			_, err := v.Webhooks.Retry(ctx, workspace, w.ID, d.ID)
 			return v.Then(at+"?event="+event, "The event is sent again. What comes of it is in the table of tries.", err)
