@@ -94,8 +94,7 @@ func routesOf(events bool) []page.Route {
 	t.Look("/console", showOverview)
 	t.Look("/console/{$}", func(v *visit) error { return v.Redirect("/console") })
 	t.Stream("/console/live", liveOverview)
-	t.Look("/console/requests", showRequests)
-	t.Stream("/console/requests/live", liveRequests)
+	t.Follow("/console/requests", listRequests)
 	t.Download("/console/requests.csv", requestsCSV)
 	t.Look("/console/requests/{id}", showRequest)
 

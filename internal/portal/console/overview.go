@@ -133,5 +133,5 @@ func liveOverview(v *visit) error {
 			return err
 		}
 		return s.Send("figures", f)
-	}, nil, nil)
+	})
 }
