@@ -24,9 +24,6 @@ type requestFilter struct {
 	last                         string
 }
 
-// errorClass is the class of all that is no success.
-const errorClass = "errors"
-
 // filterOf returns the filter that the query asks for, with its fields.
 func filterOf(v *visit, keys []access.Key) (s requestFilter, fields []page.Field) {
 	q := v.R.URL.Query()
@@ -35,7 +32,7 @@ func filterOf(v *visit, keys []access.Key) (s requestFilter, fields []page.Field
 		n, _ := strconv.ParseInt(nanos, 10, 64) // anything else is an end of the log
 		s.at, s.last = time.Unix(0, n), id
 	}
-	outcomes := []page.Option{{Label: "Any outcome"}, {Value: errorClass, Label: "All errors"}}
+	outcomes := []page.Option{{Label: "Any outcome"}, {Value: "errors", Label: "All errors"}}
 	for class := range usage.Class(usage.Classes) {
 		outcomes = append(outcomes, page.Option{Value: class.String(), Label: class.String()})
 	}
@@ -59,18 +56,13 @@ func filterOf(v *visit, keys []access.Key) (s requestFilter, fields []page.Field
 // takes reports whether the filter lets a request through, wherever its page begins.
 func (s *requestFilter) takes(e *usage.Event) bool {
 	at := e.At.UnixMilli()
-	return (s.class == "" || usage.ClassOf(e.Status).String() == s.class || s.class == errorClass && e.Status >= 400) &&
+	return (s.class == "" || usage.ClassOf(e.Status).String() == s.class || s.class == "errors" && e.Status >= 400) &&
 		(s.key == "" || s.key == e.KeyID) && (s.method == "" || s.method == e.Method) && strings.Contains(target(e), s.path) && (s.id == "" || s.id == e.RequestID) &&
 		(!s.from.Valid || at >= s.from.Millis) && (!s.to.Valid || at <= s.to.Millis)
 }
 
 // target returns what was asked for: the path, with the query if there was one.
-func target(e *usage.Event) string {
-	if e.Query == "" {
-		return e.Path
-	}
-	return e.Path + "?" + e.Query
-}
+func target(e *usage.Event) string { return strings.TrimSuffix(e.Path+"?"+e.Query, "?") }
 
 // knownKeys returns the latest keys of the workspace, of those that are not revoked and of the others.
 func knownKeys(ctx context.Context, v *visit) ([]access.Key, error) {
@@ -91,8 +83,7 @@ func listRequests(ctx context.Context, v *visit) (page.List, error) {
 	wanted, fields := filterOf(v, keys)
 	var rows []usage.Event
 	for _, e := range v.Usage.Latest(v.who.Workspace.ID) {
-		before := wanted.at.IsZero() || cmp.Or(e.At.Compare(wanted.at), cmp.Compare(e.RequestID, wanted.last)) < 0
-		if before && wanted.takes(&e) {
+		if (wanted.at.IsZero() || cmp.Or(e.At.Compare(wanted.at), cmp.Compare(e.RequestID, wanted.last)) < 0) && wanted.takes(&e) {
 			rows = append(rows, e)
 		}
 	}
@@ -175,10 +166,7 @@ func showRequest(v *visit) error {
 	e := &events[i]
 	p := requestPage{Event: *e, Refusal: refusedBy(v, e), Curl: curlOf(v, e)}
 	p.HasBody = strings.Contains(p.Curl, "body.json")
-	p.Facts = []page.Fact{{Title: "Took", Cell: page.Cell{Text: page.Milliseconds(e.Duration)}}, {Title: "Key", Cell: page.Cell{Text: cmp.Or(page.KeyNames(keys)[e.KeyID], e.KeyID), Name: true}}, {Title: "Request id", Cell: page.Cell{Text: e.RequestID, Code: true}}}
-	if e.Operation != "" {
-		p.Facts = append(p.Facts, page.Fact{Title: "Operation", Cell: page.Cell{Text: e.Operation, Code: true}})
-	}
+	p.Facts = []page.Fact{{Title: "Took", Cell: page.Cell{Text: page.Milliseconds(e.Duration)}}, {Title: "Key", Cell: page.Cell{Text: cmp.Or(page.KeyNames(keys)[e.KeyID], e.KeyID), Name: true}}, {Title: "Request id", Cell: page.Cell{Text: e.RequestID, Code: true}}, {Title: "Operation", Cell: page.Cell{Text: cmp.Or(e.Operation, "none"), Code: e.Operation != ""}}}
 	return v.Render(http.StatusOK, "request", "Request", p)
 }
 
@@ -206,18 +194,10 @@ func curlOf(v *visit, e *usage.Event) string {
 	if page.Within("/console", e.Path) || strings.Contains(target(e), "…") {
 		return ""
 	}
-	address := baseURL(v) + (&url.URL{Path: e.Path, RawQuery: e.Query}).String()
-	command := "curl -i " + shellQuoted(address)
-	switch e.Method {
-	case http.MethodGet:
-	case http.MethodHead:
-		command = "curl -I " + shellQuoted(address)
-	default:
-		command = "curl -i -X " + e.Method + " " + shellQuoted(address)
-	}
-	command += " \\\n  -H \"Authorization: Bearer $PETSTORE_KEY\""
-	switch e.Method {
-	case http.MethodPost, http.MethodPut, http.MethodPatch:
+	address := shellQuoted(baseURL(v) + (&url.URL{Path: e.Path, RawQuery: e.Query}).String())
+	how := cmp.Or(map[string]string{http.MethodGet: "-i ", http.MethodHead: "-I "}[e.Method], "-i -X "+e.Method+" ")
+	command := "curl " + how + address + " \\\n  -H \"Authorization: Bearer $PETSTORE_KEY\""
+	if e.Method == http.MethodPost || e.Method == http.MethodPut || e.Method == http.MethodPatch {
 		command += " \\\n  -H 'Content-Type: application/json' --data @body.json"
 	}
 	return command

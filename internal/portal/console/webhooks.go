@@ -33,28 +33,22 @@ func listWebhooks(ctx context.Context, v *visit) (page.List, error) {
 	l.New = &page.Link{Title: "Create a webhook", URL: "/console/webhooks/new"}
 	all, err := v.Webhooks.Store.Webhooks(ctx, v.who.Workspace.ID)
 	for i := range all {
-		l.Rows = append(l.Rows, append(healthCells(&all[i]), page.Cell{Text: typesOf(&all[i])}, page.Cell{At: all[i].CreatedAt}))
+		w := &all[i]
+		l.Rows = append(l.Rows, []page.Cell{
+			{Text: petstore.Shorten(w.URL, 60), Name: true, URL: webhookPath(w.ID)}, healthOf(w), {Text: access.Printable(w.Failure), Name: true}, {Text: typesOf(w)}, {At: w.CreatedAt},
+		})
 	}
 	return l, err
 }
 
 // failingWebhooks returns the webhooks that fail, for those who may see them.
 func failingWebhooks(v *visit) (l page.List, err error) {
-	if v.Webhooks == nil || !v.May(access.Read|access.Manage) {
-		return l, nil
-	}
-	l = page.NewList("Webhooks that fail", "", "", "URL", "State", "Why it fails")
-	all, err := v.Webhooks.Store.Webhooks(v.R.Context(), v.who.Workspace.ID)
-	for i := range all {
-		if !all[i].FailingSince.IsZero() {
-			l.Rows = append(l.Rows, healthCells(&all[i]))
-		}
+	if v.Webhooks != nil && v.May(access.Read|access.Manage) {
+		l, err = listWebhooks(v.R.Context(), v)
+		l.Title, l.New = "Webhooks that fail", nil
+		l.Rows = slices.DeleteFunc(l.Rows, func(row []page.Cell) bool { return row[1].At.IsZero() })
 	}
 	return l, err
-}
-
-func healthCells(w *webhook.Webhook) []page.Cell {
-	return []page.Cell{{Text: petstore.Shorten(w.URL, 60), Name: true, URL: webhookPath(w.ID)}, healthOf(w), {Text: access.Printable(w.Failure), Name: true}}
 }
 
 // healthOf says how a webhook stands, and since when it fails.
@@ -284,22 +278,17 @@ func hookForm(v *visit, f page.Form) (page.Form, error) {
 	return f, err
 }
 
-func pauseWebhook(v *visit) (page.Form, error) {
-	return stateForm(v, webhook.Paused, "Pause", "Nothing is sent until you resume it. It then sends what happened in between, as far as those events are kept.")
-}
-
-func resumeWebhook(v *visit) (page.Form, error) {
-	return stateForm(v, webhook.Active, "Resume", "It sends the events that are waiting at once.")
-}
-
-func stateForm(v *visit, to webhook.State, verb, lead string) (page.Form, error) {
-	return hookForm(v, page.Form{
-		Title: verb + " this webhook?", Lead: lead, Submit: verb + " the webhook",
-		Send: func(*page.Input) error {
-			_, err := v.Webhooks.Update(v.R.Context(), v.who.Workspace.ID, v.ID, webhook.Patch{State: petstore.Some(to)}, petstore.Condition{}, v.actor())
-			return v.Then(webhookPath(v.ID), "The webhook is "+string(to)+".", err)
-		},
-	})
+// stateForm returns the form that pauses or resumes a webhook.
+func stateForm(to webhook.State, verb, lead string) func(v *visit) (page.Form, error) {
+	return func(v *visit) (page.Form, error) {
+		return hookForm(v, page.Form{
+			Title: verb + " this webhook?", Lead: lead, Submit: verb + " the webhook",
+			Send: func(*page.Input) error {
+				_, err := v.Webhooks.Update(v.R.Context(), v.who.Workspace.ID, v.ID, webhook.Patch{State: petstore.Some(to)}, petstore.Condition{}, v.actor())
+				return v.Then(webhookPath(v.ID), "The webhook is "+string(to)+".", err)
+			},
+		})
+	}
 }
 
 func deleteWebhook(v *visit) (page.Form, error) {
