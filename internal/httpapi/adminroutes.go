@@ -225,7 +225,7 @@ func (a *Admin) listKeys(x *exchange) error {
 }
 
 func (a *Admin) createKey(x *exchange) error {
-	once, asked, err := readOnce(x, readNewKey)
+	once, asked, err := readOnce(x, onceByCaller, readNewKey)
 	if err != nil {
 		return err
 	}
@@ -242,7 +242,7 @@ func (a *Admin) createKey(x *exchange) error {
 }
 
 func (a *Admin) rotateKey(x *exchange) error {
-	once, overlap, err := readOnce(x, readOverlap)
+	once, overlap, err := readOnce(x, onceByCaller, readOverlap)
 	if err != nil {
 		return err
 	}

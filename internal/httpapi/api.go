@@ -181,11 +181,11 @@ const (
 	headTimeout  = 10 * time.Second
 	readTimeout  = 30 * time.Second
 	writeTimeout = 30 * time.Second
-	idleTimeout  = 2 * time.Minute
 )
 
 // Server returns the server for the public listener: HTTP/1.1, and HTTP/2 with
-// TLS, with bounds on how long a peer may take and on what it may have waiting.
+// TLS, with bounds on how long a peer may take and on what it may have waiting. Its
+// IdleTimeout is for the caller to set.
 func (a *API) Server() *http.Server {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
@@ -196,7 +196,6 @@ func (a *API) Server() *http.Server {
 		ReadHeaderTimeout:            headTimeout,
 		ReadTimeout:                  readTimeout,
 		WriteTimeout:                 writeTimeout,
-		IdleTimeout:                  idleTimeout,
 		MaxHeaderBytes:               maxHead,
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     slog.NewLogLogger(a.pipeline.env.log.Handler(), slog.LevelDebug),

@@ -163,6 +163,7 @@ func (n *node) frontend(ctx context.Context, addr net.Addr) (frontend, error) {
 	}
 	n.api.Store(api)
 	server := api.Server()
+	server.IdleTimeout = n.Config.IdleTimeout
 	server.HTTP2.MaxConcurrentStreams = n.budget.streams(n.connections.Connections().Capacity)
 	server.Protocols.SetUnencryptedHTTP2(n.Config.H2C == "on")
 	front := http1.New(server, http1.Options{Plain: httpapi.Plain, Malformed: api.Malformed})
