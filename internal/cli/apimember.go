@@ -41,7 +41,7 @@ type member struct {
 	nulls    []string // what stands for null; none if it cannot be null
 	schema   *schema  // of one of them
 	form     string   // the word that stands for a value in the help
-	words    []string // all that it takes, as far as is known, if that is a few words
+	words    []string // all that it takes, if that is a few words
 	read     func(string) (any, error)
 
 	value any // as it is sent: nil for null
@@ -104,8 +104,6 @@ func (m *member) setType(now func() time.Time) {
 			newest, err := strconv.ParseBool(word)
 			return map[bool]client.Sort{true: client.SortNewestFirst, false: client.SortOldestFirst}[newest], err
 		}
-	case len(s.Open) > 0: // a newer server may know more
-		m.words, m.read = s.Open, reader(text(nil))
 	case len(m.words) > 0:
 		m.read = reader(config.Word[string](nil, m.words...))
 		m.addNull("none")
@@ -148,7 +146,7 @@ func (m *member) addNull(word string) {
 	}
 }
 
-// words returns all values of s, if those are a few words: of an enum, or of a pattern such as ^(active|paused)$, as the
+// words returns all values of s, if those are a few words: of an enum, of a list that may grow, or of a pattern such as ^(active|paused)$, as the
 // description has it for an enum with null.
 func (s *schema) words() []string {
 	inner, begins := strings.CutPrefix(s.Pattern, "^(")
@@ -156,7 +154,7 @@ func (s *schema) words() []string {
 	if begins && ends && !strings.ContainsAny(inner, `()[]\.*+?^$`) {
 		return strings.Split(inner, "|")
 	}
-	return s.Enum
+	return slices.Concat(s.Enum, s.Open)
 }
 
 // isID reports whether m is the id of a resource.
