@@ -265,8 +265,8 @@ func (c *conn) settle() {
 	}
 }
 
-// slack is how much longer a connection may take: to set a deadline for each
-// request would cost more than to read it.
+// slack is how much longer a connection may take or be idle: to set a deadline for
+// each request would cost more than to read it.
 const slack = 10 * time.Second
 
 // renew sets the deadlines for this answer and the next request.
@@ -276,7 +276,7 @@ func (c *conn) renew() {
 		return
 	}
 	c.renewed = now
-	_ = c.Conn.SetReadDeadline(now.Add(c.front.server.IdleTimeout))           // an error is the
+	_ = c.Conn.SetReadDeadline(now.Add(c.front.server.IdleTimeout + slack))   // an error is the
 	_ = c.Conn.SetWriteDeadline(now.Add(c.front.server.WriteTimeout + slack)) // write's too
 }
 

@@ -56,7 +56,7 @@ func (a *Admin) paths() []path {
 			{method: "DELETE", id: "revokeKey", handle: a.changingKey((*operator.Local).RevokeKey)},
 		}},
 		{pattern: at + "/keys/{keyId}/rotate", text: true, routes: []route{
-			{method: "POST", id: "rotateKey", handle: a.rotateKey, body: jsonBody},
+			{method: "POST", id: "rotateKey", handle: a.rotateKey, body: optionalBody},
 		}},
 		{pattern: at + "/keys/{keyId}/ban", text: true, routes: []route{
 			{method: "PUT", id: "banKey", handle: changing(a, keyID, readBan, (*operator.Local).BanKey), body: jsonBody},
@@ -225,7 +225,7 @@ func (a *Admin) listKeys(x *exchange) error {
 }
 
 func (a *Admin) createKey(x *exchange) error {
-	once, asked, err := readOnce(x, readNewKey)
+	once, asked, err := readOnce(x, onceByCaller, readNewKey)
 	if err != nil {
 		return err
 	}
@@ -242,7 +242,7 @@ func (a *Admin) createKey(x *exchange) error {
 }
 
 func (a *Admin) rotateKey(x *exchange) error {
-	once, overlap, err := readOnce(x, readOverlap)
+	once, overlap, err := readOnce(x, onceByCaller, readOverlap)
 	if err != nil {
 		return err
 	}

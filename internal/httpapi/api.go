@@ -27,7 +27,7 @@ import (
 	"example.com/petstore/internal/webhook"
 )
 
-// Options are what an API is made of. All but BaseURL, TrustedProxies, OnBan, Version, Held,
+// Options are what an API is made of. All but BaseURL, ServerURL, TrustedProxies, OnBan, Version, Held,
 // Events, Webhooks, Done, Console, Observe, AccessLog, Reads and Writes are needed.
 type Options struct {
 	Service *petstore.Service
@@ -44,9 +44,13 @@ type Options struct {
 	// Secret signs cursors; every node of an installation has the same.
 	Secret []byte
 
-	// BaseURL is put before the paths of links, and is the server of the
-	// description. Without it both are relative to the server's root.
+	// BaseURL is put before the paths of links. Without it they are relative to
+	// the server's root.
 	BaseURL string
+
+	// ServerURL is the server of the description: BaseURL, or where the server
+	// itself says that it is. Without it that is relative, too.
+	ServerURL string
 
 	// Sunset is the instant from which getPet answers 410.
 	Sunset time.Time
@@ -157,7 +161,7 @@ func (a *API) surface(o *Options) []path {
 		webhooks{o.Webhooks}.paths(),
 		accountPaths(),
 		sandboxes{o.Sandboxes, o.SignIn, o.BaseURL}.paths(),
-		pages{baseURL: o.BaseURL, docs: o.Docs, console: o.Console, shared: p}.paths(),
+		pages{serverURL: o.ServerURL, docs: o.Docs, console: o.Console, shared: p}.paths(),
 	)
 }
 
@@ -189,11 +193,11 @@ const (
 	headTimeout  = 10 * time.Second
 	readTimeout  = 30 * time.Second
 	writeTimeout = 30 * time.Second
-	idleTimeout  = 2 * time.Minute
 )
 
 // Server returns the server for the public listener: HTTP/1.1, and HTTP/2 with
-// TLS, with bounds on how long a peer may take and on what it may have waiting.
+// TLS, with bounds on how long a peer may take and on what it may have waiting. Its
+// IdleTimeout is for the caller to set.
 func (a *API) Server() *http.Server {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
@@ -204,7 +208,6 @@ func (a *API) Server() *http.Server {
 		ReadHeaderTimeout:            headTimeout,
 		ReadTimeout:                  readTimeout,
 		WriteTimeout:                 writeTimeout,
-		IdleTimeout:                  idleTimeout,
 		MaxHeaderBytes:               maxHead,
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     slog.NewLogLogger(a.pipeline.env.log.Handler(), slog.LevelDebug),

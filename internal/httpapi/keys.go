@@ -30,7 +30,7 @@ func (k keys) paths() []path {
 			{method: "DELETE", id: "revokeKey", scope: access.Manage, handle: k.revoke},
 		}},
 		{pattern: "/keys/{keyId}/rotate", text: true, routes: []route{
-			{method: "POST", id: "rotateKey", scope: access.Manage, handle: k.rotate, body: jsonBody},
+			{method: "POST", id: "rotateKey", scope: access.Manage, handle: k.rotate, body: optionalBody},
 		}},
 	}
 }
@@ -73,7 +73,7 @@ func (k keys) get(x *exchange) error {
 }
 
 func (k keys) create(x *exchange) error {
-	once, n, err := readOnce(x, readNewKey)
+	once, n, err := readOnce(x, onceByCaller, readNewKey)
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (k keys) create(x *exchange) error {
 }
 
 func (k keys) rotate(x *exchange) error {
-	once, overlap, err := readOnce(x, readOverlap)
+	once, overlap, err := readOnce(x, onceByCaller, readOverlap)
 	if err != nil {
 		return err
 	}

@@ -167,6 +167,9 @@ func (s *service) genericFaults(id string, r request) {
 	}
 }
 
+// anotherBody makes another value of the body of a POST.
+var anotherBody = strings.NewReplacer("Rex", "Max", "dogs", "cats", `"petId":1}`, `"petId":1,"quantity":1}`, "till", "desk", "1h", "2h", ".com/", ".com/b")
+
 func (s *service) idempotencyFaults(r request) {
 	r.header = map[string]string{"Idempotency-Key": "same-" + r.path}
 	release := s.fault.holdWrites()
@@ -180,7 +183,7 @@ func (s *service) idempotencyFaults(r request) {
 	}
 	release()
 	(<-answers).want(201, "")
-	r.body = strings.Replace(r.body, "{", "{ ", 1)
+	r.body = anotherBody.Replace(r.body)
 	s.do(r).want(422, "idempotency_key_reused")
 }
 
@@ -198,7 +201,7 @@ func (s *service) keyFaults(id string, r request) {
 		}
 		r.header = map[string]string{"Idempotency-Key": "same-" + r.path}
 		s.do(r).want(201, "")
-		r.body = strings.Replace(r.body, "{", "{ ", 1)
+		r.body = anotherBody.Replace(r.body)
 		s.do(r).want(422, "idempotency_key_reused")
 		r.header = nil
 	}

@@ -114,6 +114,9 @@ func (p *pipeline) simulate(x *exchange) error {
 	if f.Sunset && !x.route.deprecated {
 		return badParameter(simulateHeader, "%s: this operation does not end.", simulateHeader)
 	}
+	if err := p.settle(x); err != nil { // what is remembered is of the shop
+		return err
+	}
 	if !p.sandboxes.Simulator.Applies(x.entry.Workspace.Shop, &f) {
 		return nil
 	}
@@ -211,7 +214,9 @@ type documentedError struct {
 var documented = sync.OnceValue(func() map[string]map[petstore.Code]documentedError {
 	type response struct {
 		Ref     string                     `json:"$ref"`
-		Headers map[string]json.RawMessage `json:"headers"`
+		Headers map[string]struct {
+			Ref string `json:"$ref"`
+		} `json:"headers"`
 		Codes   []petstore.Code            `json:"x-error-codes"`
 		Content map[string]struct {
 			Examples map[petstore.Code]struct {
@@ -248,8 +253,9 @@ var documented = sync.OnceValue(func() map[string]map[petstore.Code]documentedEr
 				if name, is := strings.CutPrefix(r.Ref, "#/components/responses/"); is {
 					r = doc.Components.Responses[name]
 				}
-				_, waits := r.Headers["Retry-After"]
+				header, waits := r.Headers["Retry-After"]
 				for _, code := range r.Codes {
+					waits := waits && (code == petstore.CodeIdempotencyInProgress || !strings.HasSuffix(header.Ref, "InProgress")) // it comes with that alone
 					example := r.Content["application/json"].Examples[code].Value
 					e := petstore.Error{Code: code, Message: example.Message}
 					for _, f := range example.Errors {

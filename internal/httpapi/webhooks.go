@@ -77,7 +77,7 @@ func (h webhooks) get(x *exchange) error {
 }
 
 func (h webhooks) create(x *exchange) error {
-	once, n, err := readOnce(x, readNewWebhook)
+	once, n, err := readOnce(x, onceByCaller, readNewWebhook)
 	if err != nil {
 		return err
 	}

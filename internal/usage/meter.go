@@ -19,8 +19,7 @@ type meter struct {
 	pending map[int64]*Counts  // what waits for the store, by minute; nil if nothing does
 	keys    map[keyDay]*KeyDay // the same by key and day
 
-	rings    [rings]ring
-	watchers []chan Event
+	rings [rings]ring
 }
 
 // withLock calls f with the meter locked. It reports false, and calls nothing, if the meter is gone.
@@ -78,7 +77,7 @@ func (m *meter) collect(r *Recorder, rows []Row, days []KeyDay) ([]Row, []KeyDay
 	if r.events.Load() > maxEvents*3/4 {
 		idle = idleShort
 	}
-	if len(m.watchers) == 0 && r.now().Unix()-m.last >= int64(idle/time.Second) {
+	if r.now().Unix()-m.last >= int64(idle/time.Second) {
 		m.removeFrom(r)
 	}
 	return rows, days

@@ -2,7 +2,6 @@ package usage
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -59,25 +58,6 @@ func (r *Recorder) Latest(workspace int64) []Event {
 		return m.latest()
 	}
 	return nil
-}
-
-// Watch returns a channel of the requests of a workspace from now on, and what to call when it is no longer wanted. A
-// reader that lags behind misses some. The caller bounds how many watch.
-func (r *Recorder) Watch(workspace int64) (events <-chan Event, stop func()) {
-	c := make(chan Event, watchBuffer)
-	r.with(workspace, func(m *meter) {
-		m.watchers = append(m.watchers, c)
-		stop = func() { m.unwatch(c) }
-	})
-	return c, stop
-}
-
-func (m *meter) unwatch(c chan Event) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if i := slices.Index(m.watchers, c); i >= 0 {
-		m.watchers = slices.Delete(m.watchers, i, i+1)
-	}
 }
 
 // Lost returns how many requests were counted and then lost, because the store took nothing for hours.

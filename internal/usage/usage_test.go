@@ -284,26 +284,6 @@ func TestManyWorkspaces(t *testing.T) {
 	}
 }
 
-func TestWatch(t *testing.T) {
-	t.Parallel()
-	r := usage.NewRecorder(newStore(t), func() time.Time { return noon })
-	events, stop := r.Watch(7)
-	r.Record(8, at(0, 200))
-	for i := range 100 {
-		r.Record(7, at(0, 200+i))
-	}
-	if e := <-events; e.Status != 200 {
-		t.Errorf("the first event has status %d, want 200", e.Status)
-	}
-	stop()
-	r.Record(7, at(0, 599))
-	for len(events) > 0 {
-		if e := <-events; e.Status == 599 {
-			t.Error("an event came after stop")
-		}
-	}
-}
-
 // TestConcurrent: nothing is lost between counting, saving and looking.
 func TestConcurrent(t *testing.T) {
 	t.Parallel()

@@ -613,11 +613,11 @@ func TestLive(t *testing.T) {
 	g.post("/console/signin", "key", secret).leadsTo("/console")
 	figures, requests := g.stream("/console/live?range=day"), g.stream("/console/requests/live?outcome=4xx")
 	figures.until(`"limit":"60"`)
-	requests.until("still here")
+	requests.until("event: rows")
 	for _, status := range []int{200, 404} {
 		h.usage.Record(w.ID, usage.Event{At: h.now(), Method: "GET", Path: fmt.Sprint("/", status), Status: status, KeyID: k.ID})
 	}
-	if seen := requests.until(`"path":"/404"`); strings.Contains(seen, `"path":"/200"`) || !strings.Contains(seen, `"key":"till"`) {
+	if seen := requests.until(`"text":"GET /404"`); strings.Contains(seen, "/200") || !strings.Contains(seen, `"text":"till"`) {
 		t.Errorf("the log shows %s", seen)
 	}
 	figures.until(`"2, 2xx 1, 4xx 1"`)

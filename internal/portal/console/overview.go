@@ -20,7 +20,8 @@ type overview struct {
 	Sunset page.List // keys that use an operation that will end
 	Low    page.List
 	Open   page.List
-	Live   string // the address of what changes
+	Hooks  page.List // webhooks that fail
+	Live   string    // the address of what changes
 }
 
 // figures are what changes on the page while it is looked at.
@@ -59,6 +60,9 @@ func showOverview(v *visit) error {
 		return err
 	}
 	if o.Open, err = openOrders(v); err != nil {
+		return err
+	}
+	if o.Hooks, err = failingWebhooks(v); err != nil {
 		return err
 	}
 	return v.Render(http.StatusOK, "overview", "Overview", o)
@@ -129,5 +133,5 @@ func liveOverview(v *visit) error {
 			return err
 		}
 		return s.Send("figures", f)
-	}, nil, nil)
+	})
 }
