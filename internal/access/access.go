@@ -98,13 +98,9 @@ type Workspace struct {
 
 	// Shop is the id of its pets, orders, events and webhooks. It is that of the workspace,
 	// but for a sandbox, which gets another one with each reset.
-	Shop      int64
-	ExpiresAt time.Time // when it is removed; zero but for a sandbox
-	Catalogue string    // what a sandbox began with
+	Shop    int64
+	Sandbox *Sandbox // nil unless it ends by itself
 }
-
-// Sandbox reports whether the workspace ends by itself.
-func (w *Workspace) Sandbox() bool { return !w.ExpiresAt.IsZero() }
 
 // Resetting returns the error for requests to a workspace whose rows are being
 // removed.

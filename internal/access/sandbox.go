@@ -7,9 +7,15 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
+// A Sandbox is what a workspace has that ends by itself.
+type Sandbox struct {
+	ExpiresAt time.Time // when it is removed
+	Catalogue string    // what it began with
+}
+
 // A NewSandbox is a workspace that is to be made, and to be removed at its end.
 type NewSandbox struct {
-	Workspace Workspace // without an id; ExpiresAt is its end
+	Workspace Workspace // without an id
 	Keys      []Key     // with ids and hashes that are new
 	From      string    // the address that asks for it
 	Rows      []petstore.Unit
@@ -50,7 +56,7 @@ type Sandboxes interface {
 // Current returns the entry of a key with the workspace as it is now: another node may
 // just have reset a sandbox. It reads nothing of other workspaces.
 func Current[S any](ctx context.Context, store Store, e *Entry[S]) (*Entry[S], error) {
-	if !e.Workspace.Sandbox() {
+	if e.Workspace.Sandbox == nil {
 		return e, nil
 	}
 	w, err := store.WorkspaceByID(ctx, e.Workspace.ID)

@@ -248,7 +248,7 @@ func (e *examination) events(ctx context.Context) {
 	e.read(ctx, func(db node.Store) error {
 		all, err := db.Workspaces(ctx)
 		for _, w := range all {
-			if w.Resetting || w.Sandbox() {
+			if w.Resetting || w.Sandbox != nil {
 				continue
 			}
 			problems, checkErr := store.CheckFeed(ctx, db, w.Shop)

@@ -48,7 +48,7 @@ func (s sandboxes) create(x *exchange) error {
 	}
 	b := fmt.Appendf(nil, `{"workspace":{"id":%d,"name":`, made.ID)
 	b = petstore.AppendString(append(petstore.AppendString(b, made.Name), `},"key":`...), made.Secrets[0])
-	b = petstore.AppendInstant(b, "expiresAt", made.ExpiresAt)
+	b = petstore.AppendInstant(b, "expiresAt", made.Sandbox.ExpiresAt)
 	b = petstore.AppendString(append(b, `,"console":`...), s.baseURL+s.signIn(made.Keys[0].ID))
 	x.send(http.StatusCreated, "application/json", append(b, '}'))
 	return nil
@@ -82,7 +82,7 @@ func readCatalogue(x *exchange) (name string, err error) {
 // settle has a request to a sandbox go by the shop that this has now, on whichever node it was
 // reset, and make no more rows there than there is room for.
 func (p *pipeline) settle(x *exchange) (err error) {
-	if x.entry == nil || !x.entry.Workspace.Sandbox() {
+	if x.entry == nil || x.entry.Workspace.Sandbox == nil {
 		return nil
 	}
 	if x.entry, err = access.Current(x.ctx, p.store, x.entry); err == nil && p.sandboxes != nil {
@@ -95,7 +95,7 @@ func (p *pipeline) settle(x *exchange) (err error) {
 // seen to when it is answered.
 func (p *pipeline) simulate(x *exchange) error {
 	asked := x.r.Header[simulateHeader]
-	if len(asked) == 0 || p.sandboxes == nil || x.entry == nil || !x.entry.Workspace.Sandbox() {
+	if len(asked) == 0 || p.sandboxes == nil || x.entry == nil || x.entry.Workspace.Sandbox == nil {
 		return nil
 	}
 	f, err := sandbox.ParseFault(asked[0])
@@ -213,11 +213,11 @@ type documentedError struct {
 // documented returns the errors of all operations, as the description has them.
 var documented = sync.OnceValue(func() map[string]map[petstore.Code]documentedError {
 	type response struct {
-		Ref     string                     `json:"$ref"`
+		Ref     string `json:"$ref"`
 		Headers map[string]struct {
 			Ref string `json:"$ref"`
 		} `json:"headers"`
-		Codes   []petstore.Code            `json:"x-error-codes"`
+		Codes   []petstore.Code `json:"x-error-codes"`
 		Content map[string]struct {
 			Examples map[petstore.Code]struct {
 				Value struct {

@@ -4,6 +4,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/netip"
@@ -104,7 +105,7 @@ func (s *Service) Create(ctx context.Context, from netip.Addr, catalogue string,
 	made.Workspace, err = s.Store.CreateSandbox(ctx, access.NewSandbox{
 		Workspace: access.Workspace{
 			Name: "sandbox-" + strings.ToLower(strings.TrimPrefix(access.MintID(), "key_")), Plan: s.Plan, Quota: s.Quota,
-			CreatedAt: now, ExpiresAt: end, Catalogue: catalogue,
+			CreatedAt: now, Sandbox: &access.Sandbox{ExpiresAt: end, Catalogue: catalogue},
 		},
 		Keys: made.Keys, From: fairshare.HolderAt(from).Address.String(), Rows: rows, Most: s.Most, PerAddress: s.PerAddress,
 	})
@@ -123,12 +124,12 @@ func (s *Service) Create(ctx context.Context, from netip.Addr, catalogue string,
 // Reset puts a sandbox into the state that a catalogue is, or "" for the one that it began
 // with. It returns CodeNotASandbox for any other workspace.
 func (s *Service) Reset(ctx context.Context, w *access.Workspace, catalogue string) error {
-	if catalogue == "" {
-		catalogue = w.Catalogue
-	}
-	rows, err := Catalogue(catalogue)
-	if err != nil && w.Sandbox() {
-		return err
+	var rows []petstore.Unit
+	if w.Sandbox != nil { // else the store says so
+		var err error
+		if rows, err = Catalogue(cmp.Or(catalogue, w.Sandbox.Catalogue)); err != nil {
+			return err
+		}
 	}
 	before, err := s.Store.ResetSandbox(ctx, w.ID, rows)
 	if err != nil {

@@ -29,7 +29,7 @@ func (s *Store) CreateSandbox(ctx context.Context, n access.NewSandbox) (w acces
 			return err
 		}
 		if err := exec(tx, "UPDATE workspaces SET expires_at = $1, catalogue = $2, made_from = $3 WHERE id = $4",
-			n.Workspace.ExpiresAt.UnixMilli(), n.Workspace.Catalogue, n.From, id); err != nil {
+			n.Workspace.Sandbox.ExpiresAt.UnixMilli(), n.Workspace.Sandbox.Catalogue, n.From, id); err != nil {
 			return err
 		}
 		for _, k := range n.Keys {
@@ -107,7 +107,7 @@ func (s *Store) renewShop(tx Tx, workspace int64, rows []petstore.Unit) (before 
 	if err != nil {
 		return 0, err
 	}
-	if !w.Sandbox() {
+	if w.Sandbox == nil {
 		return 0, petstore.Errorf(access.CodeNotASandbox, "This workspace is no sandbox. Only a sandbox can be reset by its keys.")
 	}
 	if err := s.closeShop(tx, w.Shop); err != nil {

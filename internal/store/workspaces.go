@@ -17,7 +17,11 @@ const selectWorkspaces = `SELECT id, name, plan, per_minute, per_day, created_at
 
 func scanWorkspace(row Row, w *access.Workspace) error {
 	var removals int64
-	err := scan(row, &w.ID, &w.Name, (*string)(&w.Plan), &w.Quota.PerMinute, &w.Quota.PerDay, &w.CreatedAt, &w.Shop, &w.ExpiresAt, &w.Catalogue, &removals)
+	var sandbox access.Sandbox
+	err := scan(row, &w.ID, &w.Name, (*string)(&w.Plan), &w.Quota.PerMinute, &w.Quota.PerDay, &w.CreatedAt, &w.Shop, &sandbox.ExpiresAt, &sandbox.Catalogue, &removals)
+	if !sandbox.ExpiresAt.IsZero() {
+		w.Sandbox = &sandbox
+	}
 	w.Resetting = removals > 0
 	return err
 }
@@ -229,7 +233,7 @@ func (s *Store) ResetWorkspace(ctx context.Context, workspace int64, by access.A
 	shop := workspace
 	_, err := s.changeWorkspace(ctx, workspace, by, "workspace.reset", func(tx Tx, w *access.Workspace) (_ string, err error) {
 		const detail = "catalogue, orders, ledger and receipts removed"
-		if w.Sandbox() {
+		if w.Sandbox != nil {
 			shop, err = s.renewShop(tx, w.ID, nil)
 			return detail, err
 		}

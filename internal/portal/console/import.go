@@ -170,7 +170,7 @@ func importFile(v *visit, in *page.Input, file []byte) error {
 	if err != nil {
 		return err
 	}
-	if v.Sandboxes != nil && v.who.Workspace.Sandbox() {
+	if v.Sandboxes != nil && v.who.Workspace.Sandbox != nil {
 		err = v.Sandboxes.Fits(ctx, v.who.Workspace, access.Contents{Categories: report.Categories, Pets: report.Pets})
 	}
 	switch {

@@ -46,7 +46,7 @@ func (v *visit) Identify(s *access.Session) (err error) {
 		return page.ErrSession
 	}
 	v.who, err = entryOf(v, s.KeyID)
-	if err == nil && v.Sandboxes != nil && v.who.Workspace.Sandbox() {
+	if err == nil && v.Sandboxes != nil && v.who.Workspace.Sandbox != nil {
 		v.R = v.R.WithContext(petstore.WithRoom(v.R.Context(), v.Sandboxes.Room(v.who.Workspace)))
 	}
 	return err

@@ -45,7 +45,7 @@ func (s *tenant) newSandbox(from string, most, perAddress int) (access.Workspace
 	secret, prefix := access.Mint()
 	end := s.clock.Now().Add(24 * time.Hour)
 	return s.CreateSandbox(s.ctx, access.NewSandbox{
-		Workspace: access.Workspace{Name: "sandbox-" + id, Plan: access.Free, Quota: access.FreeQuota, CreatedAt: s.clock.Now(), ExpiresAt: end, Catalogue: "seed"},
+		Workspace: access.Workspace{Name: "sandbox-" + id, Plan: access.Free, Quota: access.FreeQuota, CreatedAt: s.clock.Now(), Sandbox: &access.Sandbox{ExpiresAt: end, Catalogue: "seed"}},
 		Keys:      []access.Key{{ID: id, Name: "sandbox", Prefix: prefix, Hash: access.HashOf(secret), Scopes: access.Read, CreatedAt: s.clock.Now(), ExpiresAt: end}},
 		From:      from, Rows: seed(), Most: most, PerAddress: perAddress,
 	})
@@ -226,7 +226,7 @@ func testSandboxByOperator(t *testing.T, open Open) {
 	wantCode(t, "ResetWorkspace", s.ResetWorkspace(s.ctx, w.ID, "cli"), "")
 	shop.wantEmpty()
 	now, err := s.Workspace(s.ctx, w.Name)
-	if err != nil || now.Shop == w.Shop || now.Resetting || !now.Sandbox() {
+	if err != nil || now.Shop == w.Shop || now.Resetting || now.Sandbox == nil {
 		t.Errorf("Workspace = %+v, %v, want another shop", now, err)
 	}
 	wantCode(t, "DeleteWorkspace", s.DeleteWorkspace(s.ctx, w.ID, "cli"), "")
