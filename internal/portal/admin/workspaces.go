@@ -31,11 +31,19 @@ func listWorkspaces(ctx context.Context, v *visit) (page.List, error) {
 	for _, s := range shown {
 		minute, day := gaugeOf("", s.Minute), gaugeOf("", s.Day)
 		l.Rows = append(l.Rows, []page.Cell{
-			workspaceCell(s.ID, s.Name), {Text: string(s.Plan), Badge: "plan"}, quotaCell(&s), {Meter: &minute}, {Meter: &day},
+			workspaceCell(s.ID, s.Name), planCell(&s.Workspace), quotaCell(&s), {Meter: &minute}, {Meter: &day},
 			{Links: []page.Link{{Title: "Change plan", URL: workspacePath(s.ID) + "/plan"}, {Title: "Create a key", URL: workspacePath(s.ID) + "/keys/new"}}},
 		})
 	}
 	return l, err
+}
+
+func planCell(w *operator.Workspace) page.Cell {
+	cell := page.Cell{Text: string(w.Plan), Badge: "plan"}
+	if w.ExpiresAt != nil {
+		cell.Note = "sandbox"
+	}
+	return cell
 }
 
 func quotaCell(s *operator.WorkspaceUsage) page.Cell {
