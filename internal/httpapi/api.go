@@ -116,7 +116,7 @@ func New(o Options) (*API, error) {
 		env:      env{log: o.Log, baseURL: o.BaseURL, cursors: cursors{secret: o.Secret}, statuses: statuses},
 		now:      o.Now,
 		auth:     authenticator{keys: o.Keys, trusted: o.TrustedProxies},
-		meter:    meter{limiter: o.Limiter, onBan: o.OnBan},
+		meter:    rateLimiter{limiter: o.Limiter, onBan: o.OnBan},
 		sunset:   newSunset(o.Sunset),
 		workload: newWorkload(o.Reads, o.Writes),
 		cache:    newCache(o.Version, o.Held),

@@ -229,7 +229,7 @@ func (s *service) keyFaults(id string, r request) {
 	s.addKeyAs(expired+id[:2], s.workspace, access.Read, s.start.Add(-time.Hour))
 	s.do(with(expired+id[:2])).want(409, "key_expired")
 	s.addKeyAs(rotated+id[:2], s.workspace, access.Read, time.Time{})
-	if _, err := s.db.MakeKey(s.t.Context(), access.Making{Key: s.newKey(), Replaces: rotated + id[:2], Until: s.start.Add(time.Hour), By: "test"}); err != nil {
+	if _, err := s.db.MakeKey(s.t.Context(), access.KeyRequest{Key: s.newKey(), Replaces: rotated + id[:2], Until: s.start.Add(time.Hour), By: "test"}); err != nil {
 		s.t.Fatal(err)
 	}
 	s.do(with(rotated+id[:2])).want(409, "key_rotated")
@@ -240,7 +240,7 @@ func (s *service) fullOfKeys(r request) {
 	var made []string
 	for err := error(nil); err == nil; {
 		k := s.newKey()
-		if _, err = s.db.MakeKey(s.t.Context(), access.Making{Key: k, By: "test"}); err == nil {
+		if _, err = s.db.MakeKey(s.t.Context(), access.KeyRequest{Key: k, By: "test"}); err == nil {
 			made = append(made, k.ID)
 		}
 	}

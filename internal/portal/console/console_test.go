@@ -132,7 +132,7 @@ func (h *house) save() {
 // request has the limiter admit a request of a key, which is recorded.
 func (h *house) request(e *access.Entry[*ratelimit.Caller]) {
 	h.t.Helper()
-	h.limiter.Admit(h.t.Context(), e.Slot)
+	h.limiter.Admit(h.t.Context(), e.Attachment)
 	h.usage.Record(e.Workspace.ID, usage.Event{At: h.now(), Method: "GET", Path: "/pets", Operation: "listPets", Status: 200, KeyID: e.Key.ID})
 }
 
@@ -165,7 +165,7 @@ func (h *house) key(w access.Workspace, scopes access.Scopes, expires time.Time)
 		ID: access.MintID(), WorkspaceID: w.ID, Name: "till", Prefix: prefix, Hash: access.HashOf(secret), Scopes: scopes,
 		CreatedAt: h.now(), ExpiresAt: expires,
 	}
-	if _, err := h.db.MakeKey(h.t.Context(), access.Making{Key: k, By: "test"}); err != nil {
+	if _, err := h.db.MakeKey(h.t.Context(), access.KeyRequest{Key: k, By: "test"}); err != nil {
 		h.t.Fatal(err)
 	}
 	h.refresh()

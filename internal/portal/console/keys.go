@@ -135,7 +135,7 @@ func (v *visit) keyring() access.Keyring {
 }
 
 // showMade shows a new key, this once: nothing of it is kept, in the browser neither.
-func showMade(v *visit, k access.MadeKey) error {
+func showMade(v *visit, k access.IssuedKey) error {
 	made := page.NewKey(k.Secret, page.Link{Title: "To the keys", URL: "/console/keys"})
 	if k.Key.Scopes.Has(access.Read) {
 		made.Call = "export PETSTORE_KEY=" + k.Secret + "\ncurl -H \"Authorization: Bearer $PETSTORE_KEY\" " + shellQuoted(baseURL(v)+"/pets?limit=3")

@@ -37,7 +37,7 @@ func readFigures(v *visit, ctx context.Context, s page.Span) (f figures, err err
 	if err != nil {
 		return f, err
 	}
-	d := v.Limiter.Peek(ctx, v.who.Slot)
+	d := v.Limiter.Peek(ctx, v.who.Attachment)
 	return figures{
 		Drawing: page.DrawingOf(rows, s, now), Meters: []page.Gauge{page.GaugeOf("This minute", d.Minute), page.GaugeOf("Today (UTC)", d.Day)}, Limits: page.KeyLimits{Decision: d}.Note(),
 	}, nil

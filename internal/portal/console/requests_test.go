@@ -85,7 +85,7 @@ func TestWhyRefused(t *testing.T) {
 	k, secret := h.key(w, access.Read, time.Time{})
 	g := h.guest()
 	g.post("/console/signin", "key", secret).want(303, "")
-	slot := h.keys.Entry(k.ID).Slot
+	slot := h.keys.Entry(k.ID).Attachment
 	for i, refused := range []string{"minute", "day", "banned"} {
 		h.usage.Record(w.ID, usage.Event{
 			At: h.now(), Method: "GET", Path: "/pets", Status: 429, Code: "rate_limit_exceeded", KeyID: k.ID, RequestID: refused,
