@@ -56,7 +56,7 @@ func (a *Admin) paths() []path {
 			{method: "DELETE", id: "revokeKey", handle: a.changingKey((*operator.Local).RevokeKey)},
 		}},
 		{pattern: at + "/keys/{keyId}/rotate", text: true, routes: []route{
-			{method: "POST", id: "rotateKey", handle: a.rotateKey, body: jsonBody},
+			{method: "POST", id: "rotateKey", handle: a.rotateKey, body: optionalBody},
 		}},
 		{pattern: at + "/keys/{keyId}/ban", text: true, routes: []route{
 			{method: "PUT", id: "banKey", handle: changing(a, keyID, readBan, (*operator.Local).BanKey), body: jsonBody},

@@ -26,7 +26,7 @@ import (
 	"example.com/petstore/internal/webhook"
 )
 
-// Options are what an API is made of. All but BaseURL, TrustedProxies, OnBan, Version, Held,
+// Options are what an API is made of. All but BaseURL, ServerURL, TrustedProxies, OnBan, Version, Held,
 // Events, Webhooks, Done, Console, Observe, AccessLog, Reads and Writes are needed.
 type Options struct {
 	Service *petstore.Service
@@ -43,9 +43,13 @@ type Options struct {
 	// Secret signs cursors; every node of an installation has the same.
 	Secret []byte
 
-	// BaseURL is put before the paths of links, and is the server of the
-	// description. Without it both are relative to the server's root.
+	// BaseURL is put before the paths of links. Without it they are relative to
+	// the server's root.
 	BaseURL string
+
+	// ServerURL is the server of the description: BaseURL, or where the server
+	// itself says that it is. Without it that is relative, too.
+	ServerURL string
 
 	// Sunset is the instant from which getPet answers 410.
 	Sunset time.Time
@@ -149,7 +153,7 @@ func (a *API) surface(o *Options) []path {
 		(&events{feed: o.Events, keys: o.Keys, now: o.Now, done: o.Done, reads: p.workload.reads, streams: a.streams, search: fairshare.New(fairshare.Options{Capacity: 1, Queue: maxWaiting, Wait: admissionWait})}).paths(),
 		webhooks{o.Webhooks}.paths(),
 		accountPaths(),
-		pages{baseURL: o.BaseURL, docs: o.Docs, console: o.Console, shared: p}.paths(),
+		pages{serverURL: o.ServerURL, docs: o.Docs, console: o.Console, shared: p}.paths(),
 	)
 }
 

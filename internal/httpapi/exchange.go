@@ -93,7 +93,8 @@ type bodyKind uint8
 const (
 	noBody bodyKind = iota
 	jsonBody
-	patchBody // JSON or JSON merge patch
+	optionalBody // JSON, or nothing, which is an object without members
+	patchBody    // JSON or JSON merge patch
 )
 
 // A path has the routes of one pattern. The zero path has none.

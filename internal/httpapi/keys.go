@@ -30,7 +30,7 @@ func (k keys) paths() []path {
 			{method: "DELETE", id: "revokeKey", scope: access.Manage, handle: k.revoke},
 		}},
 		{pattern: "/keys/{keyId}/rotate", text: true, routes: []route{
-			{method: "POST", id: "rotateKey", scope: access.Manage, handle: k.rotate, body: jsonBody},
+			{method: "POST", id: "rotateKey", scope: access.Manage, handle: k.rotate, body: optionalBody},
 		}},
 	}
 }

@@ -15,18 +15,18 @@ import (
 // pages are what is not JSON of an operation: the description, and the pages for
 // people, which others serve.
 type pages struct {
-	baseURL string
-	docs    http.Handler
-	console func(w http.ResponseWriter, r *http.Request, p *Page) // nil if there is none
-	shared  *pipeline
+	serverURL string
+	docs      http.Handler
+	console   func(w http.ResponseWriter, r *http.Request, p *Page) // nil if there is none
+	shared    *pipeline
 }
 
 func (p pages) paths() []path {
 	docs := []route{{method: "GET", handle: p.serveDocs, public: true}}
 	console := []route{{method: "GET", handle: p.serveConsole, public: true}, {method: "POST", handle: p.serveConsole, public: true}}
 	return []path{
-		{pattern: "/openapi.json", routes: []route{{method: "GET", handle: document("application/json", api.JSONAt(p.baseURL)), public: true}}},
-		{pattern: "/openapi.yaml", routes: []route{{method: "GET", handle: document("application/yaml", api.YAMLAt(p.baseURL)), public: true}}},
+		{pattern: "/openapi.json", routes: []route{{method: "GET", handle: document("application/json", api.JSONAt(p.serverURL)), public: true}}},
+		{pattern: "/openapi.yaml", routes: []route{{method: "GET", handle: document("application/yaml", api.YAMLAt(p.serverURL)), public: true}}},
 		{pattern: "/docs", routes: docs},
 		{pattern: "/docs/", routes: docs},
 		{pattern: "/llms.txt", routes: docs},
