@@ -73,7 +73,7 @@ func testWorkspaces(t *testing.T, open Open) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := access.Workspace{ID: made.ID, Name: "alpha", Plan: access.Enterprise, Quota: access.Quota{PerMinute: 7, PerDay: 9}, CreatedAt: start.Add(time.Hour)}
+	want := access.Workspace{ID: made.ID, Shop: made.ID, Name: "alpha", Plan: access.Enterprise, Quota: access.Quota{PerMinute: 7, PerDay: 9}, CreatedAt: start.Add(time.Hour)}
 	if made != want || made.ID < 1 || made.ID == s.workspace {
 		t.Errorf("CreateWorkspace = %+v, want %+v with an id of its own", made, want)
 	}
