@@ -21,7 +21,9 @@ func TestSuitesOfTheGuide(t *testing.T) {
 	for name, command := range map[string]func(t *testing.T) []string{
 		"Python": func(*testing.T) []string { return []string{"python3", filepath.Join(dir, "suite.py")} },
 		"shell":  func(*testing.T) []string { return []string{"sh", filepath.Join(dir, "suite.sh")} },
-		"Go":     func(*testing.T) []string { return []string{"go", "test", "-count=1", filepath.Join(dir, "suite_test.go")} },
+		"Go": func(*testing.T) []string {
+			return []string{"go", "test", "-count=1", filepath.Join(dir, "suite_test.go")}
+		},
 		"TypeScript": func(t *testing.T) []string {
 			t.Helper()
 			to, packages := t.TempDir(), filepath.Join(others.Dir(t), "node_modules")
