@@ -24,6 +24,7 @@ type Form struct {
 	Danger      bool   // it destroys something
 	Upload      bool   // it sends a file
 	Said        string // what was found out by sending it
+	Notes       []string
 	Faults      []string
 	Error       string // what was wrong with no field in particular
 	Back        Link
