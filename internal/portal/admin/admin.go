@@ -147,11 +147,17 @@ func (v *visit) Describe(to *page.View) {
 
 // acting returns the operator who is signed in.
 func (v *visit) acting() *operator.Local {
-	return &operator.Local{Store: v.Access, Counts: operator.Live(v.Limiter), Now: v.Now, By: actor}
+	return &operator.Local{Store: v.Access, Counts: operator.Live(v.Limiter), Now: v.Now, By: actor, Secret: v.Token}
 }
 
 func showSignIn(v *visit) error {
 	v.Refuse(http.StatusOK, "Operators only", "Run petstore operator login on the machine of the service, and open the link that it prints.")
+	return nil
+}
+
+// AskAgain implements page.Guest: a link opens in another tab, and this page can be sent once more.
+func (v *visit) AskAgain(why page.Notice) error {
+	v.Refuse(http.StatusForbidden, "Your session is over", "Nothing was done. Run petstore operator login, open the link that it prints in another tab, and sign in. Then reload this page: that sends what you entered once more.")
 	return nil
 }
 

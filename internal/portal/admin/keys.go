@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"net/http"
 	"strings"
 
 	"example.com/petstore/internal/access"
@@ -50,7 +51,7 @@ func newWorkspaceKey(v *visit) (page.Form, error) {
 				end := v.Now().Add(life)
 				n.ExpiresAt = &end
 			}
-			k, err := v.acting().CreateKey(v.R.Context(), w.ID, n)
+			k, _, err := v.acting().CreateKeyOnce(v.R.Context(), w.ID, n, v.OnceHere())
 			return showMade(v, k, workspacePath(w.ID), err)
 		},
 	}, err
@@ -81,13 +82,13 @@ func keyInPath(v *visit) (access.Key, []page.Fact, page.Link, error) {
 
 func rotateKey(v *visit) (page.Form, error) {
 	k, facts, back, err := keyInPath(v)
-	if err == nil {
+	if err == nil && v.R.Method != http.MethodPost {
 		err = k.CheckRotation(v.Now())
 	}
 	f := page.RotateForm()
 	f.Facts, f.Back = facts, back
 	f.Send = func(in *page.Input) error {
-		made, err := v.acting().RotateKey(v.R.Context(), k.ID, in.Hours("overlap"))
+		made, _, err := v.acting().RotateKeyOnce(v.R.Context(), k.ID, in.Hours("overlap"), v.OnceHere())
 		return showMade(v, made, back.URL, err)
 	}
 	return f, err

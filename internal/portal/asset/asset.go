@@ -78,7 +78,7 @@ func (f *File) send(w http.ResponseWriter, r *http.Request, status int, body []b
 	}
 }
 
-// sharedFiles are those that all pages have: the style that they build on, the script of times, and the icon.
+// sharedFiles are those that all pages have: the style that they build on, the scripts of themes and times, and the icon.
 //
 //go:embed shared
 var sharedFiles embed.FS

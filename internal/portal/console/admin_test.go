@@ -118,7 +118,7 @@ func TestOperator(t *testing.T) {
 	w := h.workspace("shop")
 	k, secret := h.key(w, access.Read|access.Write|access.Manage, time.Time{})
 	g, link := h.operator()
-	g.post("/console/workspaces/1/plan", "plan", "pro").leadsTo("/console/signin")
+	g.post("/console/workspaces/1/plan", "plan", "pro").leadsTo("/console/signin?next=%2Fconsole%2Fworkspaces%2F1%2Fplan")
 	g.post("/console/link", "token", strings.TrimPrefix(link, "/console/link?token=")).leadsTo("/console")
 
 	g.post("/console/workspaces/1/plan", "plan", "enterprise", "perMinute", "x", "perDay", "9").want(422, "whole number")

@@ -43,6 +43,8 @@ type house struct {
 	url     string
 	done    chan struct{}
 
+	pagesPerMinute int
+
 	api http.Handler // the console behind the API, which counts and bounds it
 
 	mu sync.Mutex
@@ -77,37 +79,44 @@ func buildHouse(t testing.TB, cfg ratelimit.Config, pages int) *house {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	secret, err := db.Secret(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
 	h.db, h.shop, h.limiter, h.usage = db, petstore.NewService(db), ratelimit.NewMemory(cfg, h.now), usage.NewRecorder(db, h.now)
 	h.keys = access.NewDirectory(db, h.now, func(w access.Workspace, k access.Key) *ratelimit.Caller {
 		return h.limiter.Caller(w.ID, k.ID, ratelimit.Limits(w.Quota))
 	}, func(k access.Key) { h.limiter.Drop(k.ID) })
+	h.pagesPerMinute = pages
 	h.hooks = &webhook.Service{
 		Store: db, Now: h.now, Wake: func() {},
 		Sender: webhook.NewSender(webhook.SenderOptions{Guard: webhook.NewGuard(true, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}), Now: h.now, Version: "test"}),
 	}
 	t.Cleanup(h.hooks.Sender.Close)
-	h.console, err = console.New(console.Options{
-		Page:   h.pages(secret),
-		Events: db, Webhooks: h.hooks, Service: h.shop, Bulk: db, PagesPerMinute: pages,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.api, err = httpapi.New(httpapi.Options{
-		Service: h.shop, Access: h.db, Keys: h.keys, Limiter: h.limiter, Secret: secret, Sunset: h.now().AddDate(1, 0, 0), Docs: http.NotFoundHandler(), Now: h.now, Log: slog.New(slog.DiscardHandler),
-		Console: func(w http.ResponseWriter, r *http.Request, p *httpapi.Page) { h.console.Serve(w, r, p) },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewServer(h.api)
-	t.Cleanup(server.Close)
-	h.url = server.URL
+	h.console, h.api, h.url = h.node(h.shop)
 	return h
+}
+
+// node returns a console on the store of the house, as another node has it.
+func (h *house) node(shop *petstore.Service) (*console.Console, http.Handler, string) {
+	h.t.Helper()
+	secret, err := h.db.Secret(h.t.Context())
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	pages, err := console.New(console.Options{
+		Page:   h.pages(secret),
+		Events: h.db, Webhooks: h.hooks, Service: shop, Bulk: h.db, PagesPerMinute: h.pagesPerMinute,
+	})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	api, err := httpapi.New(httpapi.Options{
+		Service: shop, Access: h.db, Keys: h.keys, Limiter: h.limiter, Secret: secret, Sunset: h.now().AddDate(1, 0, 0), Docs: http.NotFoundHandler(), Now: h.now, Log: slog.New(slog.DiscardHandler),
+		Console: func(w http.ResponseWriter, r *http.Request, p *httpapi.Page) { pages.Serve(w, r, p) },
+	})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	server := httptest.NewServer(api)
+	h.t.Cleanup(server.Close)
+	return pages, api, server.URL
 }
 
 // pages are what both consoles are made of.

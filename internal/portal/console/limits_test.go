@@ -292,7 +292,7 @@ func TestSignOutEndsTheSession(t *testing.T) {
 	all[0].post("/console/signout").leadsTo("/console/signin")
 	open.until("event: ended")
 	thief.get("/console/pets").leadsTo("/console/signin?next=%2Fconsole%2Fpets")
-	all[0].keep().post("/console/stock/1", "quantity", "9").leadsTo("/console/signin")
+	all[0].keep().post("/console/stock/1", "quantity", "9").leadsTo("/console/signin?next=%2Fconsole%2Fstock%2F1")
 	all[1].get("/console").want(200, "Sign out everywhere")
 
 	thief = all[1].keep()

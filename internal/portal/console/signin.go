@@ -2,6 +2,7 @@ package console
 
 import (
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"path"
@@ -37,15 +38,36 @@ func entryOf(v *visit, id string) (*access.Entry[*ratelimit.Caller], error) {
 	}
 }
 
-// A signInForm is the page on which a key is entered.
-type signInForm struct{ Error, Next string }
+// A signInForm is the page on which a key is entered. Entered is a form that was sent without a session: it goes on with
+// the key, in the same form.
+type signInForm struct {
+	Error, Next string
+	Entered     url.Values
+}
 
 func showSignIn(v *visit) error {
 	return v.Render(http.StatusOK, "signin", "Sign in", signInForm{Next: v.R.URL.Query().Get("next")})
 }
 
+// AskAgain implements page.Guest.
+func (v *visit) AskAgain(why page.Notice) error {
+	return v.Render(http.StatusForbidden, "signin", "Sign in", signInForm{string(why), v.R.URL.RequestURI(), enteredIn(v)})
+}
+
+// enteredIn returns what a request has of another form than that to sign in, if it has one.
+func enteredIn(v *visit) url.Values {
+	if !v.R.PostForm.Has(page.OnceField) {
+		return nil
+	}
+	entered := maps.Clone(v.R.PostForm)
+	for _, own := range []string{"user", "key", "next"} {
+		delete(entered, own)
+	}
+	return entered
+}
+
 func signIn(v *visit) error {
-	form := signInForm{Next: v.R.PostFormValue("next")}
+	form := signInForm{Next: v.R.PostFormValue("next"), Entered: enteredIn(v)}
 	if len(form.Next) > page.MaxQuery {
 		form.Next = ""
 	}
@@ -66,6 +88,9 @@ func signIn(v *visit) error {
 		return err
 	}
 	v.Log.Info("signed in to the console", "audit", "console.sign_in", "workspace", entry.Workspace.ID, "key", entry.Key.ID)
+	if form.Entered != nil {
+		return v.Resend(inside(form.Next))
+	}
 	return v.Redirect(inside(form.Next))
 }
 

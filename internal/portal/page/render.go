@@ -115,9 +115,17 @@ func (v *Visit) send() {
 
 // Redirect leads on to another page of ours, with GET.
 func (v *Visit) Redirect(to string) error {
+	v.ledTo = to
 	v.W.Header().Set("Location", v.At(to))
 	v.answer = answer{status: http.StatusSeeOther}
 	return nil
+}
+
+// Resend has the browser send the form that came once more, to another page of ours.
+func (v *Visit) Resend(to string) error {
+	err := v.Redirect(to)
+	v.answer.status = http.StatusTemporaryRedirect
+	return err
 }
 
 // RenderJSON answers a script with a value.

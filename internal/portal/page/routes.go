@@ -58,11 +58,13 @@ func (t *Table[G]) Form(needs access.Scopes, path string, form func(G) (Form, er
 		return g.visit().Show(http.StatusOK, f)
 	})
 	return t.Add(Route{Method: http.MethodPost, Path: path, Needs: needs, Takes: needs}, func(g G) error {
-		f, err := form(g)
-		if err != nil {
-			return err
-		}
-		return g.visit().take(f)
+		return g.visit().once(func() error {
+			f, err := form(g)
+			if err != nil {
+				return err
+			}
+			return g.visit().take(f)
+		})
 	})
 }
 

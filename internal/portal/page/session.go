@@ -52,6 +52,7 @@ func sessionOf(v *Visit) (*access.Session, error) {
 	if !ok {
 		return nil, ErrSession
 	}
+	v.Token = token
 	found, err := v.Access.Session(v.R.Context(), sha256.Sum256([]byte(token)))
 	if petstore.CodeOf(err) == access.CodeSessionNotFound {
 		return nil, ErrSession
@@ -93,14 +94,20 @@ func (v *Visit) IdentifyAgain() error {
 	return v.guest.Readmit()
 }
 
-// askToSignIn leads from a page to the sign-in form and back.
+// maxEntered is how many bytes of what was entered may go along through the sign-in, encoded.
+const maxEntered = maxOpenForm - 2<<10
+
+// askToSignIn leads from a page to the sign-in form and back. A form that was sent goes along.
 func (v *Visit) askToSignIn(why Notice) error {
 	v.clearCookie(v.Cookie)
+	if v.R.PostForm.Has(OnceField) && len(v.R.PostForm.Encode()) <= maxEntered {
+		return v.guest.AskAgain(cmp.Or(why, ErrSession))
+	}
 	if why != "" {
 		v.note(string(why))
 	}
 	next := ""
-	if v.R.Method == http.MethodGet && !strings.Contains(v.R.URL.Path, "/live") {
+	if !strings.Contains(v.R.URL.Path, "/live") { // each form can be asked for, too
 		next = "?next=" + url.QueryEscape(v.R.URL.RequestURI())
 	}
 	if len(next) > MaxQuery {
@@ -220,6 +227,7 @@ func (v *Visit) clearCookie(name string) {
 
 // note says something on the page that is shown next.
 func (v *Visit) note(text string) {
+	v.said = text
 	v.setCookie(noteCookie, v.sessions.seal(noteCookie, v.Now().Add(noteLife), text), noteLife)
 }
 
