@@ -1,14 +1,17 @@
 package http1
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -198,6 +201,50 @@ func TestHTTP2Yields(t *testing.T) { // not in parallel: it takes the processors
 	if !ran.Load() {
 		t.Error("a hundred reads were made before another goroutine ran")
 	}
+}
+
+// A connection whose handlers go on is not ahead of them, so it never yields: the goroutine
+// that yields may wait for as long as others keep the processors busy.
+func TestHTTP2Ahead(t *testing.T) {
+	t.Parallel()
+	m := &member{Conn: zeros{}, limit: NewLimit(Limits{Connections: 1, Memory: 1 << 20})}
+	check := func(when string, want bool) {
+		t.Helper()
+		if got := m.ahead.Load() > maxAhead; got != want {
+			t.Errorf("%s the connection is ahead: %v, want %v", when, got, want)
+		}
+	}
+	readAhead := func() {
+		t.Helper()
+		m.http2.Store(true)
+		for range 30 {
+			if _, err := m.Read(make([]byte, 9)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		check("after thirty reads", true)
+	}
+	r := httptest.NewRequestWithContext(context.WithValue(t.Context(), memberKey{}, m), http.MethodPost, "/", strings.NewReader("12"))
+	r.ProtoMajor = 2
+	readAhead()
+	counted(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		check("when a handler begins", false)
+		readAhead()
+		_, err := r.Body.Read(make([]byte, 1))
+		check("when it reads", false)
+		readAhead()
+		_, err2 := w.Write([]byte("x"))
+		check("when it writes", false)
+		if err != nil || err2 != nil {
+			t.Error(err, err2)
+		}
+	})).ServeHTTP(httptest.NewRecorder(), r)
+	readAhead()
+	m.limit.yield = true
+	if _, err := m.Read(make([]byte, 9)); err != nil {
+		t.Fatal(err)
+	}
+	check("when it has yielded", false)
 }
 
 // A zeros is a connection from which there is always something to read.

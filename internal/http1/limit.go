@@ -27,9 +27,10 @@ type Limits struct {
 	// 0 leaves that to it. Linux takes up to some megabytes for a client that reads slowly.
 	SendBuffer int
 
-	// Yield says that memory is short: each connection of HTTP/2 gives up its processor
-	// before it reads, and not only when those with requests could fill the memory. What
-	// is left of requests that their clients have reset, nothing counts.
+	// Yield says that memory is short: a connection of HTTP/2 that is ahead of its handlers
+	// gives up its processor before it reads more, and not only when those with requests
+	// could fill the memory. What is left of requests that their clients have reset,
+	// nothing counts.
 	Yield bool
 
 	// Exempt are proxies. Their connections carry requests of many clients, count
@@ -124,6 +125,7 @@ type member struct {
 	idleTimeout time.Duration // of HTTP/2
 	most        int64         // bytes that its requests of HTTP/2 hold at once at most
 	debt        debt          // of HTTP/2
+	ahead       atomic.Int64  // what was read since a handler did something, see Read
 
 	mu     sync.Mutex
 	share  *fairshare.Share // nil before it is known

@@ -3,6 +3,7 @@ package http1
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"runtime"
@@ -59,6 +60,10 @@ func counted(h http.Handler) http.Handler {
 		}
 		a := &meteredWriter{ResponseWriter: w, m: m, holder: m.holder()}
 		defer a.end()
+		m.ahead.Store(0)
+		if r.ProtoMajor == 2 {
+			r.Body = body{r.Body, m}
+		}
 		h.ServeHTTP(a, r)
 		if r.ProtoMajor == 2 && a.written && m.limit.crowded() {
 			// What is in net/http's buffer would be sent when the request counts no more,
@@ -139,6 +144,7 @@ func (a *meteredWriter) end() {
 // the system for it, has taken it.
 func (a *meteredWriter) Write(p []byte) (int, error) {
 	a.written = true
+	a.m.ahead.Store(0)
 	if len(p) <= Covered {
 		return a.ResponseWriter.Write(p)
 	}
@@ -198,6 +204,25 @@ type debt struct {
 	shares  []*fairshare.Share
 }
 
+// A body of a request of HTTP/2 notes that its handler reads.
+type body struct {
+	io.ReadCloser
+	m *member
+}
+
+func (b body) Read(p []byte) (int, error) {
+	b.m.ahead.Store(0)
+	return b.ReadCloser.Read(p)
+}
+
+// maxAhead is how far a connection of HTTP/2 may be ahead of its handlers where memory is
+// short, in bytes. Each read counts aheadPerRead more: net/http reads the head of a frame
+// and the rest of it one after the other.
+const (
+	maxAhead     = 2 << 10
+	aheadPerRead = 100
+)
+
 // owedPerByte is how many bytes of memory wait for a byte of what a client sends:
 // a PING is 17 bytes, and what is kept to acknowledge it takes some 120.
 const owedPerByte = 8
@@ -209,11 +234,14 @@ func (m *member) Read(p []byte) (int, error) {
 		return m.Conn.Read(p)
 	}
 	// A request that has been read counts once it begins. Let those begin that wait for a
-	// processor, or many connections could fill the memory before any of them does.
-	if m.limit.yield || m.limit.crowded() {
+	// processor, or many connections could fill the memory before any of them does. It may
+	// take long: only what is ahead of its own handlers has to wait.
+	if m.ahead.Load() > maxAhead && (m.limit.yield || m.limit.crowded()) {
 		runtime.Gosched()
+		m.ahead.Store(0)
 	}
 	n, err := m.Conn.Read(p)
+	m.ahead.Add(int64(n) + aheadPerRead)
 	if n > 0 && !m.owe(n) {
 		_ = m.Conn.Close() // the error is this one's
 		return 0, net.ErrClosed

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"example.com/petstore/internal/fairshare"
 	"example.com/petstore/internal/petstore"
 )
 
@@ -77,7 +78,7 @@ func NavLinks(path string) func(title, url string) NavLink {
 // Within reports whether a path is root or below.
 func Within(root, path string) bool { return path == root || strings.HasPrefix(path, root+"/") }
 
-// Render answers with a page.
+// Render answers with a page. Its template is executed when the visit is over.
 func (v *Visit) Render(status int, name, title string, body any) error {
 	data := View{Title: title, Path: v.R.URL.Path, Write: v.MayChange(), Note: v.noted(), Docs: "/docs", Body: body}
 	v.guest.Describe(&data)
@@ -85,22 +86,56 @@ func (v *Visit) Render(status int, name, title string, body any) error {
 	if err != nil {
 		return err
 	}
-	var b bytes.Buffer
-	if err := pages[name].ExecuteTemplate(&b, "layout.html", data); err != nil {
-		return err
-	}
 	v.W.Header().Set("Content-Type", "text/html; charset=utf-8")
-	v.answer = answer{status, b.Bytes()}
+	v.answer = answer{status: status, execute: func(to *bytes.Buffer) error {
+		return pages[name].ExecuteTemplate(to, "layout.html", data)
+	}}
 	return nil
+}
+
+// write executes the template of the answer, once it is the turn of the workspace. A page is
+// by far most of what the console takes of a processor: if all were busy with pages, each
+// step of every other request would wait.
+func (v *Visit) write() error {
+	if v.answer.execute == nil {
+		return nil
+	}
+	if v.Session != nil {
+		share, err := v.writing.Enter(v.R.Context(), fairshare.Holder{Workspace: v.guest.Workspace()}, 1, nil)
+		if err != nil {
+			return errBusy
+		}
+		defer share.Leave()
+	}
+	return v.execute()
+}
+
+var errBusy = &petstore.Error{
+	Code: petstore.CodeServiceUnavailable, RetryAfter: time.Second,
+	Message: "Too many pages are asked for. Try again after a second.",
+}
+
+func (v *Visit) execute() error {
+	var b bytes.Buffer
+	err := v.answer.execute(&b)
+	v.answer.body = b.Bytes()
+	return err
 }
 
 // An answer is a response that is whole. It is sent when the visit holds nothing any more that others may wait for.
 type answer struct {
-	status int // 0 if there is none
-	body   []byte
+	status  int                          // 0 if there is none
+	execute func(to *bytes.Buffer) error // writes body; nil if it is there
+	body    []byte
 }
 
 func (v *Visit) send() {
+	if err := v.write(); err != nil {
+		v.fail(err)
+		if err := v.execute(); err != nil {
+			v.Log.Error("a page could not be written", "path", v.R.URL.Path, "err", err)
+		}
+	}
 	if v.answer.status == 0 {
 		return
 	}
@@ -135,7 +170,7 @@ func (v *Visit) RenderJSON(value any) error {
 		return err
 	}
 	v.W.Header().Set("Content-Type", "application/json")
-	v.answer = answer{http.StatusOK, text}
+	v.answer = answer{status: http.StatusOK, body: text}
 	return nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -52,6 +53,7 @@ type Site struct {
 	// and its connection; its reads take their turn page by page.
 	streams, downloads *fairshare.Pool
 	sending            sendings
+	writing            *fairshare.Pool // pages from their templates
 }
 
 // A Kind is what one console has that the other does not.
@@ -74,6 +76,13 @@ const (
 	maxWorkspaceStreams = 20
 )
 
+// How many pages may wait until they are written from their templates, of all workspaces,
+// and for how long.
+const (
+	maxWriting  = 4096
+	writingWait = 3 * time.Second
+)
+
 // New returns the site of a console.
 func New(o Options, k Kind) (*Site, error) {
 	if o.Access == nil || o.Keys == nil || o.Limiter == nil || o.Usage == nil || o.Now == nil || o.Log == nil {
@@ -83,6 +92,9 @@ func New(o Options, k Kind) (*Site, error) {
 		Options: o, Kind: k, origin: http.NewCrossOriginProtection(), mux: http.NewServeMux(),
 		streams:   fairshare.New(fairshare.Options{Capacity: maxStreams, Each: maxWorkspaceStreams}),
 		downloads: fairshare.New(fairshare.Options{Capacity: math.MaxInt32, Each: 1}),
+		writing: fairshare.New(fairshare.Options{
+			Capacity: max(1, int64(runtime.GOMAXPROCS(0)/2)), Queue: maxWriting, Wait: writingWait,
+		}),
 	}
 	if u, err := url.Parse(o.BaseURL); err != nil {
 		return nil, errors.New("console: the base URL is not a URL")
