@@ -100,7 +100,7 @@ func routesOf(events bool) []page.Route {
 	t.Download("/console/requests.csv", requestsCSV)
 	t.Look("/console/requests/{id}", showRequest)
 
-	t.Look("/console/keys", showKeys).Takes = access.Manage // as its buttons do
+	t.Look("/console/keys", showKeys)
 	t.Download("/console/keys.csv", keysCSV)
 	t.Form(access.Manage, "/console/keys/new", newKey)
 	t.Form(access.Manage, "/console/keys/{id}", showKey)
@@ -109,6 +109,11 @@ func routesOf(events bool) []page.Route {
 	addShop(&t)
 	if events {
 		addEvents(&t)
+	}
+	for i := range t { // all that tells of keys, and of webhooks, whose addresses may be secrets
+		if r := &t[i]; strings.HasPrefix(r.Path, "/console/keys") || strings.HasPrefix(r.Path, "/console/webhooks") {
+			r.Needs, r.Takes = access.Manage, access.Manage
+		}
 	}
 	return t
 }
@@ -158,9 +163,4 @@ func addEvents(t *page.Table[*visit]) {
 	t.Form(access.Manage, one+"/delete", deleteWebhook)
 	t.Form(access.Manage, one+"/retry", retryDelivery)
 	t.Form(access.Manage, one+"/test", testWebhook).Alone = true // it waits for the receiver
-	for i := range *t {                                          // an address may be a secret
-		if r := &(*t)[i]; r.Path == "/console/webhooks" || strings.HasPrefix(r.Path, one) {
-			r.Needs, r.Takes = access.Manage, access.Manage
-		}
-	}
 }

@@ -48,7 +48,7 @@ func TestKeyPage(t *testing.T) {
 	g.get(at).want(200, "<h1><bdi>web shop</bdi></h1>")
 	g.post(at, "name", "till 2", "version", version).want(422, "Now: <strong><bdi>web shop</bdi></strong>. You entered: <strong><bdi>till 2")
 	looker := h.signedIn(w, access.Read|access.Write)
-	looker.get(at).want(200, "This key cannot change this.")
+	looker.get(at).want(403, "This key may not see that")
 	looker.post(at, "name", "mine").want(403, "")
 }
 

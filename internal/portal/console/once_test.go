@@ -12,6 +12,7 @@ import (
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/portal/console"
 )
 
 var (
@@ -45,9 +46,7 @@ func (g *guest) elsewhere(to string) *guest {
 		cookie.Path = "/console"
 		g.client.Jar.SetCookies(there.JoinPath("/console"), []*http.Cookie{cookie})
 	}
-	other := *g.house
-	other.url = to
-	return &guest{&other, g.client}
+	return &guest{g.house, g.client, there.Host}
 }
 
 // TestSentTwice: a form that is sent again as it was is done once, here and on another node, and shows the first result.
@@ -57,7 +56,7 @@ func TestSentTwice(t *testing.T) {
 	w := h.workspace("shop")
 	h.count(w, 20)
 	g := h.signedIn(w, access.Read|access.Write|access.Manage)
-	_, _, other := h.node(petstore.NewService(h.db))
+	_, other := h.node(petstore.NewService(h.db), new(*console.Console))
 	there := g.elsewhere(other)
 	for _, test := range []struct {
 		path, action string
@@ -105,7 +104,7 @@ func TestSentAtOnce(t *testing.T) {
 	w := h.workspace("shop")
 	h.count(w, 20)
 	g := h.signedIn(w, access.Read|access.Write|access.Manage)
-	_, _, other := h.node(petstore.NewService(h.db))
+	_, other := h.node(petstore.NewService(h.db), new(*console.Console))
 	there := g.elsewhere(other)
 	order := g.form("/console/orders/new", "/console/orders/new", "petId", "1", "quantity", "2")
 	units := g.form("/console/stock/1", "/console/stock/1/add", "units", "50")

@@ -52,8 +52,10 @@ func showOverview(v *visit) error {
 	if o.Steps, err = firstSteps(v); err != nil {
 		return err
 	}
-	if o.Sunset, err = sunsetWatch(v); err != nil {
-		return err
+	if v.May(access.Manage) {
+		if o.Sunset, err = sunsetWatch(v); err != nil {
+			return err
+		}
 	}
 	if o.Low, err = lowOnStock(v); err != nil {
 		return err

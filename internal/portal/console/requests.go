@@ -73,6 +73,10 @@ type request struct {
 }
 
 func requestOf(v *visit, e *usage.Event, keys map[string]string) request {
+	if e.KeyID != v.who.Key.ID && !v.May(access.Manage) {
+		e = new(*e)
+		e.KeyID = "another key"
+	}
 	r := request{
 		At: e.At.UTC(), Method: e.Method, Path: e.Path, Query: e.Query, Status: e.Status, Code: e.Code, Took: page.Milliseconds(e.Duration),
 		Key: cmp.Or(keys[e.KeyID], e.KeyID), Request: e.RequestID, URL: v.At("/console/requests/" + url.PathEscape(e.RequestID)), event: e,
@@ -98,8 +102,12 @@ func latestRequests(v *visit, most int) ([]request, []access.Key, error) {
 	return rows, keys, nil
 }
 
-// knownKeys returns the latest keys of the workspace, of those that are not revoked and of the others.
+// knownKeys returns the latest keys of the workspace, of those that are not revoked and of the others; only that of who is
+// signed in without the scope for them.
 func knownKeys(v *visit) ([]access.Key, error) {
+	if !v.May(access.Manage) {
+		return []access.Key{v.who.Key}, nil
+	}
 	live, err := v.Access.KeyPage(v.R.Context(), v.who.Workspace.ID, access.KeyPage{Newest: true, Unrevoked: true, Limit: 2 * access.MaxKeys})
 	if err != nil {
 		return nil, err

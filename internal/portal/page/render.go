@@ -48,8 +48,8 @@ type View struct {
 	Limits      LimitNote
 	Workspace   string // "" unless signed in
 	Plan, Key   string
-	Write       bool // what the page offers to do can be done
-	Looks       bool // nothing can be done with the key
+	Write       bool   // what the page offers to do can be done
+	Cannot      string // what keeps the key from doing anything, or ""
 	Operator    bool
 	Nav         []NavGroup
 	Docs        string // the page of the reference about this one
