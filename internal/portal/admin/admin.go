@@ -17,6 +17,7 @@ import (
 // Options are what the operator's console is made of. All are needed.
 type Options struct {
 	Page   page.Options
+	Public string          // where owners and programs reach the service
 	Health func() []Figure // how this node stands
 }
 
@@ -36,6 +37,7 @@ const linkPurpose = "operator's link"
 // A Console serves /console and everything below it. It may be used concurrently.
 type Console struct {
 	site   *page.Site
+	public string
 	health func() []Figure
 	totals *totals
 }
@@ -49,7 +51,7 @@ func New(o Options) (*Console, error) {
 		return nil, errors.New("console: an option is missing")
 	}
 	site, err := page.New(o.Page, page.Kind{Cookie: "petstore_operator", Link: linkPurpose, Templates: templateFiles, Routes: Routes()})
-	return &Console{site: site, health: o.Health, totals: newTotals()}, err
+	return &Console{site: site, public: o.Public, health: o.Health, totals: newTotals()}, err
 }
 
 // ServeHTTP answers one request.
@@ -83,6 +85,7 @@ func Routes() []page.Route {
 	t.Form(access.Write, "/console/workspaces/{id}/reset", resetWorkspace)
 	t.Form(access.Write, "/console/workspaces/{id}/delete", deleteWorkspace)
 	t.Form(access.Write, "/console/workspaces/{id}/keys/new", newWorkspaceKey)
+	t.Form(access.Write, "/console/workspaces/{id}/owner", letOwnerIn)
 	t.Form(access.Write, "/console/keys/{id}/rotate", rotateKey)
 	t.Form(access.Write, "/console/keys/{id}/revoke", revokeKey)
 	t.Form(access.Write, "/console/keys/{id}/ban", banKey)

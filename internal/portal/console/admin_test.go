@@ -22,7 +22,7 @@ func (h *house) operatorPages() *admin.Console {
 		h.t.Fatal(err)
 	}
 	pages, err := admin.New(admin.Options{
-		Page: h.pages(secret),
+		Page: h.pages(secret), Public: h.url,
 		Health: func() []admin.Figure {
 			return []admin.Figure{{Name: "service", Value: "ready", State: true}, {Name: "store", Value: "on fire", State: true, Bad: true}, {Name: "writes", Value: "9"}}
 		},

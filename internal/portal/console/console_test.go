@@ -380,7 +380,7 @@ func TestSignInLink(t *testing.T) {
 	h.guest().post("/console/link", "token", token).want(410, "has been used")
 	late := h.console.SignInPath(k.ID)
 	h.advance(10 * time.Minute)
-	h.guest().get(late).want(410, "ten minutes")
+	h.guest().get(late).want(410, "its time is over")
 }
 
 // TestScopes: a key that only reads is offered nothing else, and gets nothing else.

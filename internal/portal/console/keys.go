@@ -137,11 +137,7 @@ func showMade(v *visit, k access.MadeKey, scopes access.Scopes, err error) error
 	if err != nil {
 		return err
 	}
-	made := page.NewKey(k.Secret, page.Link{Title: "To the keys", URL: "/console/keys"})
-	if scopes.Has(access.Read) {
-		made.Call = "export PETSTORE_KEY=" + k.Secret + "\ncurl -H \"Authorization: Bearer $PETSTORE_KEY\" " + shellQuoted(baseURL(v)+"/pets?limit=3")
-	}
-	return page.ShowSecret(v.Visit, made)
+	return page.ShowKey(v.Visit, "Your new key", k.Secret, baseURL(v), scopes, page.Link{Title: "To the keys", URL: "/console/keys"})
 }
 
 // keyInPath returns the key in the path, if it is of the workspace and not revoked. The

@@ -1,6 +1,8 @@
 package console
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"maps"
 	"net/http"
@@ -118,6 +120,9 @@ func signOutEverywhere(v *visit) error { return v.SignOut(true) }
 func showLink(v *visit) error { return v.ShowLink(func() error { return linkEnded(v) }) }
 
 func useLink(v *visit) error {
+	if workspace, link, ok := v.OwnerOf(); ok {
+		return letOwnerIn(v, workspace, link)
+	}
 	return v.UseLink(func() error { return linkEnded(v) }, func(id string) (string, access.AuditEntry, bool) {
 		_, err := entryOf(v, id)
 		return id, access.AuditEntry{Actor: access.Actor("console:" + id), Action: "console.sign_in", Subject: id}, err == nil
@@ -125,5 +130,44 @@ func useLink(v *visit) error {
 }
 
 func linkEnded(v *visit) error {
-	return v.Render(http.StatusGone, "signin", "Sign in", signInForm{Error: "This link has been used, or its ten minutes are over. Sign in with a key."})
+	return v.Render(http.StatusGone, "signin", "Sign in", signInForm{Error: "This link has been used, or its time is over. Sign in with a key, or ask for another link."})
+}
+
+// letOwnerIn makes the owner of a workspace a key by a link that was not used before, and signs in with it. The page that
+// used the link may send it again, and is shown the same key.
+func letOwnerIn(v *visit, workspace int64, link access.Link) error {
+	w, err := v.Access.WorkspaceByID(v.R.Context(), workspace)
+	if err != nil {
+		return linkEnded(v)
+	}
+	sum := sha256.Sum256([]byte(v.R.PostFormValue("token") + v.R.PostFormValue("nonce")))
+	use := hex.EncodeToString(sum[:])
+	return v.Sending(use, func() error {
+		const owner access.Actor = "owner"
+		used := access.AuditEntry{Actor: owner, Action: "workspace.owner", Subject: w.Name, Detail: "let in by a link, from " + v.From()}
+		first, err := v.Access.UseLink(v.R.Context(), link, used)
+		if err != nil {
+			return err
+		}
+		before, err := v.Access.FormAnswer(v.R.Context(), workspace, use)
+		if err != nil {
+			return err
+		}
+		if before == nil && !first {
+			return linkEnded(v)
+		}
+		ring := access.Keyring{Store: v.Access, Now: v.Now, By: owner, Secret: v.R.PostFormValue("token") + v.R.PostFormValue("nonce")}
+		all := access.Read | access.Write | access.Manage
+		made, err := ring.Create(v.R.Context(), workspace, access.NewKey{Name: "owner", Scopes: all}, &petstore.Idempotency{Operation: "owner", Key: use})
+		if err == nil {
+			err = v.Access.KeepFormAnswer(v.R.Context(), workspace, use, []byte(made.ID))
+		}
+		if err == nil {
+			err = v.StartSession(made.ID)
+		}
+		if err != nil {
+			return err
+		}
+		return page.ShowKey(v.Visit, "Your key to "+access.Printable(w.Name), made.Secret, baseURL(v), all, page.Link{Title: "To the console", URL: "/console"})
+	})
 }

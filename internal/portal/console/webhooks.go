@@ -143,8 +143,8 @@ func madeSecret(v *visit, made webhook.Changed, err error) error {
 	if err != nil {
 		return err
 	}
-	return v.Render(http.StatusOK, "made", "The secret of your webhook", page.Secret{
-		Lead: "With it your receiver verifies that events come from here. Copy it now: you cannot see it again.", Secret: w.Secret,
+	return page.ShowSecret(v.Visit, page.Secret{
+		Title: "The secret of your webhook", Lead: "With it your receiver verifies that events come from here. Copy it now: you cannot see it again.", Secret: w.Secret,
 		Next: page.Link{Title: "To the webhook", URL: webhookPath(w.ID)},
 	})
 }

@@ -48,11 +48,20 @@ func (v *Visit) once(do func() error) error {
 	}
 	sum := sha256.Sum256([]byte(v.R.URL.Path + "?" + v.R.PostForm.Encode()))
 	v.form = base64.RawURLEncoding.EncodeToString(sum[:])
-	end, err := v.sending.begin(v.R.Context(), v.form)
+	return v.Sending(v.form, func() error { return v.answerOnce(do) })
+}
+
+// Sending does what a form was sent for, once no other of the same is under way on this node.
+func (v *Visit) Sending(form string, do func() error) error {
+	end, err := v.sending.begin(v.R.Context(), form)
 	if err != nil {
 		return err
 	}
 	defer end()
+	return do()
+}
+
+func (v *Visit) answerOnce(do func() error) error {
 	answered, err := v.Access.FormAnswer(v.R.Context(), v.guest.Workspace(), v.form)
 	if err != nil {
 		return err
