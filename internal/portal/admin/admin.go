@@ -66,7 +66,7 @@ func Routes() []page.Route {
 	t.Open("GET", "/console/link", func(v *visit) error { return v.ShowLink(v.linkEnded) })
 	t.Open("POST", "/console/link", useLink)
 	t.Open("POST", "/console/signout", func(v *visit) error { return signOut(v, false, "from ") })
-	t.Open("POST", "/console/signout/everywhere", func(v *visit) error { return signOut(v, true, "everywhere, from ") })
+	t.Form(access.Read, "/console/signout/everywhere", signOutEverywhere)
 	t.Look("/console", showOverview)
 	t.Look("/console/{$}", func(v *visit) error { return v.Redirect("/console") })
 	t.Stream("/console/live", liveOverview)
@@ -173,6 +173,12 @@ func useLink(v *visit) error {
 func (v *visit) linkEnded() error {
 	v.Refuse(http.StatusGone, "This link has ended", "It has been used, or its ten minutes are over. Run petstore operator login again.")
 	return nil
+}
+
+func signOutEverywhere(v *visit) (page.Form, error) {
+	f := page.EverywhereForm("All sessions of operators end, in all browsers.")
+	f.Send = func(*page.Input) error { return signOut(v, true, "everywhere, from ") }
+	return f, nil
 }
 
 // signOut ends a session of the operator's, or all of them, and notes it in the audit log.

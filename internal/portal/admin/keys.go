@@ -16,7 +16,11 @@ func newWorkspace(v *visit) (page.Form, error) {
 		Back:   page.Link{Title: "Workspaces", URL: "/console/workspaces"},
 		Fields: append([]page.Field{{Name: "name", Label: "Name", Required: true, Max: access.MaxName}}, planFields(access.Free)...),
 		Send: func(in *page.Input) error {
-			n := operator.NewWorkspace{Name: strings.TrimSpace(in.Text("name")), Plan: planOf(in)}
+			plan, err := planOf(in)
+			if err != nil {
+				return err
+			}
+			n := operator.NewWorkspace{Name: strings.TrimSpace(in.Text("name")), Plan: plan}
 			w, err := v.acting().CreateWorkspace(v.R.Context(), n)
 			return v.ThenRefresh(workspacePath(w.ID)+"/owner", "The workspace was created.", err)
 		},

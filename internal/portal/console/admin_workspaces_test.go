@@ -34,7 +34,7 @@ func TestWorkspacePage(t *testing.T) {
 		h.limiter.Admit(t.Context(), entry.Slot)
 	}
 	h.usage.Record(2, usage.Event{At: h.now(), Method: "GET", Path: "/pets", Status: 429, Code: "rate_limited", KeyID: entry.Key.ID})
-	g.get("/console/workspaces/2").want(200, "Over quota: the 2 requests of this minute are used up").want(200, "rate_limited").want(200, `datetime="2026-03-02T12:00:00Z"`)
+	g.get("/console/workspaces/2").want(200, "Over quota: the limit of 2 requests a minute is used up").want(200, "rate_limited").want(200, `datetime="2026-03-02T12:00:00Z"`)
 
 	at := "/console/keys/" + entry.Key.ID
 	g.post(at+"/ban", "for", "24", "reason", "").want(422, "blank")

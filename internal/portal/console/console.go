@@ -86,7 +86,7 @@ func routesOf(events bool) []page.Route {
 	t.Open("GET", "/console/signin", showSignIn)
 	t.Open("POST", "/console/signin", signIn)
 	t.Open("POST", "/console/signout", signOut)
-	t.Open("POST", "/console/signout/everywhere", signOutEverywhere)
+	t.Form(access.Read, "/console/signout/everywhere", signOutEverywhere).Free = true
 	t.Open("GET", "/console/link", showLink)
 	t.Open("POST", "/console/link", useLink)
 

@@ -303,6 +303,9 @@ func TestSignIn(t *testing.T) {
 		g.post("/console/signin", "key", " "+good+" ", "next", next).leadsTo(want)
 	}
 	g.get("/console").want(200, "shop")
+	if log := h.audited(1); !strings.HasPrefix(log, "console:key_") || !strings.HasSuffix(log, " console.sign_in") {
+		t.Errorf("the audit log says %s, want the sign-in", log)
+	}
 }
 
 // TestGuessesWait: an address that tried too many keys is not heard.

@@ -245,7 +245,7 @@ func TestLiftIsTrue(t *testing.T) {
 	ban.Until = h.now().Add(3 * time.Minute)
 	set()
 	g.get("/console/bans").want(200, "its day is used up; the ban ends before").want(200, `datetime="2026-03-02T00:00:00Z"`)
-	g.get("/console/bans/"+k.ID).want(200, `2 Mar 2026, 00:00:00 UTC</time>: the 1,000 requests of its workspace&#39;s day are used up`)
+	g.get("/console/bans/"+k.ID).want(200, `2 Mar 2026, 00:00:00 UTC</time>: its workspace&#39;s limit of 1,000 requests a day is used up`)
 	g.post("/console/bans/" + k.ID).leadsTo("/console/bans")
 	g.get("/console/bans").want(200, "2 Mar 2026, 00:00:00 UTC</time>")
 }

@@ -86,10 +86,14 @@ func signIn(v *visit) error {
 		form.Error = messageOf(err)
 		return v.Render(http.StatusUnprocessableEntity, "signin", "Sign in", form)
 	}
+	used := access.AuditEntry{Actor: access.Actor("console:" + entry.Key.ID), Action: "console.sign_in", Subject: entry.Key.ID, Detail: "with the key, from " + v.gate.Addr().String()}
+	if err := v.Access.Note(v.R.Context(), used); err != nil {
+		return err
+	}
 	if err := v.StartSession(entry.Key.ID); err != nil {
 		return err
 	}
-	v.Log.Info("signed in to the console", "audit", "console.sign_in", "workspace", entry.Workspace.ID, "key", entry.Key.ID)
+	v.Log.Info("signed in to the console", "audit", used.Action, "workspace", entry.Workspace.ID, "key", entry.Key.ID)
 	if form.Entered != nil {
 		return v.Resend(inside(form.Next))
 	}
@@ -115,7 +119,11 @@ func inside(next string) string {
 
 func signOut(v *visit) error { return v.SignOut(false) }
 
-func signOutEverywhere(v *visit) error { return v.SignOut(true) }
+func signOutEverywhere(v *visit) (page.Form, error) {
+	f := page.EverywhereForm("Every session that was begun with the key " + access.Printable(v.who.Key.Name) + " ends, in all browsers. The key goes on working.")
+	f.Send = func(*page.Input) error { return v.SignOut(true) }
+	return f, nil
+}
 
 func showLink(v *visit) error { return v.ShowLink(func() error { return linkEnded(v) }) }
 
@@ -144,7 +152,7 @@ func letOwnerIn(v *visit, workspace int64, link access.Link) error {
 	use := hex.EncodeToString(sum[:])
 	return v.Sending(use, func() error {
 		const owner access.Actor = "owner"
-		used := access.AuditEntry{Actor: owner, Action: "workspace.owner", Subject: w.Name, Detail: "let in by a link, from " + v.From()}
+		used := access.AuditEntry{Actor: owner, Action: "workspace.owner", Subject: w.Name, Detail: "let in by a link, from " + v.gate.Addr().String()}
 		first, err := v.Access.UseLink(v.R.Context(), link, used)
 		if err != nil {
 			return err

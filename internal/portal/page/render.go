@@ -249,6 +249,7 @@ func (s *Site) functions() template.FuncMap {
 		"asset":   func(name string) (string, error) { path, err := s.assets.Path(name); return s.At(path), err },
 		"at":      s.At,
 		"num":     Number,
+		"counted": Counted,
 		"instant": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"utc":     utc,
 		"prose":   prose,

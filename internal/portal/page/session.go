@@ -155,6 +155,11 @@ func (v *Visit) SignOut(everywhere bool) error {
 	return v.Then("/console/signin", said, nil)
 }
 
+// EverywhereForm asks before all sessions are ended.
+func EverywhereForm(lead string) Form {
+	return Form{Title: "Sign out everywhere?", Lead: lead, Submit: "Sign out everywhere", Danger: true, Always: true, Back: Link{Title: "Overview", URL: "/console"}}
+}
+
 // SignInPath returns the path of a page on which one can sign in, on every node that has the secret: once, within ten
 // minutes. who is what the console is told of who does.
 func (s *Site) SignInPath(who string) string {
