@@ -1052,7 +1052,8 @@ func (p ListEventsParams) query() url.Values {
 // With `Accept: text/event-stream` the response does not end. It sends each event as it happens, as Server-Sent Events with `id`, `event` (the type) and
 // `data` (the event as here), and a comment every 15 seconds. It begins after `Last-Event-ID`, or after `after`; `limit` and `wait` have no effect. It
 // counts as one request. It ends when the server stops, and within a second after the key ends or is banned. Connect again with the last id, and no event is lost. A
-// workspace can have 50 such streams open on each server.
+// workspace can have 50 such streams open on each server. If `Accept` has `application/json` or `*/*` too, you get a page unless `text/event-stream` has the
+// greater `q`.
 //
 // Events are kept for 30 days, unless the operator chose another time. If you ask for events that are no longer kept, you get 410 `events_expired`,
 // which names the oldest that is: read the lists, then continue from there. A position beyond the end of the feed is 410 `events_expired` too, which names the

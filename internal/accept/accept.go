@@ -15,30 +15,45 @@ const (
 	unlisted  = -2
 )
 
-// JSON reports whether the values of Accept let application/json be sent. The
-// most specific range that matches decides (RFC 9110 §12.5.1). A malformed
-// weight counts as 1: a refusal would help nobody.
+// JSON reports whether the values of Accept let application/json be sent.
 func JSON(values []string) bool {
 	if len(values) == 0 || len(values) == 1 && (values[0] == "*/*" || values[0] == "application/json" || values[0] == "") {
 		return true
 	}
-	specific, acceptable, some := -1, false, false
+	return quality(values, "application/json") > 0
+}
+
+// EventStream reports whether the values of Accept prefer text/event-stream to
+// application/json. Who takes both alike gets JSON, which ends.
+func EventStream(values []string) bool {
+	return quality(values, "text/event-stream") > quality(values, "application/json")
+}
+
+// quality returns the weight that the values of Accept give to a media type: that of
+// the most specific range that matches (RFC 9110 §12.5.1). A malformed weight counts as
+// 1, as does an empty list: a refusal would help nobody.
+func quality(values []string, media string) float64 {
+	kind, _, _ := strings.Cut(media, "/")
+	specific, best, some := 0, 0.0, false
 	for name, weight := range elements(values) {
 		some = true
-		rank := -1
+		rank := 0
 		switch name {
-		case "application/json":
+		case media:
+			rank = 3
+		case kind + "/*":
 			rank = 2
-		case "application/*":
-			rank = 1
 		case "*/*":
-			rank = 0
+			rank = 1
 		}
 		if rank > specific {
-			specific, acceptable = rank, weight != 0
+			specific, best = rank, weight
 		}
 	}
-	return acceptable || !some
+	if best == malformed || !some {
+		return 1
+	}
+	return best
 }
 
 // HTML reports whether the values of Accept name text/html, as browsers do.
@@ -49,21 +64,6 @@ func HTML(values []string) bool {
 		}
 	}
 	return false
-}
-
-// EventStream reports whether the values of Accept name text/event-stream, and do not
-// prefer application/json by name.
-func EventStream(values []string) bool {
-	var stream, json float64
-	for name, weight := range elements(values) {
-		switch name {
-		case "text/event-stream":
-			stream = weight
-		case "application/json":
-			json = weight
-		}
-	}
-	return stream != 0 && stream >= json
 }
 
 // Gzip reports whether the values of Accept-Encoding ask for gzip, and do not

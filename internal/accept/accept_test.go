@@ -74,11 +74,12 @@ func mostSpecific(all []preference, names ...string) (weight int, found, agreed 
 	return 0, false, true
 }
 
-// FuzzJSON checks that application/json is sent to those who take it, by a reading of the grammar of its own, and that
-// it does not matter how the elements are spread over lines.
+// FuzzJSON checks that application/json is sent to those who take it, and text/event-stream to those who like that
+// better, by a reading of the grammar of its own, and that it does not matter how the elements are spread over lines.
 func FuzzJSON(f *testing.F) {
 	for _, seed := range [][2]string{
 		{"", ""}, {"*/*", "application/json;q=0"}, {"text/html, application/*;q=0.5", "*/*;q=0"}, {",", ","}, {"application/JSON ; q=0.000", ""},
+		{"application/json, text/event-stream", ""}, {"text/event-stream;q=0.1", "*/*"}, {"text/*;q=0.5, application/*;q=0.4", "text/event-stream;q=0.3"}, {"text/event-stream", "application/*;q=0.9"},
 		{"application/json;version=1;q=1.0", "text/*"}, {"application/json;q=0.0001", ""}, {"Application/Json;Q=0", "*/*"}, {"application/json; q=", ""},
 	} {
 		f.Add(seed[0], seed[1])
@@ -95,6 +96,10 @@ func FuzzJSON(f *testing.F) {
 		weight, found, agreed := mostSpecific(all, "application/json", "application/*", "*/*")
 		if want := weight > 0 || !found && len(all) == 0; ok && agreed && got != want {
 			t.Errorf("JSON(%q, %q) = %t, want %t", first, second, got, want)
+		}
+		stream, _, agreed2 := mostSpecific(all, "text/event-stream", "text/*", "*/*")
+		if got := accept.EventStream([]string{first, second}); ok && agreed && agreed2 && got != (stream > weight) {
+			t.Errorf("EventStream(%q, %q) = %t, and the weights are %d and %d", first, second, got, stream, weight)
 		}
 	})
 }

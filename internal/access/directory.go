@@ -22,9 +22,9 @@ const (
 // An Entry is what a server holds of a live key. It is never changed once it is
 // found, only replaced.
 type Entry[S any] struct {
-	Key       Key
-	Workspace *Workspace
-	Slot      S // whatever the directory's owner attaches to the key
+	Key        Key
+	Workspace  *Workspace
+	Attachment S // whatever the directory's owner attaches to the key
 
 	round uint64 // of the cache, in which the store was read
 }
@@ -50,7 +50,7 @@ type Directory[S any] struct {
 	byID    map[string]*Entry[S]
 	byHash  map[halfHash]*Entry[S]
 	unknown map[Hash]bool // keys that the store was asked for in vain
-	next    *question     // that is asked next; nil if nobody waits
+	next    *lookup       // that is asked next; nil if nobody waits
 
 	behind []string // keys to renew, as they were listed
 	listed uint64   // in this round; both of Run
@@ -59,12 +59,12 @@ type Directory[S any] struct {
 // A halfHash is the first half of a hash: enough to find a key by, and less to hold.
 type halfHash [sha256.Size / 2]byte
 
-// A question is for the keys that callers wait for together.
-type question struct {
+// A lookup is for the keys that callers wait for together.
+type lookup struct {
 	ids     []string
 	hashes  []Hash
 	guesses bool // some were never here
-	asked   bool
+	begun   bool
 	err     error
 }
 
@@ -150,7 +150,7 @@ func (d *Directory[S]) renew() (more bool, err error) {
 	})
 	d.mu.RUnlock()
 	if len(ids) > 0 {
-		if err := d.ask(false, func(q *question) { q.ids = append(q.ids, ids...) }); err != nil {
+		if err := d.ask(false, func(q *lookup) { q.ids = append(q.ids, ids...) }); err != nil {
 			return false, err
 		}
 	}
@@ -198,7 +198,7 @@ func (d *Directory[S]) Verify(key string) (*Entry[S], error) {
 	hash := HashOf(key)
 	e, known := d.find(hash)
 	if !known && (e != nil || WellFormed(key)) {
-		err := d.ask(e == nil, func(q *question) { q.hashes = append(q.hashes, hash) })
+		err := d.ask(e == nil, func(q *lookup) { q.hashes = append(q.hashes, hash) })
 		if err != nil && e == nil {
 			return nil, petstore.Unavailable(err)
 		}
@@ -237,10 +237,10 @@ const (
 )
 
 // ask reads what add adds to a question from the store.
-func (d *Directory[S]) ask(guesses bool, add func(*question)) error {
+func (d *Directory[S]) ask(guesses bool, add func(*lookup)) error {
 	d.mu.Lock()
 	if d.next == nil || len(d.next.ids)+len(d.next.hashes) >= mostAsked {
-		d.next = new(question) // those who wait with another ask it
+		d.next = new(lookup) // those who wait with another ask it
 	}
 	q := d.next
 	q.guesses = q.guesses || guesses
@@ -249,7 +249,7 @@ func (d *Directory[S]) ask(guesses bool, add func(*question)) error {
 
 	d.looking <- struct{}{}
 	defer func() { <-d.looking }()
-	if q.asked { // by one that waited less
+	if q.begun { // by one that waited less
 		return q.err
 	}
 	for pause := d.begin(q); pause > 0; pause = d.begin(q) {
@@ -257,13 +257,13 @@ func (d *Directory[S]) ask(guesses bool, add func(*question)) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), askTimeout)
 	defer cancel()
-	q.asked, q.err = true, d.answer(ctx, q)
+	q.begun, q.err = true, d.readKeys(ctx, q)
 	return q.err
 }
 
-// begin returns how long to wait before a question is asked. If that is not at all, nobody
+// begin returns how long to wait before a look-up begins. If that is not at all, nobody
 // adds to it any more.
-func (d *Directory[S]) begin(q *question) (pause time.Duration) {
+func (d *Directory[S]) begin(q *lookup) (pause time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if q.guesses {
@@ -278,9 +278,9 @@ func (d *Directory[S]) begin(q *question) (pause time.Duration) {
 	return 0
 }
 
-// answer reads the keys of a question. A hash that no key has is not asked for again
+// readKeys reads the keys of a look-up. A hash that no key has is not asked for again
 // in this round.
-func (d *Directory[S]) answer(ctx context.Context, q *question) error {
+func (d *Directory[S]) readKeys(ctx context.Context, q *lookup) error {
 	d.mu.RLock()
 	round := d.round // before the store is read: what changes meanwhile begins another
 	d.mu.RUnlock()
@@ -298,7 +298,7 @@ func (d *Directory[S]) answer(ctx context.Context, q *question) error {
 	var entries []*Entry[S]
 	for _, k := range keys {
 		if w := of[k.WorkspaceID]; w != nil { // else it was deleted between the queries
-			entries = append(entries, &Entry[S]{Key: k, Workspace: w, Slot: d.attach(*w, k), round: round})
+			entries = append(entries, &Entry[S]{Key: k, Workspace: w, Attachment: d.attach(*w, k), round: round})
 		}
 	}
 	for _, e := range d.put(q, entries, round) {
@@ -309,15 +309,15 @@ func (d *Directory[S]) answer(ctx context.Context, q *question) error {
 
 // put makes the answer to a question show, all at once, and returns the entries of keys
 // that are gone, by their ids.
-func (d *Directory[S]) put(q *question, entries []*Entry[S], round uint64) (gone map[string]*Entry[S]) {
+func (d *Directory[S]) put(q *lookup, entries []*Entry[S], round uint64) (gone map[string]*Entry[S]) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	gone = make(map[string]*Entry[S])
 	for _, id := range q.ids {
-		d.take(d.byID[id], gone)
+		d.removeEntry(d.byID[id], gone)
 	}
 	for _, hash := range q.hashes {
-		d.take(d.byHash[halfHash(hash[:])], gone)
+		d.removeEntry(d.byHash[halfHash(hash[:])], gone)
 	}
 	for _, e := range entries {
 		d.byID[e.Key.ID], d.byHash[halfHash(e.Key.Hash[:])] = e, e
@@ -334,8 +334,8 @@ func (d *Directory[S]) put(q *question, entries []*Entry[S], round uint64) (gone
 	return gone
 }
 
-// take moves an entry out of the maps, if there is one.
-func (d *Directory[S]) take(e *Entry[S], into map[string]*Entry[S]) {
+// removeEntry moves an entry out of the maps, if there is one.
+func (d *Directory[S]) removeEntry(e *Entry[S], into map[string]*Entry[S]) {
 	if e != nil {
 		delete(d.byID, e.Key.ID)
 		delete(d.byHash, halfHash(e.Key.Hash[:]))
@@ -357,7 +357,7 @@ func expiredKey() error {
 func (d *Directory[S]) Entry(id string) *Entry[S] {
 	e, known := d.entry(id)
 	if !known {
-		_ = d.ask(false, func(q *question) { q.ids = append(q.ids, id) })
+		_ = d.ask(false, func(q *lookup) { q.ids = append(q.ids, id) })
 		e, _ = d.entry(id)
 	}
 	return e

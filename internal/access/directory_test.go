@@ -29,7 +29,7 @@ func TestVerify(t *testing.T) {
 	k, key := h.mint(1, nil)
 	h.refresh()
 	e := h.wantVerify("a live key", key, "")
-	if e == nil || e.Key != k || *e.Workspace != freeShop || e.Slot != h.slots[k.ID] {
+	if e == nil || e.Key != k || *e.Workspace != freeShop || e.Attachment != h.slots[k.ID] {
 		t.Errorf("Verify = %+v, want the key %+v of %+v with its slot", e, k, freeShop)
 	}
 	unknown, _ := Mint()
@@ -105,7 +105,7 @@ func TestKeysAreReadWhenUsed(t *testing.T) {
 		}
 	}
 	both := func() {
-		if e := h.wantVerify("a key", key, ""); e == nil || e.Key != used || *e.Workspace != freeShop || e.Slot != h.slots[used.ID] {
+		if e := h.wantVerify("a key", key, ""); e == nil || e.Key != used || *e.Workspace != freeShop || e.Attachment != h.slots[used.ID] {
 			t.Errorf("Verify = %+v, want the key of %+v", e, freeShop)
 		}
 		if e := h.Entry(asked.ID); e == nil || *e.Workspace != other {
@@ -143,13 +143,13 @@ func TestChangesHold(t *testing.T) {
 	h.store.putWorkspace(proShop)
 	h.refresh()
 	second := h.wantVerify("after a change of plan", key, "")
-	if *first.Workspace != freeShop || *second.Workspace != proShop || second.Slot != first.Slot || second.Slot.quota != proShop.Quota {
+	if *first.Workspace != freeShop || *second.Workspace != proShop || second.Attachment != first.Attachment || second.Attachment.quota != proShop.Quota {
 		t.Errorf("a change of plan made %+v of %+v, want a new entry whose slot knows", second, first)
 	}
 	h.edit(k, func(k *Key) { k.Ban = &Ban{KeyID: k.ID, Until: h.now().Add(time.Hour)} })
 	h.refresh()
 	third := h.wantVerify("after a ban", key, "")
-	if second.Key.Ban != nil || third.Key.Ban == nil || !third.Slot.banned {
+	if second.Key.Ban != nil || third.Key.Ban == nil || !third.Attachment.banned {
 		t.Errorf("a ban made %+v of %+v, want a new entry with the ban", third.Key, second.Key)
 	}
 	h.edit(k, func(k *Key) { k.RevokedAt = h.now() })
@@ -399,7 +399,7 @@ func TestDirectoryConcurrently(t *testing.T) {
 				default:
 				}
 				e, err := h.Verify(key)
-				if err != nil || e.Key.ID != k.ID || e.Workspace.ID != 1 || e.Slot == nil {
+				if err != nil || e.Key.ID != k.ID || e.Workspace.ID != 1 || e.Attachment == nil {
 					t.Errorf("Verify = %+v, %v, want the key's entry", e, err)
 					return
 				}
@@ -428,8 +428,8 @@ func TestDirectoryConcurrently(t *testing.T) {
 	readers.Wait()
 	h.refresh()
 	e := h.wantVerify("at last", key, "")
-	if got, want := e.Workspace.Quota, h.store.workspaces[1].Quota; got != want || e.Slot.quota != want {
-		t.Errorf("at last the quota is %+v and its slot's %+v, want %+v", got, e.Slot.quota, want)
+	if got, want := e.Workspace.Quota, h.store.workspaces[1].Quota; got != want || e.Attachment.quota != want {
+		t.Errorf("at last the quota is %+v and its slot's %+v, want %+v", got, e.Attachment.quota, want)
 	}
 }
 
@@ -490,7 +490,7 @@ func TestMemoryOfAKey(t *testing.T) {
 		return limiter.Caller(w.ID, k.ID, ratelimit.Limits{PerMinute: w.Quota.PerMinute, PerDay: w.Quota.PerDay})
 	}, func(Key) {})
 	for _, id := range ids {
-		limiter.Admit(t.Context(), d.Entry(id).Slot)
+		limiter.Admit(t.Context(), d.Entry(id).Attachment)
 	}
 	each := (heapInUse() - before) / keys
 	if each > most {

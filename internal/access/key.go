@@ -51,10 +51,10 @@ func mintFrom(begin string, random io.Reader) (key, prefix string) {
 	return key, key[:shown]
 }
 
-// derive returns the key with the id that a request makes which must happen once,
+// deriveKey returns the key with the id that a request makes which must happen once,
 // in the name of holder, a key itself. It is the same whenever holder repeats the
 // request, and nobody learns it from what a database has: of holder that is a hash.
-func derive(holder, id string, once *petstore.Idempotency) (key, prefix string) {
+func deriveKey(holder, id string, once *petstore.Idempotency) (key, prefix string) {
 	const enough = 8 * secretLen // of which text62 leaves out one in 32
 	stream, err := hkdf.Key(sha256.New, []byte(holder), []byte(id), once.Operation+"\n"+once.Key, enough)
 	if err != nil {

@@ -39,30 +39,30 @@ type KeyPatch struct {
 	ExpiresAt petstore.Optional[petstore.Time] // null: never
 }
 
-// A MadeKey is a key with what is known of it this once.
-type MadeKey struct {
-	Made
+// An IssuedKey is a key with what is known of it this once.
+type IssuedKey struct {
+	CreatedKey
 	ID     string
 	Secret string // the key itself
 }
 
 // WithSecret returns the canonical form of the key, with the key itself at its end.
-func (m MadeKey) WithSecret() []byte {
+func (m IssuedKey) WithSecret() []byte {
 	b := append(make([]byte, 0, len(m.Body)+64), m.Body[:len(m.Body)-1]...)
 	return append(petstore.AppendString(append(b, `,"key":`...), m.Secret), '}')
 }
 
 // Create makes a key of the workspace, once if asked to.
-func (r Keyring) Create(ctx context.Context, workspace int64, n NewKey, once *petstore.Idempotency) (MadeKey, error) {
+func (r Keyring) Create(ctx context.Context, workspace int64, n NewKey, once *petstore.Idempotency) (IssuedKey, error) {
 	if err := petstore.Invalid(n.check(r.Now())); err != nil {
-		return MadeKey{}, err
+		return IssuedKey{}, err
 	}
 	end := n.ExpiresAt.UTC()
 	if r.Maker != nil && end.IsZero() {
 		end = r.Maker.ExpiresAt
 	}
 	k := Key{WorkspaceID: workspace, Name: n.Name, Scopes: n.Scopes, ExpiresAt: end}
-	return r.mint(ctx, Making{Key: k, Once: once, May: func(holder, _ *Key) error {
+	return r.mint(ctx, KeyRequest{Key: k, Once: once, May: func(holder, _ *Key) error {
 		if holder == nil {
 			return nil
 		}
@@ -72,8 +72,8 @@ func (r Keyring) Create(ctx context.Context, workspace int64, n NewKey, once *pe
 
 // Rotate makes a key that takes the place of the one with the id, once if asked to.
 // Both are valid for the overlap.
-func (r Keyring) Rotate(ctx context.Context, id string, overlap time.Duration, once *petstore.Idempotency) (MadeKey, error) {
-	m := Making{Replaces: id, Until: r.Now().Add(overlap), Once: once, May: func(holder, old *Key) error {
+func (r Keyring) Rotate(ctx context.Context, id string, overlap time.Duration, once *petstore.Idempotency) (IssuedKey, error) {
+	m := KeyRequest{Replaces: id, Until: r.Now().Add(overlap), Once: once, May: func(holder, old *Key) error {
 		if err := r.sees(*old); err != nil || holder == nil {
 			return err
 		}
@@ -90,7 +90,7 @@ func (r Keyring) Rotate(ctx context.Context, id string, overlap time.Duration, o
 	} else if once != nil { // its receipt is the workspace's
 		old, err := r.Store.Key(ctx, id)
 		if err != nil {
-			return MadeKey{}, err
+			return IssuedKey{}, err
 		}
 		m.Key.WorkspaceID = old.WorkspaceID
 	}
@@ -98,23 +98,23 @@ func (r Keyring) Rotate(ctx context.Context, id string, overlap time.Duration, o
 }
 
 // mint gives a key its secret and has the store add it.
-func (r Keyring) mint(ctx context.Context, m Making) (MadeKey, error) {
+func (r Keyring) mint(ctx context.Context, m KeyRequest) (IssuedKey, error) {
 	m.By, m.Holder, m.Key.ID, m.Key.CreatedAt = r.By, r.holder(), MintID(), r.Now()
 	secret, prefix := Mint()
 	if m.Once != nil {
-		secret, prefix = derive(r.Secret, m.Key.ID, m.Once)
+		secret, prefix = deriveKey(r.Secret, m.Key.ID, m.Once)
 	}
 	m.Key.Prefix, m.Key.Hash = prefix, HashOf(secret)
 	made, err := r.Store.MakeKey(ctx, m)
 	if err != nil || !made.Replayed {
-		return MadeKey{made, m.Key.ID, secret}, err
+		return IssuedKey{made, m.Key.ID, secret}, err
 	}
 	var first struct{ ID string }
 	if err := json.Unmarshal(made.Body, &first); err != nil {
-		return MadeKey{}, fmt.Errorf("the receipt of a key: %w", err)
+		return IssuedKey{}, fmt.Errorf("the receipt of a key: %w", err)
 	}
-	secret, _ = derive(r.Secret, first.ID, m.Once)
-	return MadeKey{made, first.ID, secret}, nil
+	secret, _ = deriveKey(r.Secret, first.ID, m.Once)
+	return IssuedKey{made, first.ID, secret}, nil
 }
 
 // Key returns a key.
@@ -169,7 +169,7 @@ func (r Keyring) change(ctx context.Context, id string, on petstore.Condition, e
 		if err := r.sees(*k); err != nil {
 			return err
 		}
-		if err := on.Check(KeyAt{*k, r.Now()}); err != nil {
+		if err := on.Check(KeyView{*k, r.Now()}); err != nil {
 			return err
 		}
 		return edit(holder, k)
@@ -241,14 +241,14 @@ func checkEnd(fields []petstore.Field, end petstore.Time, now time.Time) []petst
 	return fields
 }
 
-// A KeyAt is a key as it is seen at an instant.
-type KeyAt struct {
+// A KeyView is a key as it is seen at an instant.
+type KeyView struct {
 	Key
 	At time.Time
 }
 
 // AppendJSON appends the key in its canonical form, see [petstore.Pet.AppendJSON].
-func (k KeyAt) AppendJSON(dst []byte) []byte {
+func (k KeyView) AppendJSON(dst []byte) []byte {
 	dst = append(k.AppendFacts(dst), `,"state":"`...)
 	dst = append(dst, k.State(k.At)...)
 	dst = append(dst, '"')

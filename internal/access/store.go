@@ -66,13 +66,13 @@ type Store interface {
 	// CodeTooManyKeys if more than MaxKeys keys of the workspace were live then;
 	// of a rotation the error of CheckRotation; of m.Once those of Replay; and of
 	// m.Holder that of CheckHolder, also if nothing else would be made.
-	MakeKey(ctx context.Context, m Making) (Made, error)
+	MakeKey(ctx context.Context, m KeyRequest) (CreatedKey, error)
 	Keys(ctx context.Context, workspace int64) ([]Key, error) // revoked ones too, as Sorted
 	// KeyPage returns a page of the keys of a workspace.
 	KeyPage(ctx context.Context, workspace int64, p KeyPage) ([]Key, error)
 	Key(ctx context.Context, id string) (Key, error)
 	// UpdateKey keeps the name, the expiry and the revocation that edit gives a
-	// key, for a holder as of a Making. The error of edit changes nothing. edit may
+	// key, for a holder as of a KeyRequest. The error of edit changes nothing. edit may
 	// be called again.
 	UpdateKey(ctx context.Context, id string, by Actor, holder string, edit func(holder, k *Key) error) (Key, error)
 	// SetBan replaces the key's ban. One of the limiter leaves a ban that runs as it is: several
@@ -165,8 +165,8 @@ type KeyPage struct {
 	Limit     int
 }
 
-// A Making is a key that is to be made.
-type Making struct {
+// A KeyRequest is a key that is to be made.
+type KeyRequest struct {
 	Key      Key       // with an id and a hash that are new
 	Replaces string    // the id of the key whose workspace, name, scopes, expiry and ban it takes over, or ""
 	Until    time.Time // when the key that is replaced ends, unless it would sooner
@@ -178,9 +178,9 @@ type Making struct {
 	By   Actor
 }
 
-// A Made is a key that was made, by this Making or by the same one before.
-type Made struct {
-	Key      Key    // as it is; without a Making that did it before
+// A CreatedKey is a key that was made, by this request or by the same one before.
+type CreatedKey struct {
+	Key      Key    // as it is; without a request that did it before
 	Body     []byte // its canonical form, as first answered
 	Replayed bool
 }

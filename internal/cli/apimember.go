@@ -146,7 +146,7 @@ func (m *member) addNull(word string) {
 	}
 }
 
-// words returns all values of s, if those are a few words: of an enum, or of a pattern such as ^(active|paused)$, as the
+// words returns all values of s, if those are a few words: of an enum, of a list that may grow, or of a pattern such as ^(active|paused)$, as the
 // description has it for an enum with null.
 func (s *schema) words() []string {
 	inner, begins := strings.CutPrefix(s.Pattern, "^(")
@@ -154,7 +154,7 @@ func (s *schema) words() []string {
 	if begins && ends && !strings.ContainsAny(inner, `()[]\.*+?^$`) {
 		return strings.Split(inner, "|")
 	}
-	return s.Enum
+	return slices.Concat(s.Enum, s.Open)
 }
 
 // isID reports whether m is the id of a resource.

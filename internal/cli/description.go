@@ -15,11 +15,8 @@ import (
 
 // A description is what the commands need of the OpenAPI description of the API.
 type description struct {
-	Tags  []struct{ Name, Description string }
-	Paths map[string]struct {
-		Parameters                    []parameter
-		Get, Post, Put, Patch, Delete *operation
-	}
+	Tags       []struct{ Name, Description string }
+	Paths      map[string]struct{ Get, Post, Put, Patch, Delete *operation }
 	Components struct {
 		Parameters map[string]parameter
 		Schemas    map[string]*schema
@@ -55,6 +52,7 @@ type schema struct {
 	Ref                                string `json:"$ref"`
 	Type, Format, Pattern, Description string
 	Enum                               []string
+	Open                               []string `json:"x-extensible-enum"` // the values of today, of a list that may grow
 	Minimum, Maximum                   *int64
 	Default                            any
 	Nullable                           bool
@@ -100,7 +98,7 @@ var readDescription = sync.OnceValue(func() *description {
 	return d
 })
 
-// operations returns all operations. Their parameters begin with those of the path.
+// operations returns all operations.
 func (d *description) operations() []*operation {
 	var all []*operation
 	for at, item := range d.Paths {
@@ -108,7 +106,6 @@ func (d *description) operations() []*operation {
 			if o != nil {
 				full := *o
 				full.method, full.path = method, at
-				full.Parameters = slices.Concat(item.Parameters, o.Parameters)
 				all = append(all, &full)
 			}
 		}

@@ -75,7 +75,7 @@ func sessionAhead(path string) {
 func usageAhead(path string) {
 	change(path, func(db *sqlite.DB) error {
 		began := time.Date(2029, 3, 2, 0, 0, 0, 0, time.UTC)
-		return db.AddUsage(context.Background(), []usage.Row{{Workspace: 1, Step: usage.Hour, Start: began.Unix()}})
+		return db.AddUsage(context.Background(), []usage.Row{{Workspace: 1, Interval: usage.Hour, Start: began.Unix()}})
 	})
 }
 
@@ -86,7 +86,7 @@ func banAhead(path string) {
 		w, err := db.Workspace(ctx, "w")
 		text, prefix := access.Mint()
 		k := access.Key{ID: "key_a", WorkspaceID: w.ID, Name: "k", Prefix: prefix, Hash: access.HashOf(text), Scopes: access.Read, CreatedAt: from.AddDate(-1, 0, 0)}
-		_, err1 := db.MakeKey(ctx, access.Making{Key: k, By: "test"})
+		_, err1 := db.MakeKey(ctx, access.KeyRequest{Key: k, By: "test"})
 		return errors.Join(err, err1, db.SetBan(ctx, access.Ban{KeyID: k.ID, From: from, Until: from.Add(time.Hour), Reason: "r", By: "operator"}, "test"))
 	})
 }
@@ -94,7 +94,7 @@ func banAhead(path string) {
 // useOfNobody adds what a workspace did that does not exist.
 func useOfNobody(path string) {
 	change(path, func(db *sqlite.DB) error {
-		return db.AddUsage(context.Background(), []usage.Row{{Workspace: 999, Step: usage.Hour, Start: 3600}})
+		return db.AddUsage(context.Background(), []usage.Row{{Workspace: 999, Interval: usage.Hour, Start: 3600}})
 	})
 }
 

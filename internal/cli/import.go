@@ -46,11 +46,11 @@ type importer struct {
 	resumed  bool // it goes on behind what one that was cut off has kept
 	ignore   []string
 
-	kind   interchange.Format
-	in     *os.File
-	digest string // of the file, and of what is read of it
-	bar    *progressbar.ProgressBar
-	listed []lineFault
+	kind         interchange.Format
+	in           *os.File
+	digest       string // of the file, and of what is read of it
+	bar          *progressbar.ProgressBar
+	listedFaults []lineFault
 }
 
 func importCommand(a *app) *cobra.Command {
@@ -292,12 +292,12 @@ type lineFault struct {
 }
 
 func (i *importer) skipped(f *interchange.Fault) {
-	if len(i.listed) == maxFaults {
+	if len(i.listedFaults) == maxFaults {
 		return
 	}
 	i.bar.Clear() // a terminal that cannot be written shows nothing anyway
 	fmt.Fprintf(i.err, "petstore: %s:%d: %s\n", i.file, f.Line, explain(errors.New(f.Reason)))
-	i.listed = append(i.listed, lineFault{f.Line, f.Reason})
+	i.listedFaults = append(i.listedFaults, lineFault{f.Line, f.Reason})
 }
 
 // An importError says besides the cause how far an import came.
@@ -329,7 +329,7 @@ type importView struct {
 }
 
 func (i *importer) printReport(r interchange.Report, took time.Duration) error {
-	v := importView{r.Counts, r.Changed, r.Left, r.Skipped, append([]lineFault{}, i.listed...), i.dryRun, float64(took.Milliseconds()) / 1000}
+	v := importView{r.Counts, r.Changed, r.Left, r.Skipped, append([]lineFault{}, i.listedFaults...), i.dryRun, float64(took.Milliseconds()) / 1000}
 	did := "Imported"
 	if i.dryRun {
 		did = "Would import"
@@ -347,10 +347,10 @@ func (i *importer) printReport(r interchange.Report, took time.Duration) error {
 
 // unlisted says, in words, that there are more faults than were named, or "".
 func (i *importer) unlisted(r interchange.Report) string {
-	if r.Skipped <= int64(len(i.listed)) {
+	if r.Skipped <= int64(len(i.listedFaults)) {
 		return ""
 	}
-	return fmt.Sprintf(", of which the first %d are listed", len(i.listed))
+	return fmt.Sprintf(", of which the first %d are listed", len(i.listedFaults))
 }
 
 // onCopy runs f on a temporary copy: of the whole database if that is a file,

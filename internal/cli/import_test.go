@@ -18,7 +18,7 @@ import (
 // petsIn returns how many pets a workspace has.
 func petsIn(t *testing.T, db, workspace string) int {
 	t.Helper()
-	var v operator.Detail
+	var v operator.WorkspaceDetail
 	if err := json.Unmarshal([]byte(run(t, Success, "", "workspace", "show", workspace, "-o", "json", db)), &v); err != nil {
 		t.Fatal(err)
 	}

@@ -186,7 +186,7 @@ The database is up to half a second behind. If nodes count in Redis, use "petsto
 api account" or --server for the latest counts.`,
 		output: tables(),
 	}, func(ctx context.Context, op operator.Operator, args []string) error {
-		v, err := withWorkspace(ctx, op, args[0], func(id int64) (operator.Detail, error) { return op.Workspace(ctx, id) })
+		v, err := withWorkspace(ctx, op, args[0], func(id int64) (operator.WorkspaceDetail, error) { return op.Workspace(ctx, id) })
 		if err != nil {
 			return err
 		}
@@ -194,7 +194,7 @@ api account" or --server for the latest counts.`,
 	})
 }
 
-func detailTable(v operator.Detail) rows {
+func detailTable(v operator.WorkspaceDetail) rows {
 	window := func(w operator.Window) string {
 		return fmt.Sprintf("%d of %d used, until %s", w.Used, w.Limit, moment(w.Reset, ""))
 	}

@@ -25,7 +25,8 @@ type Config struct {
 	TLSCert, TLSKey string // paths of PEM files; "" without TLS
 	H2C             string // HTTP/2 without TLS: "off" or "on"
 
-	MaxConnections int // of the public listener; 0: as many as memory and descriptors allow
+	MaxConnections int           // of the public listener; 0: as many as memory and descriptors allow
+	IdleTimeout    time.Duration // for how long its connections stay open without a request
 
 	BaseURL        string // what links begin with; "": derived from the request
 	Sunset         time.Time
@@ -82,6 +83,7 @@ func New() *Config {
 		LogFormat:        "json",
 		LimiterOnFailure: "local",
 		H2C:              "off",
+		IdleTimeout:      2 * time.Minute,
 		DrainTimeout:     30 * time.Second,
 		EventRetention:   30 * 24 * time.Hour,
 		Backup:           Backup{Keep: 7},

@@ -36,6 +36,7 @@ func (c *Config) Settings() []Setting {
 		{Name: "tls-key", Usage: "the PEM `FILE` with the private key of --tls-cert", value: text(&c.TLSKey)},
 		{Name: "h2c", Usage: "accept HTTP/2 without TLS, for a proxy that uses it: `CHOICE` off or on", value: shown(Word(&c.H2C, "off", "on"))},
 		{Name: "max-connections", Usage: "accept at most `N` connections at once; 0 for as many as memory and file descriptors allow", value: shown(Whole(&c.MaxConnections, 0, 1<<20))},
+		{Name: "idle-timeout", Usage: "keep a connection without requests open for `DURATION`; a proxy in front must close its own sooner", value: Duration(&c.IdleTimeout, time.Second)},
 		{Name: "base-url", Usage: "the `URL` that clients use; without it, links in responses are relative", value: baseURL(&c.BaseURL)},
 		{Name: "sunset", Usage: "answer GET /pets/{petId} with 410 from `INSTANT` (RFC 3339) on", value: instant(&c.Sunset)},
 		{Name: "trusted-proxies", Usage: "trust the Forwarded and X-Forwarded-For headers of proxies with addresses in `CIDR,...`", value: prefixes(&c.TrustedProxies)},

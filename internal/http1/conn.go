@@ -57,10 +57,10 @@ func (f *Front) remove(c *conn) {
 
 // The states of a connection.
 const (
-	waiting   int32 = iota // for a request
-	answering              // one
-	ending                 // answering, and to be closed after it
-	handed                 // to net/http
+	waiting    int32 = iota // for a request
+	answering               // one
+	ending                  // answering, and to be closed after it
+	handedOver              // to net/http
 	closed
 )
 
@@ -76,22 +76,22 @@ type conn struct {
 	remote string               // the peer's address
 	base   context.Context      //nolint:containedctx // of the contexts of its requests
 
-	state    atomic.Int32
-	received atomic.Bool // at least one byte
-	served   atomic.Bool // at least one request was answered
-	bodyDue  atomic.Bool // the head of a request has come, and its body is awaited
+	state      atomic.Int32
+	received   atomic.Bool // at least one byte
+	served     atomic.Bool // at least one request was answered
+	awaitsBody atomic.Bool // the head of a request has come, and its body is awaited
 
-	buf     *buffer   // nil while nothing has come
-	have    int       // bytes in buf
-	need    int       // bytes that the request in buf has with its body, once that is known
-	began   time.Time // when a part of the request in buf came, or the connection was handed over; else zero
-	crlf    int       // how many bytes of empty lines may come before the next request
-	rest    []byte    // what net/http still has to read of buf
-	renewed time.Time // when the deadlines were set
+	buf             *buffer   // nil while nothing has come
+	have            int       // bytes in buf
+	need            int       // bytes that the request in buf has with its body, once that is known
+	began           time.Time // when a part of the request in buf came, or the connection was handed over; else zero
+	emptyLineBudget int       // how many bytes of empty lines may come before the next request
+	unread          []byte    // what net/http still has to read of buf
+	renewed         time.Time // when the deadlines were set
 
-	shifted atomic.Bool  // net/http's first deadline has been seen to
-	http2   atomic.Bool  // the client speaks it
-	written atomic.Int32 // what net/http has written, see refusal.go
+	firstDeadline atomic.Bool  // net/http's first deadline has been seen to
+	http2         atomic.Bool  // the client speaks it
+	written       atomic.Int32 // what net/http has written, see refusal.go
 }
 
 // A buffer holds what has come. A request that does not fit is not plain.
@@ -105,13 +105,13 @@ const mostKept = 64 << 10
 // Read is net/http waiting for a request.
 func (c *conn) Read(p []byte) (int, error) {
 	switch {
-	case len(c.rest) > 0:
-		n := copy(p, c.rest)
-		if c.rest = c.rest[n:]; len(c.rest) == 0 {
+	case len(c.unread) > 0:
+		n := copy(p, c.unread)
+		if c.unread = c.unread[n:]; len(c.unread) == 0 {
 			c.giveBack()
 		}
 		return n, nil
-	case c.state.Load() == handed:
+	case c.state.Load() == handedOver:
 		return c.Conn.Read(p)
 	}
 	if err := c.answerPlain(p); err != nil {
@@ -133,13 +133,13 @@ func (c *conn) answerPlain(first []byte) error {
 			break
 		}
 		if !more {
-			return c.hand()
+			return c.handOver()
 		}
 		n, err = c.Conn.Read(c.buf[c.have:])
 		c.have += n
 	}
 	if c.have > 0 { // net/http says what is wrong with half a request
-		return c.hand()
+		return c.handOver()
 	}
 	c.giveBack()
 	return err
@@ -155,7 +155,7 @@ func (c *conn) answerAll() (more bool, err error) {
 		}
 		one := calls.Get().(*call)
 		switch size, is := one.read(c.buf[:c.have], c.front.options.Plain); {
-		case c.mayGoOn(is):
+		case c.mayBePlain(is):
 			calls.Put(one)
 			c.awaitHead()
 			return true, nil
@@ -180,9 +180,9 @@ func (c *conn) answerAll() (more bool, err error) {
 	return true, nil
 }
 
-// mayGoOn reports whether what is in the buffer may be the beginning of a plain
+// mayBePlain reports whether what is in the buffer may be the beginning of a plain
 // head, or of the preface of HTTP/2.
-func (c *conn) mayGoOn(is verdict) bool {
+func (c *conn) mayBePlain(is verdict) bool {
 	if is == headBegun {
 		return c.have < len(c.buf)
 	}
@@ -193,11 +193,11 @@ func (c *conn) mayGoOn(is verdict) bool {
 // net/http does: up to four bytes of CR and LF.
 func (c *conn) skipEmptyLines() {
 	n := 0
-	for n < min(c.have, c.crlf) && (c.buf[n] == '\r' || c.buf[n] == '\n') {
+	for n < min(c.have, c.emptyLineBudget) && (c.buf[n] == '\r' || c.buf[n] == '\n') {
 		n++
 	}
-	if c.crlf -= n; n < c.have {
-		c.crlf = 0
+	if c.emptyLineBudget -= n; n < c.have {
+		c.emptyLineBudget = 0
 	}
 	c.drop(n)
 }
@@ -211,7 +211,7 @@ func (c *conn) awaitHead() { c.await(c.front.server.ReadHeaderTimeout) }
 // awaitBody gives the rest of a body its time. size is the request's with its body.
 func (c *conn) awaitBody(size int) {
 	c.need = size
-	c.bodyDue.Store(true)
+	c.awaitsBody.Store(true)
 	c.await(c.front.server.ReadTimeout)
 }
 
@@ -230,7 +230,7 @@ func (c *conn) answer(one *call, body []byte, size int) error {
 		return io.EOF
 	}
 	defer c.settle()
-	c.bodyDue.Store(false)
+	c.awaitsBody.Store(false)
 	ctx, cancel := context.WithCancel(c.base)
 	defer cancel()
 	one.response = response{
@@ -247,7 +247,7 @@ func (c *conn) answer(one *call, body []byte, size int) error {
 	c.served.Store(true)
 	c.need, c.began = 0, time.Time{}
 	if one.method == http.MethodPost {
-		c.crlf = 4
+		c.emptyLineBudget = 4
 	}
 	if err != nil || one.response.last {
 		c.state.CompareAndSwap(answering, ending)
@@ -265,8 +265,8 @@ func (c *conn) settle() {
 	}
 }
 
-// slack is how much longer a connection may take: to set a deadline for each
-// request would cost more than to read it.
+// slack is how much longer a connection may take or be idle: to set a deadline for
+// each request would cost more than to read it.
 const slack = 10 * time.Second
 
 // renew sets the deadlines for this answer and the next request.
@@ -276,19 +276,19 @@ func (c *conn) renew() {
 		return
 	}
 	c.renewed = now
-	_ = c.Conn.SetReadDeadline(now.Add(c.front.server.IdleTimeout))           // an error is the
+	_ = c.Conn.SetReadDeadline(now.Add(c.front.server.IdleTimeout + slack))   // an error is the
 	_ = c.Conn.SetWriteDeadline(now.Add(c.front.server.WriteTimeout + slack)) // write's too
 }
 
-// hand gives the connection to net/http, with what has come.
-func (c *conn) hand() error {
-	if !c.state.CompareAndSwap(waiting, handed) {
+// handOver gives the connection to net/http, with what has come.
+func (c *conn) handOver() error {
+	if !c.state.CompareAndSwap(waiting, handedOver) {
 		c.giveBack()
 		return io.EOF
 	}
 	c.front.remove(c)
-	c.rest = c.buf[:c.have]
-	if bytes.HasPrefix(c.rest, []byte("PRI ")) {
+	c.unread = c.buf[:c.have]
+	if bytes.HasPrefix(c.unread, []byte("PRI ")) {
 		c.http2.Store(true)
 		speaksHTTP2(c.Conn, c.front.server)
 	}
@@ -299,7 +299,7 @@ func (c *conn) hand() error {
 func (c *conn) giveBack() {
 	if c.buf != nil {
 		buffers.Put(c.buf)
-		c.buf, c.rest = nil, nil
+		c.buf, c.unread = nil, nil
 	}
 }
 
@@ -310,7 +310,7 @@ func (c *conn) HTTP2() bool { return c.http2.Load() }
 // over is for the body, and may be counted from long before: from when net/http
 // began to wait. It is set anew, from when the request began.
 func (c *conn) SetReadDeadline(t time.Time) error {
-	if c.state.Load() == handed && c.shifted.CompareAndSwap(false, true) && !t.IsZero() {
+	if c.state.Load() == handedOver && c.firstDeadline.CompareAndSwap(false, true) && !t.IsZero() {
 		t = c.began.Add(c.front.server.ReadTimeout)
 	}
 	return c.Conn.SetReadDeadline(t)

@@ -46,7 +46,7 @@ func (f *Front) busy(silence time.Duration) bool {
 	working := false
 	for c := range f.all {
 		switch state := c.state.Load(); {
-		case state == answering || state == ending || c.bodyDue.Load():
+		case state == answering || state == ending || c.awaitsBody.Load():
 			working = true
 		case state != waiting:
 		case c.served.Load():

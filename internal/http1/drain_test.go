@@ -43,8 +43,13 @@ func TestDeadlines(t *testing.T) {
 				time.Sleep(900 * time.Millisecond)
 			}
 		}},
-		"idle": {110 * time.Second, 120 * time.Second, ask},
-		"used for longer than any deadline is": {110 * time.Second, 120 * time.Second, func(w *http1test.Wire) {
+		"idle": {120 * time.Second, 130 * time.Second, ask},
+		"idle after two requests": {120 * time.Second, 130 * time.Second, func(w *http1test.Wire) {
+			ask(w)
+			time.Sleep(9 * time.Second)
+			ask(w)
+		}},
+		"used for longer than any deadline is": {120 * time.Second, 130 * time.Second, func(w *http1test.Wire) {
 			for range 10 {
 				ask(w)
 				time.Sleep(100 * time.Second)
@@ -144,7 +149,7 @@ func TestEarlyRequest(t *testing.T) {
 				w.Send(getCategories[cut:])
 			}
 			w.Want("GET", http.StatusOK)
-			endsAfter(t, w, 110*time.Second, 120*time.Second)
+			endsAfter(t, w, 120*time.Second, 130*time.Second)
 		}
 	})
 }

@@ -81,12 +81,12 @@ func (m *member) closeIfIdle() {
 // of its answer, which costs a good part of what it costs to answer.
 func (l *Limit) crowded() bool { return l.busy.Load() > l.most }
 
-// deepen makes the stack of a request of HTTP/2 as deep as a read of the store
+// growStack makes the stack of a request of HTTP/2 as deep as a read of the store
 // needs, once it counts. It is that of a new goroutine, and would be copied each time
 // that it doubles.
 //
 //go:noinline
-func deepen() {
+func growStack() {
 	var room [10 << 10]byte
 	runtime.KeepAlive(&room)
 }

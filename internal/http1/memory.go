@@ -84,7 +84,7 @@ func Begin(w http.ResponseWriter, r *http.Request) {
 	if a.hold(requestCost+bodyCost(r)) != nil {
 		panic(http.ErrAbortHandler) // resets the stream
 	}
-	deepen()
+	growStack()
 }
 
 // bodyCost returns how many bytes the body of a request may hold.
@@ -97,7 +97,7 @@ func bodyCost(r *http.Request) int64 {
 
 // hold counts bytes until the request has been answered.
 func (a *meteredWriter) hold(size int64) error {
-	s, err := a.enter(size)
+	s, err := a.claim(size)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (a *meteredWriter) hold(size int64) error {
 	return nil
 }
 
-func (a *meteredWriter) enter(size int64) (*fairshare.Share, error) {
+func (a *meteredWriter) claim(size int64) (*fairshare.Share, error) {
 	a.mu.Lock()
 	h := a.holder
 	a.mu.Unlock()
@@ -148,7 +148,7 @@ func (a *meteredWriter) Write(p []byte) (int, error) {
 	if len(p) <= Covered {
 		return a.ResponseWriter.Write(p)
 	}
-	s, err := a.enter(int64(len(p)))
+	s, err := a.claim(int64(len(p)))
 	if err != nil {
 		a.cut()
 		return 0, err
@@ -282,7 +282,7 @@ func (m *member) Write(p []byte) (int, error) {
 		return m.Conn.Write(p)
 	}
 	m.debt.begin()
-	defer m.debt.settle()
+	defer m.debt.end()
 	return m.Conn.Write(p)
 }
 
@@ -292,7 +292,7 @@ func (d *debt) begin() {
 	d.writing = true
 }
 
-func (d *debt) settle() {
+func (d *debt) end() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.writing = false

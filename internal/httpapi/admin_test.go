@@ -116,7 +116,7 @@ func TestOperatorsAPI(t *testing.T) { //nolint:paralleltest // its answers alone
 	if e, err := o.keys.Verify(k.Key); err != nil || !e.Key.Scopes.Has(access.Manage) || e.Workspace.Quota.PerMinute != 5 {
 		t.Errorf("the new key is %+v, %v", e, err)
 	}
-	var detail operator.Detail
+	var detail operator.WorkspaceDetail
 	if body := o.send("GET", at, "").want(200, "").body; json.Unmarshal(body, &detail) != nil || detail.Name != "acme & sons" || detail.Keys != 1 || detail.Minute.Limit != 5 {
 		t.Errorf("getWorkspace = %s", body)
 	}
@@ -219,7 +219,7 @@ func TestLostKeysComeBack(t *testing.T) {
 // full calls f while the workspace has as many keys as it may.
 func (o *operated) full(f func()) {
 	for err := error(nil); err == nil; {
-		_, err = o.db.MakeKey(o.t.Context(), access.Making{Key: o.newKey(), By: "test"})
+		_, err = o.db.MakeKey(o.t.Context(), access.KeyRequest{Key: o.newKey(), By: "test"})
 	}
 	f()
 }
@@ -264,8 +264,9 @@ func (o *operated) faults() {
 	}
 	once.body = `{"name":"b"}`
 	o.do(once).want(422, "idempotency_key_reused")
-	rotate := request{method: "POST", path: operator.Root + "/keys/" + first.ID + "/rotate", body: `{}`, header: map[string]string{"Idempotency-Key": "k"}}
+	rotate := request{method: "POST", path: operator.Root + "/keys/" + first.ID + "/rotate", header: map[string]string{"Idempotency-Key": "k"}}
 	next := o.do(rotate).want(201, "").key()
+	rotate.body = "{}"
 	if again := o.do(rotate).want(201, "").key(); again.Key != next.Key {
 		o.t.Errorf("the second answer is %+v, want the key %s", again, next.Key)
 	}

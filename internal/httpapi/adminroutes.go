@@ -56,7 +56,7 @@ func (a *Admin) paths() []path {
 			{method: "DELETE", id: "revokeKey", handle: a.changingKey((*operator.Local).RevokeKey)},
 		}},
 		{pattern: at + "/keys/{keyId}/rotate", text: true, routes: []route{
-			{method: "POST", id: "rotateKey", handle: a.rotateKey, body: jsonBody},
+			{method: "POST", id: "rotateKey", handle: a.rotateKey, body: optionalBody},
 		}},
 		{pattern: at + "/keys/{keyId}/ban", text: true, routes: []route{
 			{method: "PUT", id: "banKey", handle: changing(a, keyID, readBan, (*operator.Local).BanKey), body: jsonBody},
@@ -125,7 +125,7 @@ func (a *Admin) sendChanged(x *exchange, status int, now any) error {
 }
 
 // sendJSONList is sendList for what encoding/json encodes.
-func sendJSONList[T any](l *listing, entries []T, placeOf func(T) place) error {
+func sendJSONList[T any](l *listing, entries []T, placeOf func(T) position) error {
 	entries, link := cutPage(l, entries, placeOf)
 	body, err := marshal(entries)
 	if err != nil {
@@ -152,7 +152,7 @@ func (a *Admin) listWorkspaces(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	return sendJSONList(l, all, func(w operator.Workspace) place { return numbered(w.ID) })
+	return sendJSONList(l, all, func(w operator.Workspace) position { return numbered(w.ID) })
 }
 
 func (a *Admin) createWorkspace(x *exchange) error {
@@ -171,7 +171,7 @@ func (a *Admin) createWorkspace(x *exchange) error {
 func readNewWorkspace(f *form) (operator.NewWorkspace, error) {
 	var n operator.NewWorkspace
 	known := f.plan(&n.Plan)
-	known["name"] = into(&n.Name, f.text)
+	known["name"] = assignTo(&n.Name, f.text)
 	f.read(known, "name", "plan")
 	return n, f.err(nil)
 }
@@ -184,15 +184,15 @@ func readPlan(f *form) (operator.Plan, error) {
 
 func (f *form) plan(p *operator.Plan) members {
 	return members{
-		"plan":      into(&p.Plan, func(m member) access.Plan { return access.Plan(f.text(m)) }),
-		"perMinute": into(&p.PerMinute, f.integer),
-		"perDay":    into(&p.PerDay, f.integer),
+		"plan":      assignTo(&p.Plan, func(m member) access.Plan { return access.Plan(f.text(m)) }),
+		"perMinute": assignTo(&p.PerMinute, f.integer),
+		"perDay":    assignTo(&p.PerDay, f.integer),
 	}
 }
 
 func readName(f *form) (string, error) {
 	var name string
-	f.read(members{"name": into(&name, f.text)}, "name")
+	f.read(members{"name": assignTo(&name, f.text)}, "name")
 	return name, f.err(nil)
 }
 
@@ -209,7 +209,7 @@ func (a *Admin) listKeys(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	l, after, err := placed(x)
+	l, after, err := newListingAt(x)
 	if err != nil {
 		return err
 	}
@@ -221,11 +221,11 @@ func (a *Admin) listKeys(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	return sendJSONList(l, used, func(k operator.Key) place { return place(k.ID) })
+	return sendJSONList(l, used, func(k operator.Key) position { return position(k.ID) })
 }
 
 func (a *Admin) createKey(x *exchange) error {
-	once, asked, err := readOnce(x, readNewKey)
+	once, asked, err := readOnce(x, onceByCaller, readNewKey)
 	if err != nil {
 		return err
 	}
@@ -242,7 +242,7 @@ func (a *Admin) createKey(x *exchange) error {
 }
 
 func (a *Admin) rotateKey(x *exchange) error {
-	once, overlap, err := readOnce(x, readOverlap)
+	once, overlap, err := readOnce(x, onceByCaller, readOverlap)
 	if err != nil {
 		return err
 	}
@@ -270,14 +270,14 @@ func (a *Admin) getKey(x *exchange) error {
 func readBan(f *form) (operator.NewBan, error) {
 	var b operator.NewBan
 	f.read(members{
-		"for":    into(&b.For, func(m member) time.Duration { return f.duration(m, operator.MaxBan) }),
-		"reason": into(&b.Reason, f.text),
+		"for":    assignTo(&b.For, func(m member) time.Duration { return f.duration(m, operator.MaxBan) }),
+		"reason": assignTo(&b.Reason, f.text),
 	}, "for", "reason")
 	return b, f.err(nil)
 }
 
 func (a *Admin) listAudit(x *exchange) error {
-	l, page, err := paged(x)
+	l, page, err := newListingPage(x)
 	if err != nil {
 		return err
 	}
@@ -285,7 +285,7 @@ func (a *Admin) listAudit(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	return sendJSONList(l, entries, func(e access.AuditEntry) place { return numbered(e.ID) })
+	return sendJSONList(l, entries, func(e access.AuditEntry) position { return numbered(e.ID) })
 }
 
 func (a *Admin) listBackups(x *exchange) error {

@@ -26,7 +26,7 @@ import (
 	"example.com/petstore/internal/webhook"
 )
 
-// Options are what an API is made of. All but BaseURL, TrustedProxies, OnBan, Version, Held,
+// Options are what an API is made of. All but BaseURL, ServerURL, TrustedProxies, OnBan, Version, Held,
 // Events, Webhooks, Done, Console, Observe, AccessLog, Reads and Writes are needed.
 type Options struct {
 	Service *petstore.Service
@@ -43,9 +43,13 @@ type Options struct {
 	// Secret signs cursors; every node of an installation has the same.
 	Secret []byte
 
-	// BaseURL is put before the paths of links, and is the server of the
-	// description. Without it both are relative to the server's root.
+	// BaseURL is put before the paths of links. Without it they are relative to
+	// the server's root.
 	BaseURL string
+
+	// ServerURL is the server of the description: BaseURL, or where the server
+	// itself says that it is. Without it that is relative, too.
+	ServerURL string
 
 	// Sunset is the instant from which getPet answers 410.
 	Sunset time.Time
@@ -116,7 +120,7 @@ func New(o Options) (*API, error) {
 		env:      env{log: o.Log, baseURL: o.BaseURL, cursors: cursors{secret: o.Secret}, statuses: statuses},
 		now:      o.Now,
 		auth:     authenticator{keys: o.Keys, trusted: o.TrustedProxies},
-		meter:    meter{limiter: o.Limiter, onBan: o.OnBan},
+		meter:    rateLimiter{limiter: o.Limiter, onBan: o.OnBan},
 		sunset:   newSunset(o.Sunset),
 		workload: newWorkload(o.Reads, o.Writes),
 		cache:    newCache(o.Version, o.Held),
@@ -149,7 +153,7 @@ func (a *API) surface(o *Options) []path {
 		(&events{feed: o.Events, keys: o.Keys, now: o.Now, done: o.Done, reads: p.workload.reads, streams: a.streams, search: fairshare.New(fairshare.Options{Capacity: 1, Queue: maxWaiting, Wait: admissionWait})}).paths(),
 		webhooks{o.Webhooks}.paths(),
 		accountPaths(),
-		pages{baseURL: o.BaseURL, docs: o.Docs, console: o.Console, shared: p}.paths(),
+		pages{serverURL: o.ServerURL, docs: o.Docs, console: o.Console, shared: p}.paths(),
 	)
 }
 
@@ -181,11 +185,11 @@ const (
 	headTimeout  = 10 * time.Second
 	readTimeout  = 30 * time.Second
 	writeTimeout = 30 * time.Second
-	idleTimeout  = 2 * time.Minute
 )
 
 // Server returns the server for the public listener: HTTP/1.1, and HTTP/2 with
-// TLS, with bounds on how long a peer may take and on what it may have waiting.
+// TLS, with bounds on how long a peer may take and on what it may have waiting. Its
+// IdleTimeout is for the caller to set.
 func (a *API) Server() *http.Server {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
@@ -196,7 +200,6 @@ func (a *API) Server() *http.Server {
 		ReadHeaderTimeout:            headTimeout,
 		ReadTimeout:                  readTimeout,
 		WriteTimeout:                 writeTimeout,
-		IdleTimeout:                  idleTimeout,
 		MaxHeaderBytes:               maxHead,
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     slog.NewLogLogger(a.pipeline.env.log.Handler(), slog.LevelDebug),

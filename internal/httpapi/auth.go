@@ -27,7 +27,7 @@ func (a *authenticator) identify(x *exchange) {
 	if err != nil {
 		x.entry, x.keyErr = nil, err
 	}
-	if x.entry == nil || x.guesses() {
+	if x.entry == nil || x.triesKey() {
 		x.addr = clientAddr(x.r, a.trusted)
 	}
 }

@@ -15,7 +15,7 @@ const maxBody = 64 << 10
 
 // checkMedia checks Content-Type and Content-Encoding.
 func checkMedia(x *exchange) error {
-	if x.route.body == noBody {
+	if x.route.body == noBody || x.route.body == optionalBody && x.r.ContentLength == 0 {
 		return nil
 	}
 	if encoding := x.r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
@@ -64,6 +64,9 @@ func readBody(x *exchange) error {
 	}
 	if err != nil {
 		return &petstore.Error{Code: codeMalformedJSON, Message: "The body could not be read completely."}
+	}
+	if len(body) == 0 && x.route.body == optionalBody {
+		body = []byte("{}")
 	}
 	x.body = body
 	return nil

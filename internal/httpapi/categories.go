@@ -20,7 +20,7 @@ func categoryPaths(s *petstore.Service) []path {
 	}
 }
 
-func placeOfCategory(c petstore.Category) place { return numbered(c.ID) }
+func placeOfCategory(c petstore.Category) position { return numbered(c.ID) }
 
 func readCategoryQuery(l *listing) (q petstore.CategoryQuery, err error) {
 	q.Name = l.query.part("name")
@@ -32,8 +32,8 @@ func readCategoryQuery(l *listing) (q petstore.CategoryQuery, err error) {
 func readNewCategory(f *form) (petstore.NewCategory, error) {
 	var n petstore.NewCategory
 	f.read(members{
-		"name":        into(&n.Name, f.text),
-		"description": into(&n.Description, func(m member) *string { return new(f.text(m)) }),
+		"name":        assignTo(&n.Name, f.text),
+		"description": assignTo(&n.Description, func(m member) *string { return new(f.text(m)) }),
 		"id":          f.readOnly,
 	}, "name")
 	return n, f.err(n.Check())

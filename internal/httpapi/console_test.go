@@ -58,7 +58,7 @@ func TestConsoleCountsSessions(t *testing.T) {
 			if r.Method == http.MethodPost {
 				p.Admit(entry)
 			} else {
-				p.Show(entry, s.limiter.Peek(r.Context(), entry.Slot))
+				p.Show(entry, s.limiter.Peek(r.Context(), entry.Attachment))
 			}
 			w.WriteHeader(http.StatusOK)
 		}

@@ -32,14 +32,15 @@ type description struct {
 }
 
 var (
-	loadContract = describe(api.YAML, checkEvery)
+	loadContract = describe(api.YAML, checkEvery, "Cache-Control", "Ratelimit", "Ratelimit-Policy", "X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset", "X-Request-Id")
 	loadAdmin    = describe(api.AdminYAML, checkEveryOfOperators, "Cache-Control", "Etag")
 )
 
-// describe returns a function that reads a description once.
+// describe returns a function that reads a description once. The lists that may grow are closed in it: the server of today
+// answers with nothing that its own description does not list.
 func describe(text func() []byte, every func(testing.TB, answer, request), unlisted ...string) func() (*description, error) {
 	return sync.OnceValues(func() (*description, error) {
-		doc, err := openapi3.NewLoader().LoadFromData(text())
+		doc, err := openapi3.NewLoader().LoadFromData(bytes.ReplaceAll(text(), []byte("x-extensible-enum:"), []byte("enum:")))
 		if err != nil {
 			return nil, err
 		}

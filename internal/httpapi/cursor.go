@@ -9,16 +9,16 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// A place in a list is the last id before it: a text, or the eight bytes of a
+// A position in a list is the last id before it: a text, or the eight bytes of a
 // number. The beginning is "".
-type place string
+type position string
 
-func numbered(id int64) place {
-	return place(binary.BigEndian.AppendUint64(nil, uint64(id)))
+func numbered(id int64) position {
+	return position(binary.BigEndian.AppendUint64(nil, uint64(id)))
 }
 
 // number returns the id of a place in a list whose ids are numbers.
-func (p place) number() (int64, error) {
+func (p position) number() (int64, error) {
 	switch len(p) {
 	case 0:
 		return 0, nil
@@ -39,11 +39,11 @@ const (
 	maxPlace      = 64 // bytes
 )
 
-func (c cursors) seal(workspace int64, address, filters string, after place) string {
+func (c cursors) seal(workspace int64, address, filters string, after position) string {
 	return base64.RawURLEncoding.EncodeToString(c.bytes(workspace, address, filters, after))
 }
 
-func (c cursors) bytes(workspace int64, address, filters string, after place) []byte {
+func (c cursors) bytes(workspace int64, address, filters string, after position) []byte {
 	out := make([]byte, 0, 1+len(after)+sha256.Size)
 	out = append(append(out, cursorVersion), after...)
 	mac := hmac.New(sha256.New, c.secret)
@@ -59,13 +59,13 @@ func (c cursors) bytes(workspace int64, address, filters string, after place) []
 
 // open returns the place in a cursor, or invalid_cursor unless this very list of
 // this workspace gave it out.
-func (c cursors) open(workspace int64, address, filters, cursor string) (place, error) {
+func (c cursors) open(workspace int64, address, filters, cursor string) (position, error) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
 	// The decoder skips ends of lines, so the letters count too.
 	if err != nil || len(cursor) != base64.RawURLEncoding.EncodedLen(len(raw)) || len(raw) < 1+cursorTag || len(raw) > 1+maxPlace+cursorTag {
 		return "", badCursor()
 	}
-	after := place(raw[1 : len(raw)-cursorTag])
+	after := position(raw[1 : len(raw)-cursorTag])
 	if raw[0] != cursorVersion || !hmac.Equal(raw, c.bytes(workspace, address, filters, after)) {
 		return "", badCursor()
 	}

@@ -23,7 +23,7 @@ type events struct {
 	done    <-chan struct{} // closed when the service is about to end
 	reads   *fairshare.Pool // who waits for an event holds nothing of it
 	streams *fairshare.Pool
-	search  *fairshare.Pool // of one: a follower that looks behind events that it does not want
+	search  *fairshare.Pool // of one: a reader that looks behind events that it does not want
 }
 
 // paths returns none if no events are kept.
@@ -49,7 +49,7 @@ func (e *events) list(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	f := &follower{events: e, x: x, q: petstore.EventQuery{After: p.number("after", 0, 0, 1<<63-1), Types: several(p, "type", petstore.EventTypes()), Limit: p.limit()}}
+	f := &feedReader{events: e, x: x, q: petstore.EventQuery{After: p.number("after", 0, 0, 1<<63-1), Types: several(p, "type", petstore.EventTypes()), Limit: p.limit()}}
 	f.q.Oldest = len(p.values["after"]) == 0
 	wait := time.Duration(p.number("wait", 0, 0, maxWait)) * time.Second
 	stream := accept.EventStream(x.r.Header["Accept"])
@@ -62,7 +62,7 @@ func (e *events) list(x *exchange) error {
 	if stream {
 		return f.stream()
 	}
-	page, err := f.await(wait)
+	page, err := f.wait(wait)
 	if err != nil {
 		return err
 	}
@@ -78,8 +78,8 @@ func eventsAfter(asked url.Values, after int64) string {
 	return query.Encode()
 }
 
-// A follower reads on in a feed, for one request.
-type follower struct {
+// A feedReader reads on in a feed, for one request.
+type feedReader struct {
 	*events
 	x *exchange
 	q petstore.EventQuery
@@ -87,7 +87,7 @@ type follower struct {
 	behind bool // the last page had only events of other types, and there are more
 }
 
-// How often a follower does what nobody tells it to.
+// How often a feedReader does what nobody tells it to.
 const (
 	lookAgain = 2 * time.Second        // see petstore.Feed's Written
 	lookAtKey = 500 * time.Millisecond // one that ended ends what goes on by it within a second
@@ -95,7 +95,7 @@ const (
 
 // read reads a page, and goes on behind it the next time. Of those who look for rare
 // types in long feeds one at a time reads, so that the store is there for others.
-func (f *follower) read() (petstore.EventPage, error) {
+func (f *feedReader) read() (petstore.EventPage, error) {
 	if f.behind {
 		turn, err := f.x.begin(f.x.r.Context(), f.search)
 		if err != nil {
@@ -116,8 +116,8 @@ func (f *follower) read() (petstore.EventPage, error) {
 	return page, err
 }
 
-// await reads a page, and waits for one that has events for as long as it may.
-func (f *follower) await(patience time.Duration) (petstore.EventPage, error) {
+// wait reads a page, and waits for one that has events for as long as it may.
+func (f *feedReader) wait(patience time.Duration) (petstore.EventPage, error) {
 	if patience == 0 || f.x.r.Method == http.MethodHead {
 		return f.read()
 	}
@@ -127,7 +127,7 @@ func (f *follower) await(patience time.Duration) (petstore.EventPage, error) {
 
 // next returns the first page that has events, or the last that was read when so
 // much time is over or the request has to end.
-func (f *follower) next(within time.Duration) (petstore.EventPage, error) {
+func (f *feedReader) next(within time.Duration) (petstore.EventPage, error) {
 	over := time.NewTimer(within)
 	defer over.Stop()
 	for {
@@ -153,7 +153,7 @@ var already = func() chan struct{} {
 
 // sleep returns true when it is time to read again, and false when that is over or
 // the request has to end.
-func (f *follower) sleep(written <-chan struct{}, over <-chan time.Time) bool {
+func (f *feedReader) sleep(written <-chan struct{}, over <-chan time.Time) bool {
 	defer func(began time.Time) { f.x.waited += f.now().Sub(began) }(f.now())
 	look, key := time.NewTimer(lookAgain), time.NewTicker(lookAtKey)
 	defer look.Stop()
@@ -175,7 +175,7 @@ func (f *follower) sleep(written <-chan struct{}, over <-chan time.Time) bool {
 }
 
 // ended reports whether the service, the client or the key is at its end.
-func (f *follower) ended() bool {
+func (f *feedReader) ended() bool {
 	select {
 	case <-f.done:
 		return true
@@ -189,7 +189,7 @@ func (f *follower) ended() bool {
 
 // extend lets the answer take that much longer than others, and the client be
 // silent meanwhile. The deadlines of a socket are on the real clock.
-func (f *follower) extend(by time.Duration) {
+func (f *feedReader) extend(by time.Duration) {
 	c := http.NewResponseController(f.x.w)
 	_ = c.SetReadDeadline(time.Time{}) // where there is none to set, none is needed
 	_ = c.SetWriteDeadline(time.Now().Add(by + writeTimeout))
@@ -210,7 +210,7 @@ var errTooManyStreams = &petstore.Error{
 
 // lastEventID reads where a stream goes on: a client that connects again sends it
 // beside the after with which it began.
-func (f *follower) lastEventID(p *query) {
+func (f *feedReader) lastEventID(p *query) {
 	if text := f.x.r.Header.Get("Last-Event-ID"); text != "" {
 		f.q.After, f.q.Oldest = p.integer("Last-Event-ID", text, 0, 1<<63-1), false
 	}
@@ -219,7 +219,7 @@ func (f *follower) lastEventID(p *query) {
 // stream answers with Server-Sent Events (WHATWG HTML §9.2) until the service, the
 // client or the key is at its end. What is wrong before the first one is answered
 // as to any request. A store that is away is waited for.
-func (f *follower) stream() error {
+func (f *feedReader) stream() error {
 	x := f.x
 	share, err := f.streams.Enter(x.ctx, x.holder(), 1, nil)
 	if err != nil {
@@ -251,7 +251,7 @@ func (f *follower) stream() error {
 // send sends the events of a page, of which it leaves none, behind a beginning.
 // Without any it sends a comment, and the id to go on from, of an event
 // that the client did not want.
-func (f *follower) send(page *petstore.EventPage, begin string) error {
+func (f *feedReader) send(page *petstore.EventPage, begin string) error {
 	b := []byte(begin)
 	for i := range page.Events {
 		e := &page.Events[i]

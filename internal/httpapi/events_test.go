@@ -388,7 +388,7 @@ func TestEventStreamFaults(t *testing.T) {
 	if a := s.do(request{method: "HEAD", path: "/events", header: stream}); a.status != 200 || a.header.Get("Content-Type") != "text/event-stream" {
 		t.Errorf("HEAD = %d %s, want a stream's header", a.status, a.header.Get("Content-Type"))
 	}
-	for _, accept := range []string{"application/json, text/event-stream;q=0.5", "*/*"} {
+	for _, accept := range []string{"application/json, text/event-stream", "text/event-stream, application/json", "text/event-stream;q=0.1, */*", "*/*"} {
 		s.do(request{method: "GET", path: "/events", header: map[string]string{"Accept": accept}}).wantEvents("")
 	}
 }

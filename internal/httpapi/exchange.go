@@ -61,9 +61,9 @@ type exchange struct {
 	sent   int64
 	code   petstore.Code // of the error, for the log
 
-	fields http1.Fields // of the response, until they are sent or somebody asks for them as a map
-	mapped bool         // somebody did
-	lent   bool         // others had it as their ResponseWriter, and may still
+	fields   http1.Fields // of the response, until they are sent or somebody asks for them as a map
+	mapped   bool         // somebody did
+	retained bool         // others had it as their ResponseWriter, and may still
 }
 
 // A route is one operation of the description, or one public page.
@@ -75,7 +75,7 @@ type route struct {
 	query      []string // the parameters it knows
 	handle     handler
 	public     bool // needs no key and spends no quota
-	guess      bool // of a public page: tries a key, and spends the quota of the caller's address
+	triesKey   bool // of a public page: tries a key, and spends the quota of the caller's address
 	free       bool // spends no quota
 	cached     bool // its answers may be held while the workspace does not change
 	streams    bool // may wait and go on for long: enters the gate itself, and may be answered with Server-Sent Events
@@ -93,7 +93,8 @@ type bodyKind uint8
 const (
 	noBody bodyKind = iota
 	jsonBody
-	patchBody // JSON or JSON merge patch
+	optionalBody // JSON, or nothing, which is an object without members
+	patchBody    // JSON or JSON merge patch
 )
 
 // A path has the routes of one pattern. The zero path has none.
@@ -117,7 +118,7 @@ func newExchange(e *env, w http.ResponseWriter, r *http.Request, now time.Time) 
 
 // release lets go of the request.
 func (x *exchange) release() {
-	if x.lent {
+	if x.retained {
 		return
 	}
 	if w, ok := x.w.(http1.FieldWriter); ok {

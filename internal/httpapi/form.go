@@ -38,8 +38,8 @@ type member struct {
 // members are those that a body may have, each with what takes its value.
 type members map[string]func(member)
 
-// into takes a value that read reads.
-func into[T any](to *T, read func(member) T) func(member) {
+// assignTo takes a value that read reads.
+func assignTo[T any](to *T, read func(member) T) func(member) {
 	return func(m member) { *to = read(m) }
 }
 

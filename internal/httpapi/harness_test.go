@@ -163,8 +163,8 @@ func (s *faultyAccess) KeyPage(ctx context.Context, ws int64, p access.KeyPage) 
 	return guarded(s.fault, func() ([]access.Key, error) { return s.Store.KeyPage(ctx, ws, p) })
 }
 
-func (s *faultyAccess) MakeKey(ctx context.Context, m access.Making) (access.Made, error) {
-	return guarded(s.fault, func() (access.Made, error) { return s.Store.MakeKey(ctx, m) })
+func (s *faultyAccess) MakeKey(ctx context.Context, m access.KeyRequest) (access.CreatedKey, error) {
+	return guarded(s.fault, func() (access.CreatedKey, error) { return s.Store.MakeKey(ctx, m) })
 }
 
 func (s *faultyAccess) UpdateKey(ctx context.Context, id string, by access.Actor, holder string, edit func(holder, k *access.Key) error) (access.Key, error) {
@@ -297,7 +297,7 @@ func (s *service) addKeyAs(id string, w access.Workspace, scopes access.Scopes, 
 		ID: id, WorkspaceID: w.ID, Name: "test", Prefix: prefix, Hash: access.HashOf(text),
 		Scopes: scopes, CreatedAt: s.clock.Now(), ExpiresAt: expires,
 	}
-	if _, err := s.db.MakeKey(s.t.Context(), access.Making{Key: k, By: "test"}); err != nil {
+	if _, err := s.db.MakeKey(s.t.Context(), access.KeyRequest{Key: k, By: "test"}); err != nil {
 		s.t.Fatal(err)
 	}
 	if err := s.keys.Refresh(s.t.Context()); err != nil {

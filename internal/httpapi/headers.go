@@ -1,12 +1,15 @@
 package httpapi
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
 	"math/rand/v2"
 	"net/http"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
@@ -61,7 +64,7 @@ func usableID(s string) bool {
 	return s != "" && len(s) <= 128 && strings.Trim(s, allowed) == "" && !strings.Contains(s, access.Prefix)
 }
 
-// onceOf returns the request's Idempotency-Key, or nil.
+// onceOf returns the request's Idempotency-Key, without the fingerprint of a body, or nil.
 func onceOf(x *exchange) (*petstore.Idempotency, error) {
 	values := x.r.Header["Idempotency-Key"]
 	if len(values) == 0 {
@@ -75,11 +78,17 @@ func onceOf(x *exchange) (*petstore.Idempotency, error) {
 	if len(key) < 1 || len(key) > 255 || strings.ContainsFunc(key, func(r rune) bool { return r < '!' || r > '~' }) {
 		return nil, badParameter(name, "Idempotency-Key must be 1 to 255 visible ASCII characters.")
 	}
-	return &petstore.Idempotency{
-		Operation:   x.r.Method + " " + x.path.pattern,
-		Key:         key,
-		Fingerprint: sha256.Sum256(x.body),
-	}, nil
+	return &petstore.Idempotency{Operation: x.r.Method + " " + x.path.pattern, Key: key}, nil
+}
+
+// fingerprint returns the same for bodies that are the same JSON value, whatever their
+// white space, the order of their members and their escapes. Numbers are compared as
+// they are written: the API takes integers only. It is for bodies that were read:
+// to sort the members of others could take long.
+func fingerprint(body []byte) [sha256.Size]byte {
+	value := jsontext.Value(bytes.Clone(body))
+	_ = value.Format(jsontext.ReorderRawObjects(true)) // it is JSON
+	return sha256.Sum256(value)
 }
 
 // onceByCaller is onceOf for an Idempotency-Key that counts for the very
@@ -108,7 +117,7 @@ func conditionOf(h http.Header) (petstore.Condition, error) {
 }
 
 // parseTags reads the value of If-Match or If-None-Match (RFC 9110 §13.1);
-// nil means that there is none. Weak tags are kept only for weak comparison.
+// nil means that there is none. Without weak comparison, weak tags are kept apart.
 func parseTags(name string, values []string, weak bool) (*petstore.TagSet, error) {
 	if len(values) == 0 {
 		return nil, nil
@@ -124,9 +133,11 @@ func parseTags(name string, values []string, weak bool) (*petstore.TagSet, error
 		if !strings.HasPrefix(rest, `"`) || end < 0 {
 			return nil, badParameter(name, `%s must be * or a list of entity tags such as "abc".`, name)
 		}
-		if weak || !isWeak {
-			set.Tags = append(set.Tags, petstore.Tag(rest[1:1+end]))
+		into := &set.Tags
+		if isWeak && !weak {
+			into = &set.Weak
 		}
+		*into = append(*into, petstore.Tag(rest[1:1+end]))
 		text = strings.TrimSpace(rest[end+2:])
 		if text != "" && text[0] != ',' {
 			return nil, badParameter(name, "%s must have commas between its entity tags.", name)

@@ -23,7 +23,7 @@ func inventoryPaths(s *petstore.Service) []path {
 // listMovements answers with the newest movements first: stores know the end of a ledger.
 func listMovements(s *petstore.Service) handler {
 	return func(x *exchange) error {
-		l, at, err := placed(x)
+		l, at, err := newListingAt(x)
 		if err != nil {
 			return err
 		}
@@ -43,7 +43,7 @@ func listMovements(s *petstore.Service) handler {
 	}
 }
 
-func placeOfItem(i petstore.InventoryItem) place { return numbered(i.PetID) }
+func placeOfItem(i petstore.InventoryItem) position { return numbered(i.PetID) }
 
 func readInventoryQuery(l *listing) (q petstore.InventoryQuery, err error) {
 	q = petstore.InventoryQuery{Statuses: several(l.query, "status", petstore.Statuses())}
@@ -59,7 +59,7 @@ func readInventoryQuery(l *listing) (q petstore.InventoryQuery, err error) {
 func readInventoryUpdate(f *form) (int64, error) {
 	var quantity int64
 	f.read(members{
-		"quantity": into(&quantity, f.integer),
+		"quantity": assignTo(&quantity, f.integer),
 		"petId":    f.readOnly,
 		"status":   f.readOnly,
 	}, "quantity")

@@ -30,7 +30,7 @@ func (k keys) paths() []path {
 			{method: "DELETE", id: "revokeKey", scope: access.Manage, handle: k.revoke},
 		}},
 		{pattern: "/keys/{keyId}/rotate", text: true, routes: []route{
-			{method: "POST", id: "rotateKey", scope: access.Manage, handle: k.rotate, body: jsonBody},
+			{method: "POST", id: "rotateKey", scope: access.Manage, handle: k.rotate, body: optionalBody},
 		}},
 	}
 }
@@ -49,7 +49,7 @@ func (x *exchange) follow(live *access.Directory[*ratelimit.Caller]) {
 }
 
 func (k keys) list(x *exchange) error {
-	l, after, err := placed(x)
+	l, after, err := newListingAt(x)
 	if err != nil {
 		return err
 	}
@@ -57,11 +57,11 @@ func (k keys) list(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	shown := make([]access.KeyAt, len(page))
+	shown := make([]access.KeyView, len(page))
 	for i := range page {
-		shown[i] = access.KeyAt{Key: page[i], At: k.now()}
+		shown[i] = access.KeyView{Key: page[i], At: k.now()}
 	}
-	return sendList(l, shown, func(k access.KeyAt) place { return place(k.ID) })
+	return sendList(l, shown, func(k access.KeyView) position { return position(k.ID) })
 }
 
 func (k keys) get(x *exchange) error {
@@ -69,11 +69,11 @@ func (k keys) get(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	return sendResource(x, access.KeyAt{Key: one, At: k.now()})
+	return sendResource(x, access.KeyView{Key: one, At: k.now()})
 }
 
 func (k keys) create(x *exchange) error {
-	once, n, err := readOnce(x, readNewKey)
+	once, n, err := readOnce(x, onceByCaller, readNewKey)
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (k keys) create(x *exchange) error {
 }
 
 func (k keys) rotate(x *exchange) error {
-	once, overlap, err := readOnce(x, readOverlap)
+	once, overlap, err := readOnce(x, onceByCaller, readOverlap)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (k keys) rotate(x *exchange) error {
 }
 
 // sendMade answers with a new key.
-func (k keys) sendMade(x *exchange, made access.MadeKey) error {
+func (k keys) sendMade(x *exchange, made access.IssuedKey) error {
 	x.follow(k.live)
 	x.set("Location", x.env.baseURL+"/keys/"+made.ID)
 	return x.sendOnce(http.StatusCreated, petstore.TagOf(made.Body), made.WithSecret(), made.Replayed)
@@ -116,7 +116,7 @@ func (k keys) update(x *exchange) error {
 		return err
 	}
 	x.follow(k.live)
-	return sendChanged(x, access.KeyAt{Key: now, At: k.now()})
+	return sendChanged(x, access.KeyView{Key: now, At: k.now()})
 }
 
 func (k keys) revoke(x *exchange) error {
@@ -138,9 +138,9 @@ var readOnlyOfKey = []string{"id", "key", "prefix", "state", "createdAt", "rotat
 func readNewKey(f *form) (access.NewKey, error) {
 	n := access.NewKey{Scopes: access.Read | access.Write}
 	f.read(f.withReadOnly(readOnlyOfKey, members{
-		"name":      into(&n.Name, f.text),
-		"scopes":    into(&n.Scopes, f.scopes),
-		"expiresAt": into(&n.ExpiresAt, f.time),
+		"name":      assignTo(&n.Name, f.text),
+		"scopes":    assignTo(&n.Scopes, f.scopes),
+		"expiresAt": assignTo(&n.ExpiresAt, f.time),
 	}), "name")
 	return n, f.err(nil)
 }
@@ -176,7 +176,7 @@ const usualOverlap = 24 * time.Hour
 func readOverlap(f *form) (time.Duration, error) {
 	overlap := usualOverlap
 	f.read(members{
-		"overlap": into(&overlap, func(m member) time.Duration { return f.duration(m, operator.MaxOverlap) }),
+		"overlap": assignTo(&overlap, func(m member) time.Duration { return f.duration(m, operator.MaxOverlap) }),
 	})
 	return overlap, f.err(nil)
 }

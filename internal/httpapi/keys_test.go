@@ -123,8 +123,13 @@ func TestKeysOnce(t *testing.T) {
 	}
 	ask.key = ""
 	s.with(first.key().Key, "GET", "/pets", "").want(200, "")
-	rotate := request{method: "POST", path: "/keys/" + first.key().ID + "/rotate", body: `{}`, header: map[string]string{"Idempotency-Key": "k1"}}
+	rotate := request{method: "POST", path: "/keys/" + first.key().ID + "/rotate", header: map[string]string{"Idempotency-Key": "k1"}}
 	next := s.do(rotate).want(201, "")
+	rotate.header["Content-Type"] = "text/plain" // of no body
+	s.do(rotate).want(201, "").is(string(next.body))
+	rotate.body = "{}"
+	s.do(rotate).want(415, "unsupported_media_type")
+	rotate.header["Content-Type"] = "application/json"
 	s.do(rotate).want(201, "").is(string(next.body))
 	if log := s.log.String(); strings.Contains(log, first.key().Key) || strings.Contains(log, next.key().Key) {
 		t.Errorf("the log has a key: %s", log)

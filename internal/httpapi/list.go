@@ -29,16 +29,16 @@ func newListing(x *exchange) (*listing, error) {
 	return &listing{x: x, query: q, filters: filters.Encode(), limit: q.limit()}, nil
 }
 
-// placed is newListing and place, of a list without filters.
-func placed(x *exchange) (l *listing, at place, err error) {
+// newListingAt is newListing and position, of a list without filters.
+func newListingAt(x *exchange) (l *listing, at position, err error) {
 	if l, err = newListing(x); err == nil {
-		at, err = l.place()
+		at, err = l.position()
 	}
 	return l, at, err
 }
 
-// paged is newListing and page, of a list without filters.
-func paged(x *exchange) (l *listing, p petstore.Page, err error) {
+// newListingPage is newListing and page, of a list without filters.
+func newListingPage(x *exchange) (l *listing, p petstore.Page, err error) {
 	if l, err = newListing(x); err == nil {
 		p, err = l.page()
 	}
@@ -47,20 +47,20 @@ func paged(x *exchange) (l *listing, p petstore.Page, err error) {
 
 // page returns the page to ask the store for, of a list whose ids are numbers, one
 // entry longer than the client's to see whether there is more. Its errors are
-// those of place.
+// those of position.
 func (l *listing) page() (petstore.Page, error) {
 	p := petstore.Page{Limit: l.limit + 1}
 	p.Newest = l.query.choice("sort", "id", "-id") == "-id"
-	after, err := l.place()
+	after, err := l.position()
 	if err == nil {
 		p.After, err = after.number()
 	}
 	return p, err
 }
 
-// place returns where the page begins. It returns what was wrong with any
+// position returns where the page begins. It returns what was wrong with any
 // parameter read so far.
-func (l *listing) place() (place, error) {
+func (l *listing) position() (position, error) {
 	cursor, given := l.query.one("cursor")
 	if err := l.query.err(); err != nil || !given {
 		return "", err
@@ -70,7 +70,7 @@ func (l *listing) place() (place, error) {
 
 // sendList answers with one page. entries may be one longer than the page.
 // placeOf returns the place behind an entry.
-func sendList[T resource](l *listing, entries []T, placeOf func(T) place) error {
+func sendList[T resource](l *listing, entries []T, placeOf func(T) position) error {
 	entries, link := cutPage(l, entries, placeOf)
 	return sendEntries(l.x, entries, link, link != "")
 }
@@ -93,7 +93,7 @@ func pageOf(body []byte, link string, more bool) *representation {
 
 // cutPage returns the entries of the page, and the link to the next one if
 // there is more.
-func cutPage[T any](l *listing, entries []T, placeOf func(T) place) ([]T, string) {
+func cutPage[T any](l *listing, entries []T, placeOf func(T) position) ([]T, string) {
 	if len(entries) <= l.limit {
 		return entries, ""
 	}
@@ -115,7 +115,7 @@ func appendList[T resource](dst []byte, entries []T) []byte {
 }
 
 // next returns the link to the page that begins at a place.
-func (l *listing) next(at place) string {
+func (l *listing) next(at position) string {
 	query := "limit=" + strconv.Itoa(l.limit) + "&cursor=" + l.x.env.cursors.seal(l.x.workspace(), l.x.address(), l.filters, at)
 	if l.filters != "" {
 		query = l.filters + "&" + query

@@ -19,10 +19,14 @@ func readChange[T any](x *exchange, read reader[T]) (on petstore.Condition, c T,
 	return on, c, err
 }
 
-// readOnce reads what a POST asks for whose answer is for its caller alone.
-func readOnce[T any](x *exchange, read reader[T]) (once *petstore.Idempotency, t T, err error) {
-	if once, err = onceByCaller(x); err == nil {
-		t, err = read(&form{body: x.body})
+// readOnce reads what a POST asks for, and what makes it happen once: onceOf or
+// onceByCaller.
+func readOnce[T any](x *exchange, identify func(*exchange) (*petstore.Idempotency, error), read reader[T]) (once *petstore.Idempotency, t T, err error) {
+	if once, err = identify(x); err != nil {
+		return once, t, err
+	}
+	if t, err = read(&form{body: x.body}); err == nil && once != nil {
+		once.Fingerprint = fingerprint(x.body)
 	}
 	return once, t, err
 }
@@ -32,11 +36,7 @@ func readOnce[T any](x *exchange, read reader[T]) (once *petstore.Idempotency, t
 
 func create[T any](read reader[T], do func(ctx context.Context, workspace int64, n T, once *petstore.Idempotency) (petstore.Created, error)) handler {
 	return func(x *exchange) error {
-		once, err := onceOf(x)
-		if err != nil {
-			return err
-		}
-		n, err := read(&form{body: x.body})
+		once, n, err := readOnce(x, onceOf, read)
 		if err != nil {
 			return err
 		}
@@ -61,7 +61,7 @@ func get[R resource](do func(ctx context.Context, workspace, id int64) (R, error
 
 // list is for a resource whose rows have their places by placeOf. read reads the
 // filters, and the page at last.
-func list[Q any, R resource](read func(l *listing) (Q, error), do func(ctx context.Context, workspace int64, q Q) ([]R, error), placeOf func(R) place) handler {
+func list[Q any, R resource](read func(l *listing) (Q, error), do func(ctx context.Context, workspace int64, q Q) ([]R, error), placeOf func(R) position) handler {
 	return func(x *exchange) error {
 		l, err := newListing(x)
 		if err != nil {

@@ -19,7 +19,7 @@ func orderPaths(s *petstore.Service) []path {
 	}
 }
 
-func placeOfOrder(o petstore.Order) place { return numbered(o.ID) }
+func placeOfOrder(o petstore.Order) position { return numbered(o.ID) }
 
 func readOrderQuery(l *listing) (q petstore.OrderQuery, err error) {
 	q = petstore.OrderQuery{
@@ -35,10 +35,10 @@ func readOrderQuery(l *listing) (q petstore.OrderQuery, err error) {
 func readNewOrder(f *form) (petstore.NewOrder, error) {
 	n := petstore.NewOrder{Quantity: 1}
 	f.read(members{
-		"petId":    into(&n.PetID, f.integer),
-		"quantity": into(&n.Quantity, f.integer),
-		"shipDate": into(&n.ShipDate, f.time),
-		"complete": into(&n.Complete, f.boolean),
+		"petId":    assignTo(&n.PetID, f.integer),
+		"quantity": assignTo(&n.Quantity, f.integer),
+		"shipDate": assignTo(&n.ShipDate, f.time),
+		"complete": assignTo(&n.Complete, f.boolean),
 		"id":       f.readOnly,
 	}, "petId")
 	return n, f.err(n.Check())

@@ -15,18 +15,18 @@ import (
 // pages are what is not JSON of an operation: the description, and the pages for
 // people, which others serve.
 type pages struct {
-	baseURL string
-	docs    http.Handler
-	console func(w http.ResponseWriter, r *http.Request, p *Page) // nil if there is none
-	shared  *pipeline
+	serverURL string
+	docs      http.Handler
+	console   func(w http.ResponseWriter, r *http.Request, p *Page) // nil if there is none
+	shared    *pipeline
 }
 
 func (p pages) paths() []path {
 	docs := []route{{method: "GET", handle: p.serveDocs, public: true}}
 	console := []route{{method: "GET", handle: p.serveConsole, public: true}, {method: "POST", handle: p.serveConsole, public: true}}
 	return []path{
-		{pattern: "/openapi.json", routes: []route{{method: "GET", handle: document("application/json", api.JSONAt(p.baseURL)), public: true}}},
-		{pattern: "/openapi.yaml", routes: []route{{method: "GET", handle: document("application/yaml", api.YAMLAt(p.baseURL)), public: true}}},
+		{pattern: "/openapi.json", routes: []route{{method: "GET", handle: document("application/json", api.JSONAt(p.serverURL)), public: true}}},
+		{pattern: "/openapi.yaml", routes: []route{{method: "GET", handle: document("application/yaml", api.YAMLAt(p.serverURL)), public: true}}},
 		{pattern: "/docs", routes: docs},
 		{pattern: "/docs/", routes: docs},
 		{pattern: "/llms.txt", routes: docs},
@@ -34,7 +34,7 @@ func (p pages) paths() []path {
 		{pattern: "/console/", routes: console},
 		{pattern: "/console/signin", routes: []route{
 			{method: "GET", handle: p.serveConsole, public: true},
-			{method: "POST", handle: p.serveConsole, public: true, guess: true},
+			{method: "POST", handle: p.serveConsole, public: true, triesKey: true},
 		}},
 	}
 }
@@ -81,7 +81,7 @@ type Page struct {
 // that has spent its requests: then how long to wait before another, and the
 // attempt must be refused unheard.
 func (p *Page) Wait() time.Duration {
-	if !p.x.guesses() {
+	if !p.x.triesKey() {
 		return 0
 	}
 	return time.Duration(p.x.decision.RetryAfter) * time.Second
@@ -95,7 +95,7 @@ func (p *Page) Addr() netip.Addr { return clientAddr(p.x.r, p.shared.auth.truste
 func (p *Page) Admit(e *access.Entry[*ratelimit.Caller]) ratelimit.Decision {
 	x := p.x
 	x.entry, x.counted = e, true
-	p.shared.meter.settle(x, p.shared.meter.limiter.Admit(x.ctx, e.Slot))
+	p.shared.meter.settle(x, p.shared.meter.limiter.Admit(x.ctx, e.Attachment))
 	recognize(x)
 	return x.decision
 }

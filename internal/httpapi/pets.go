@@ -47,7 +47,7 @@ func listPets(s *petstore.Service) handler {
 	}
 }
 
-func placeOfPet(p petstore.Pet) place { return numbered(p.ID) }
+func placeOfPet(p petstore.Pet) position { return numbered(p.ID) }
 
 func readPetsQuery(l *listing) (q petstore.PetQuery, err error) {
 	q = petstore.PetQuery{
@@ -67,9 +67,9 @@ func readPetsQuery(l *listing) (q petstore.PetQuery, err error) {
 func readNewPet(f *form) (petstore.NewPet, error) {
 	var n petstore.NewPet
 	f.read(members{
-		"name":       into(&n.Name, f.text),
-		"categoryId": into(&n.CategoryID, f.integer),
-		"status":     into(&n.Status, f.status),
+		"name":       assignTo(&n.Name, f.text),
+		"categoryId": assignTo(&n.CategoryID, f.integer),
+		"status":     assignTo(&n.Status, f.status),
 		"id":         f.readOnly,
 	}, "name", "categoryId")
 	return n, f.err(n.Check())

@@ -16,7 +16,7 @@ type pipeline struct {
 	now      func() time.Time
 	router   router
 	auth     authenticator
-	meter    meter
+	meter    rateLimiter
 	sunset   sunset
 	workload workload
 	cache    *cache
@@ -61,7 +61,7 @@ func (p *pipeline) steps(x *exchange) error {
 		}
 	}
 	if x.route.public {
-		x.lent = true
+		x.retained = true
 		return x.route.handle(x)
 	}
 	if err := readInput(x); err != nil {
@@ -201,7 +201,7 @@ func (p *pipeline) authorizeAgain(x *exchange) error {
 	if err := authorize(x); err != nil {
 		return err
 	}
-	if d := p.meter.limiter.Peek(x.ctx, x.entry.Slot); d.Outcome == ratelimit.Banned {
+	if d := p.meter.limiter.Peek(x.ctx, x.entry.Attachment); d.Outcome == ratelimit.Banned {
 		p.meter.settle(x, d)
 	}
 	return refusal(x)

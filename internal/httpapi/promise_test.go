@@ -166,6 +166,9 @@ func (s *service) genericFaults(id string, r request) {
 	}
 }
 
+// anotherBody makes another value of the body of a POST.
+var anotherBody = strings.NewReplacer("Rex", "Max", "dogs", "cats", `"petId":1}`, `"petId":1,"quantity":1}`, "till", "desk", "1h", "2h", ".com/", ".com/b")
+
 func (s *service) idempotencyFaults(r request) {
 	r.header = map[string]string{"Idempotency-Key": "same-" + r.path}
 	release := s.fault.holdWrites()
@@ -179,7 +182,7 @@ func (s *service) idempotencyFaults(r request) {
 	}
 	release()
 	(<-answers).want(201, "")
-	r.body = strings.Replace(r.body, "{", "{ ", 1)
+	r.body = anotherBody.Replace(r.body)
 	s.do(r).want(422, "idempotency_key_reused")
 }
 
@@ -197,7 +200,7 @@ func (s *service) keyFaults(id string, r request) {
 		}
 		r.header = map[string]string{"Idempotency-Key": "same-" + r.path}
 		s.do(r).want(201, "")
-		r.body = strings.Replace(r.body, "{", "{ ", 1)
+		r.body = anotherBody.Replace(r.body)
 		s.do(r).want(422, "idempotency_key_reused")
 		r.header = nil
 	}
@@ -226,7 +229,7 @@ func (s *service) keyFaults(id string, r request) {
 	s.addKeyAs(expired+id[:2], s.workspace, access.Read, s.start.Add(-time.Hour))
 	s.do(with(expired+id[:2])).want(409, "key_expired")
 	s.addKeyAs(rotated+id[:2], s.workspace, access.Read, time.Time{})
-	if _, err := s.db.MakeKey(s.t.Context(), access.Making{Key: s.newKey(), Replaces: rotated + id[:2], Until: s.start.Add(time.Hour), By: "test"}); err != nil {
+	if _, err := s.db.MakeKey(s.t.Context(), access.KeyRequest{Key: s.newKey(), Replaces: rotated + id[:2], Until: s.start.Add(time.Hour), By: "test"}); err != nil {
 		s.t.Fatal(err)
 	}
 	s.do(with(rotated+id[:2])).want(409, "key_rotated")
@@ -237,7 +240,7 @@ func (s *service) fullOfKeys(r request) {
 	var made []string
 	for err := error(nil); err == nil; {
 		k := s.newKey()
-		if _, err = s.db.MakeKey(s.t.Context(), access.Making{Key: k, By: "test"}); err == nil {
+		if _, err = s.db.MakeKey(s.t.Context(), access.KeyRequest{Key: k, By: "test"}); err == nil {
 			made = append(made, k.ID)
 		}
 	}

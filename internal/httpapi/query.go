@@ -28,7 +28,7 @@ func parseQuery(raw string, known []string) (*query, error) {
 	q := &query{values: values}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if !slices.Contains(known, name) {
-			q.add(name, petstore.UnknownField, "There is no parameter %.100q here.", name)
+			q.add(name, petstore.UnknownField, "There is no parameter %.100q here%s.", name, withoutBrackets(name, values[name], known))
 		}
 	}
 	return q, nil
@@ -166,10 +166,27 @@ func repeating(name, text string) string {
 	if len(parts) < 2 || len(text) > 40 {
 		return ""
 	}
-	for i, p := range parts {
-		parts[i] = name + "=" + url.QueryEscape(strings.TrimSpace(p))
+	return "; repeat the parameter: ?" + repeated(name, parts)
+}
+
+// withoutBrackets says how to send the values of a parameter that was named with
+// brackets, such as status[] or status[0], as some clients name lists; "" if the
+// name without them is not known.
+func withoutBrackets(name string, values, known []string) string {
+	base, rest, found := strings.Cut(name, "[")
+	if !found || !strings.HasSuffix(rest, "]") || !slices.Contains(known, base) || len(strings.Join(values, "")) > 40 {
+		return ""
 	}
-	return "; repeat the parameter: ?" + strings.Join(parts, "&")
+	return "; leave out the brackets: ?" + repeated(base, values)
+}
+
+// repeated returns a query that has a parameter once for each value.
+func repeated(name string, values []string) string {
+	pairs := make([]string, len(values))
+	for i, v := range values {
+		pairs[i] = name + "=" + url.QueryEscape(strings.TrimSpace(v))
+	}
+	return strings.Join(pairs, "&")
 }
 
 // part reads a part of a name, folded for comparison.

@@ -11,8 +11,8 @@ import (
 	"example.com/petstore/internal/ratelimit"
 )
 
-// A meter has the limiter decide.
-type meter struct {
+// A rateLimiter has the limiter decide.
+type rateLimiter struct {
 	limiter ratelimit.Limiter
 	onBan   func(ratelimit.Ban)
 }
@@ -20,14 +20,14 @@ type meter struct {
 // decide has the limiter decide, once, and writes its headers, once, for every
 // outcome. A request that is refused for its size is not counted, nor is one whose
 // key could not be looked for: it is no guess at one.
-func (m *meter) decide(x *exchange, oversized bool) {
-	spends := !oversized && !x.free() && (!x.unresolved() || x.guesses())
+func (m *rateLimiter) decide(x *exchange, oversized bool) {
+	spends := !oversized && !x.spendsNothing() && (!x.unresolved() || x.triesKey())
 	x.counted = spends
 	switch {
-	case x.entry != nil && spends && !x.guesses():
-		m.settle(x, m.limiter.Admit(x.ctx, x.entry.Slot))
+	case x.entry != nil && spends && !x.triesKey():
+		m.settle(x, m.limiter.Admit(x.ctx, x.entry.Attachment))
 	case x.entry != nil && !spends:
-		m.settle(x, m.limiter.Peek(x.ctx, x.entry.Slot))
+		m.settle(x, m.limiter.Peek(x.ctx, x.entry.Attachment))
 	case spends:
 		m.settle(x, m.limiter.AdmitAddress(x.ctx, x.addr))
 	default:
@@ -36,7 +36,7 @@ func (m *meter) decide(x *exchange, oversized bool) {
 }
 
 // settle notes a decision, tells the client of it, and others of a ban.
-func (m *meter) settle(x *exchange, d ratelimit.Decision) {
+func (m *rateLimiter) settle(x *exchange, d ratelimit.Decision) {
 	x.decision = d
 	setLimits(x, &x.decision)
 	if d.NewBan != nil {
@@ -44,22 +44,22 @@ func (m *meter) settle(x *exchange, d ratelimit.Decision) {
 	}
 }
 
-// guesses reports whether the request tries a key on a page. It is counted by
+// triesKey reports whether the request tries a key on a page. It is counted by
 // address, whatever key it carries besides.
-func (x *exchange) guesses() bool { return x.route != nil && x.route.guess }
+func (x *exchange) triesKey() bool { return x.route != nil && x.route.triesKey }
 
 // unresolved reports whether the store could not be asked for the key.
 func (x *exchange) unresolved() bool {
 	return petstore.CodeOf(x.keyErr) == petstore.CodeServiceUnavailable
 }
 
-// free reports whether a request spends no quota: preflights, the public pages,
+// spendsNothing reports whether a request spends no quota: preflights, the public pages,
 // and getAccount, but not for those who try keys on it.
-func (x *exchange) free() bool {
+func (x *exchange) spendsNothing() bool {
 	if x.route == nil {
 		return x.preflight()
 	}
-	return x.route.public && !x.route.guess || x.route.free && x.entry != nil
+	return x.route.public && !x.route.triesKey || x.route.free && x.entry != nil
 }
 
 // preflight reports whether the request is a CORS preflight (Fetch §3.2.2).
@@ -105,7 +105,7 @@ func untilReset(d *ratelimit.Decision, refusedBy ratelimit.Outcome, w ratelimit.
 // could not be looked for has nothing to do with the limits of its address.
 func refusal(x *exchange) error {
 	d := &x.decision
-	if d.Admitted() || x.unresolved() || x.guesses() || x.free() && (d.Outcome != ratelimit.Banned || x.route == nil || x.route.public) {
+	if d.Admitted() || x.unresolved() || x.triesKey() || x.spendsNothing() && (d.Outcome != ratelimit.Banned || x.route == nil || x.route.public) {
 		return nil
 	}
 	e := &petstore.Error{Code: codeRateLimitExceeded, RetryAfter: time.Duration(d.RetryAfter) * time.Second}

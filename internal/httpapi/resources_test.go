@@ -212,7 +212,17 @@ func TestIdempotency(t *testing.T) {
 			t.Errorf("%s = %q first, %q again", name, first.header.Get(name), again.header.Get(name))
 		}
 	}
-	s.do(request{method: "POST", path: "/categories", body: `{"name":"x"}`, header: r.header}).want(201, "")
+	for body, status := range map[string]int{
+		`{"name":"Ä/","description":"x"}`: 201, " {\n\"description\":\t\"x\", \"name\":\"\\u00c4\\/\" }\r\n": 201,
+		`{"name":"Ä/","description":"x "}`: 422, `{"name":"Ä/"}`: 422,
+	} {
+		once := request{method: "POST", path: "/categories", body: `{"description":"x","name":"Ä/"}`, header: r.header}
+		made := s.do(once).want(201, "").id()
+		once.body = body
+		if other := s.do(once); other.status != status || status == 201 && other.id() != made {
+			t.Errorf("the key of category %d with the body %s = %d %s, want %d", made, body, other.status, other.body, status)
+		}
+	}
 	failing := request{method: "POST", path: "/store/orders", body: `{"petId":1,"quantity":5000}`, header: map[string]string{"Idempotency-Key": "k2"}}
 	s.do(failing).want(409, "insufficient_stock")
 	s.patch("/inventory/1", `{"quantity":6000}`).want(200, "")
@@ -256,7 +266,12 @@ func TestConditions(t *testing.T) {
 	ask("GET", "If-None-Match", `"other", W/`+etag, "").want(304, "")
 	ask("GET", "If-None-Match", `"other"`, "").want(200, "")
 	ask("GET", "If-None-Match", `other`, "").want(400, "invalid_parameter").field("If-None-Match", "invalid_format")
-	ask("PATCH", "If-Match", `W/`+etag, `{"name":"Max"}`).want(412, "precondition_failed")
+	for value, weakened := range map[string]bool{`"a", W/` + etag: true, `W/"a"`: false} {
+		refused := ask("PATCH", "If-Match", value, `{"name":"Max"}`).want(412, "precondition_failed")
+		if got := strings.Contains(string(refused.body), "A proxy that compresses"); got != weakened {
+			t.Errorf("If-Match: %s = %s, want it to speak of a proxy: %t", value, refused.body, weakened)
+		}
+	}
 	ask("PATCH", "If-None-Match", "*", `{"name":"Max"}`).want(412, "precondition_failed")
 	changed := ask("PATCH", "If-Match", `"other", `+etag, `{"name":"Max"}`).want(200, "")
 	ask("PUT", "If-Match", etag, `{"name":"Tim","categoryId":1}`).want(412, "precondition_failed")

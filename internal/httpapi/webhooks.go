@@ -49,7 +49,7 @@ func (h webhooks) paths() []path {
 }
 
 func (h webhooks) list(x *exchange) error {
-	l, after, err := placed(x)
+	l, after, err := newListingAt(x)
 	if err != nil {
 		return err
 	}
@@ -64,8 +64,8 @@ func (h webhooks) list(x *exchange) error {
 }
 
 // placeOfWebhook orders webhooks by their creation.
-func placeOfWebhook(w webhook.Webhook) place {
-	return place(fmt.Sprintf("%015d%s", w.CreatedAt.UnixMilli(), w.ID))
+func placeOfWebhook(w webhook.Webhook) position {
+	return position(fmt.Sprintf("%015d%s", w.CreatedAt.UnixMilli(), w.ID))
 }
 
 func (h webhooks) get(x *exchange) error {
@@ -77,7 +77,7 @@ func (h webhooks) get(x *exchange) error {
 }
 
 func (h webhooks) create(x *exchange) error {
-	once, n, err := readOnce(x, readNewWebhook)
+	once, n, err := readOnce(x, onceByCaller, readNewWebhook)
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func (h webhooks) replay(x *exchange) error {
 }
 
 func (h webhooks) deliveries(x *exchange) error {
-	l, p, err := paged(x)
+	l, p, err := newListingPage(x)
 	if err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func (h webhooks) deliveries(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	return sendList(l, page, func(d webhook.Delivery) place { return numbered(d.ID) })
+	return sendList(l, page, func(d webhook.Delivery) position { return numbered(d.ID) })
 }
 
 func (h webhooks) retry(x *exchange) error {
@@ -184,9 +184,9 @@ var readOnlyOfWebhook = []string{"id", "createdAt", "after", "failingSince", "se
 func readNewWebhook(f *form) (webhook.New, error) {
 	var n webhook.New
 	f.read(f.withReadOnly(readOnlyOfWebhook, members{
-		"url":         into(&n.URL, f.text),
-		"types":       into(&n.Types, f.eventTypes),
-		"description": into(&n.Description, f.text),
+		"url":         assignTo(&n.URL, f.text),
+		"types":       assignTo(&n.Types, f.eventTypes),
+		"description": assignTo(&n.Description, f.text),
 		"state":       f.readOnly,
 	}), "url")
 	return n, f.err(nil)
@@ -204,7 +204,7 @@ func readWebhookPatch(f *form) (webhook.Patch, error) {
 }
 
 func readAfter(f *form) (after int64, err error) {
-	f.read(members{"after": into(&after, f.integer)}, "after")
+	f.read(members{"after": assignTo(&after, f.integer)}, "after")
 	return after, f.err(nil)
 }
 

@@ -90,7 +90,7 @@ func (s *service) webhookFaults(id string, r request) {
 	case "createWebhook":
 		r.header = map[string]string{"Idempotency-Key": "same-" + r.path}
 		s.do(r).want(201, "")
-		r.body = strings.Replace(r.body, "{", "{ ", 1)
+		r.body = anotherBody.Replace(r.body)
 		s.do(r).want(422, "idempotency_key_reused")
 		r.header = nil
 		s.fullOfWebhooks(r)

@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// silence is after how long net/http's Shutdown closes a connection that has
+// incompleteTimeout is after how long net/http's Shutdown closes a connection that has
 // sent no whole request. Those that have sent nothing at all, Drain of the API
 // has closed before.
-const silence = 5 * time.Second
+const incompleteTimeout = 5 * time.Second
 
-// patience is how long the first request of a connection of HTTP/2 is waited for.
+// firstRequestTimeout is how long the first request of a connection of HTTP/2 is waited for.
 // To net/http the connection is an idle one, whose client is told to go away; but
 // one that had no time to ask yet may take that for a failure, as Go's does.
-const patience = 3 * time.Second
+const firstRequestTimeout = 3 * time.Second
 
 // arrivals are the connections whose first request is not answered yet. A
 // server that is shut down drops a request that it reads from then on, without
@@ -87,9 +87,9 @@ func (a *arrivals) waiting(now time.Time) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, c := range a.all {
-		most := silence
+		most := incompleteTimeout
 		if c.agreed {
-			most = patience
+			most = firstRequestTimeout
 		}
 		if c.sent || now.Sub(c.at) < most {
 			return true

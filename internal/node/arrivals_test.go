@@ -11,7 +11,7 @@ import (
 
 func TestArrivalsWaiting(t *testing.T) {
 	t.Parallel()
-	const fresh, silent = 0, 2 * silence
+	const fresh, silent = 0, 2 * incompleteTimeout
 	agreed := slices.Clip([]http.ConnState{http.StateNew, http.StateActive, http.StateIdle}) // as net/http begins HTTP/2
 	for _, test := range []struct {
 		name   string
@@ -26,7 +26,7 @@ func TestArrivalsWaiting(t *testing.T) {
 		{"asks again", []http.ConnState{http.StateNew, http.StateActive, http.StateIdle, http.StateActive}, fresh, false},
 		{"is gone", []http.ConnState{http.StateNew, http.StateClosed}, fresh, false},
 		{"has agreed on HTTP/2", agreed, fresh, true},
-		{"asks for nothing over HTTP/2", agreed, patience, false},
+		{"asks for nothing over HTTP/2", agreed, firstRequestTimeout, false},
 		{"asks over HTTP/2", append(agreed, http.StateActive), silent, true},
 		{"was answered over HTTP/2", append(agreed, http.StateActive, http.StateIdle), fresh, false},
 	} {

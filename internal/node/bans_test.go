@@ -41,7 +41,7 @@ func makeKey(t *testing.T, db *sqlite.DB) (access.Workspace, access.Key) {
 		ID: access.MintID(), WorkspaceID: w.ID, Name: "k", Prefix: prefix, Hash: access.HashOf(secret),
 		Scopes: access.Read, CreatedAt: time.Now(),
 	}
-	if _, err := db.MakeKey(t.Context(), access.Making{Key: k, By: actor}); err != nil {
+	if _, err := db.MakeKey(t.Context(), access.KeyRequest{Key: k, By: actor}); err != nil {
 		t.Fatal(err)
 	}
 	return w, k

@@ -50,7 +50,7 @@ func (d *demonstrator) prepare(ctx context.Context) (*Demo, error) {
 	}
 	secret, prefix := access.Mint()
 	id, now := access.MintID(), d.now()
-	_, err = d.store.MakeKey(ctx, access.Making{By: actor, Key: access.Key{
+	_, err = d.store.MakeKey(ctx, access.KeyRequest{By: actor, Key: access.Key{
 		ID: id, WorkspaceID: w.ID, Name: "demo " + now.UTC().Format("2006-01-02 15:04:05"),
 		Prefix: prefix, Hash: access.HashOf(secret), Scopes: access.Read | access.Write | access.Manage,
 		CreatedAt: now, ExpiresAt: now.Add(demoKeyLife),
@@ -149,7 +149,7 @@ func (d *demonstrator) addKeys(ctx context.Context, workspace int64) error {
 	} {
 		secret, prefix := access.Mint()
 		k.WorkspaceID, k.Prefix, k.Hash, k.Scopes = workspace, prefix, access.HashOf(secret), access.Read
-		if _, err := d.store.MakeKey(ctx, access.Making{Key: k, By: actor}); err != nil {
+		if _, err := d.store.MakeKey(ctx, access.KeyRequest{Key: k, By: actor}); err != nil {
 			return err
 		}
 	}

@@ -64,7 +64,7 @@ func (p *publicAPI) workload() map[string]fairshare.Stats {
 
 // newLimiterCollector returns the figures of every limiter.
 func newLimiterCollector(read func() ratelimit.Stats) prometheus.Collector {
-	return collector(func(to figures) {
+	return collector(func(to metricSink) {
 		s := read()
 		to.gauge("petstore_limiter_workspaces", "Workspaces that the limiter knows.", float64(s.Workspaces))
 		to.gauge("petstore_limiter_keys", "Keys that the limiter knows.", float64(s.Keys))
@@ -78,7 +78,7 @@ func newLimiterCollector(read func() ratelimit.Stats) prometheus.Collector {
 
 // newStoreCollector returns the figures of every store.
 func newStoreCollector(read func() StoreStats) prometheus.Collector {
-	return collector(func(to figures) {
+	return collector(func(to metricSink) {
 		s := read()
 		to.count("petstore_store_groups_total", "Durable commits.", float64(s.Groups))
 		to.count("petstore_store_writes_total", "Changes in the durable commits.", float64(s.Writes))
@@ -93,7 +93,7 @@ func newStoreCollector(read func() StoreStats) prometheus.Collector {
 // newWorkloadCollector returns the figures of the requests that are carried out, which
 // are zero as long as read returns none.
 func newWorkloadCollector(read func() map[string]fairshare.Stats) prometheus.Collector {
-	return collector(func(to figures) {
+	return collector(func(to metricSink) {
 		all := read()
 		for _, kind := range []string{"read", "write"} {
 			s := all[kind]
@@ -107,7 +107,7 @@ func newWorkloadCollector(read func() map[string]fairshare.Stats) prometheus.Col
 
 // newMemoryCollector returns the figures of what clients make wait in memory.
 func newMemoryCollector(read func() fairshare.Stats) prometheus.Collector {
-	return collector(func(to figures) {
+	return collector(func(to metricSink) {
 		s := read()
 		to.gauge("petstore_client_memory_bytes", "Bytes that requests of HTTP/2 and answers that are being sent hold in memory.", float64(s.Used))
 		to.gauge("petstore_client_memory_limit_bytes", "Bytes that they may hold.", float64(s.Capacity))
@@ -117,7 +117,7 @@ func newMemoryCollector(read func() fairshare.Stats) prometheus.Collector {
 
 // newBackupCollector returns the figures of the backups that are made by schedule.
 func newBackupCollector(every time.Duration, newest func() time.Time) prometheus.Collector {
-	return collector(func(to figures) {
+	return collector(func(to metricSink) {
 		seconds := 0.0
 		if at := newest(); !at.IsZero() {
 			seconds = float64(at.UnixMilli()) / 1000
@@ -128,7 +128,7 @@ func newBackupCollector(every time.Duration, newest func() time.Time) prometheus
 }
 
 // A collector reads figures whenever the metrics are asked for.
-type collector func(to figures)
+type collector func(to metricSink)
 
 // Describe implements prometheus.Collector.
 func (c collector) Describe(to chan<- *prometheus.Desc) { prometheus.DescribeByCollect(c, to) }
@@ -136,15 +136,15 @@ func (c collector) Describe(to chan<- *prometheus.Desc) { prometheus.DescribeByC
 // Collect implements prometheus.Collector.
 func (c collector) Collect(to chan<- prometheus.Metric) { c(to) }
 
-// figures go to who asked for the metrics. Each has a name, a help, a value, and the
+// A metricSink takes figures for who asked for the metrics. Each has a name, a help, a value, and the
 // names and values of its labels by turns.
-type figures chan<- prometheus.Metric
+type metricSink chan<- prometheus.Metric
 
-func (to figures) count(name, help string, n float64, labels ...string) {
+func (to metricSink) count(name, help string, n float64, labels ...string) {
 	to <- prometheus.MustNewConstMetric(desc(name, help, labels...), prometheus.CounterValue, n)
 }
 
-func (to figures) gauge(name, help string, n float64, labels ...string) {
+func (to metricSink) gauge(name, help string, n float64, labels ...string) {
 	to <- prometheus.MustNewConstMetric(desc(name, help, labels...), prometheus.GaugeValue, n)
 }
 

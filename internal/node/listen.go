@@ -60,9 +60,9 @@ func (n *node) listen() (*sockets, error) {
 	return s, nil
 }
 
-// warnOfWorld logs a warning if the operations listener can be reached from
+// warnPublicOps logs a warning if the operations listener can be reached from
 // beyond this machine and its private network: it has no password.
-func (n *node) warnOfWorld(addr net.Addr) {
+func (n *node) warnPublicOps(addr net.Addr) {
 	if !ofWorld(addr.String()) {
 		return
 	}

@@ -8,7 +8,7 @@ import (
 
 // newPostgresCollector returns the figures that SQLite does not have.
 func newPostgresCollector(read func() postgres.Stats) prometheus.Collector {
-	return collector(func(to figures) {
+	return collector(func(to metricSink) {
 		s := read()
 		to.count("petstore_postgres_split_groups_total", "Commits that were tried again change by change, since one of them was refused.", float64(s.SplitGroups))
 		to.count("petstore_postgres_retries_total", "Transactions that were tried again: they met another one, or their connection was lost.", float64(s.Retries))

@@ -8,7 +8,7 @@ import (
 
 // newRedisCollector returns the figures of the Redis limiter.
 func newRedisCollector(read func() ratelimit.RedisStats) prometheus.Collector {
-	return collector(func(to figures) {
+	return collector(func(to metricSink) {
 		s := read()
 		for source, n := range map[string]int64{"redis": s.Redis, "cached": s.Cached, "local": s.Local, "unavailable": s.Unavailable} {
 			to.count("petstore_limiter_redis_decisions_total", "Decisions by source: redis, cached (a refusal that the node knew already, without a call), local (by the node, without Redis), unavailable (none, as Redis did not answer: 503).", float64(n), "source", source)

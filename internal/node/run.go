@@ -61,7 +61,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	defer sockets.close()
 	s := newServers(n.log)
 	if sockets.ops != nil {
-		n.warnOfWorld(sockets.ops.Addr())
+		n.warnPublicOps(sockets.ops.Addr())
 		s.startOps(sockets.ops, n.Config.OpsHosts)
 	}
 	if err := n.open(ctx, sockets.inherited); err != nil {
@@ -78,7 +78,7 @@ func Run(ctx context.Context, o Options) (err error) {
 func (n *node) serve(ctx context.Context, s *servers, on *sockets) error {
 	pages, endPages := context.WithCancel(ctx) // which follow what happens, and would hold up the end
 	defer endPages()
-	serving, err := n.openDoors(pages, s, on)
+	serving, err := n.startListeners(pages, s, on)
 	if err != nil {
 		return errors.Join(err, s.stop(0))
 	}
@@ -95,8 +95,8 @@ func (n *node) serve(ctx context.Context, s *servers, on *sockets) error {
 	return errors.Join(err, stopWork())
 }
 
-// openDoors starts what answers on both listeners.
-func (n *node) openDoors(ctx context.Context, s *servers, on *sockets) (Serving, error) {
+// startListeners starts what answers on both listeners.
+func (n *node) startListeners(ctx context.Context, s *servers, on *sockets) (Serving, error) {
 	serving := Serving{URL: n.publicURL(on.public.Addr())}
 	operations, err := n.operations(ctx, &s.phase, serving.URL)
 	if err != nil {

@@ -214,8 +214,8 @@ func (c *Client) Workspaces(ctx context.Context) ([]Workspace, error) {
 }
 
 // Workspace implements [Operator].
-func (c *Client) Workspace(ctx context.Context, id int64) (Detail, error) {
-	return one[Detail](ctx, c, request{method: http.MethodGet, target: at(id)})
+func (c *Client) Workspace(ctx context.Context, id int64) (WorkspaceDetail, error) {
+	return one[WorkspaceDetail](ctx, c, request{method: http.MethodGet, target: at(id)})
 }
 
 // Rename implements [Operator].

@@ -25,16 +25,16 @@ type Local struct {
 
 var _ Operator = (*Local)(nil)
 
-// Of returns the workspace as operators see it.
-func Of(w access.Workspace) Workspace {
+// ViewOf returns the workspace as operators see it.
+func ViewOf(w access.Workspace) Workspace {
 	return Workspace{w.ID, w.Name, w.Plan, w.Quota.PerMinute, w.Quota.PerDay, Instant(w.CreatedAt)}
 }
 
-func of(w access.Workspace, err error) (Workspace, error) {
+func viewOf(w access.Workspace, err error) (Workspace, error) {
 	if err != nil {
 		return Workspace{}, err
 	}
-	return Of(w), nil
+	return ViewOf(w), nil
 }
 
 // CreateWorkspace implements [Operator].
@@ -43,38 +43,38 @@ func (l *Local) CreateWorkspace(ctx context.Context, n NewWorkspace) (Workspace,
 	if err := petstore.Invalid(fields); err != nil {
 		return Workspace{}, err
 	}
-	return of(l.Store.CreateWorkspace(ctx, access.Workspace{Name: n.Name, Plan: n.Plan.Plan, Quota: quota, CreatedAt: l.Now()}, l.By))
+	return viewOf(l.Store.CreateWorkspace(ctx, access.Workspace{Name: n.Name, Plan: n.Plan.Plan, Quota: quota, CreatedAt: l.Now()}, l.By))
 }
 
 // Workspaces implements [Operator].
 func (l *Local) Workspaces(ctx context.Context) ([]Workspace, error) {
-	return views(l.Store.Workspaces(ctx))
+	return viewsOf(l.Store.Workspaces(ctx))
 }
 
 // WorkspacesFrom is [access.Store]'s.
 func (l *Local) WorkspacesFrom(ctx context.Context, from, limit int) ([]Workspace, error) {
-	return views(l.Store.WorkspacesFrom(ctx, from, limit))
+	return viewsOf(l.Store.WorkspacesFrom(ctx, from, limit))
 }
 
 // WorkspacePage is [access.Store]'s.
 func (l *Local) WorkspacePage(ctx context.Context, after int64, limit int, names ...string) ([]Workspace, error) {
-	return views(l.Store.WorkspacePage(ctx, after, limit, names...))
+	return viewsOf(l.Store.WorkspacePage(ctx, after, limit, names...))
 }
 
-func views(all []access.Workspace, err error) ([]Workspace, error) {
+func viewsOf(all []access.Workspace, err error) ([]Workspace, error) {
 	if err != nil {
 		return nil, err
 	}
 	views := make([]Workspace, len(all))
 	for i, w := range all {
-		views[i] = Of(w)
+		views[i] = ViewOf(w)
 	}
 	return views, nil
 }
 
 // Find implements [Operator].
 func (l *Local) Find(ctx context.Context, name string) (Workspace, error) {
-	return of(l.Store.Workspace(ctx, name))
+	return viewOf(l.Store.Workspace(ctx, name))
 }
 
 // Rename implements [Operator].
@@ -82,7 +82,7 @@ func (l *Local) Rename(ctx context.Context, id int64, to string) (Workspace, err
 	if err := petstore.Invalid(access.CheckNameMember(nil, &to)); err != nil {
 		return Workspace{}, err
 	}
-	return of(l.Store.RenameWorkspace(ctx, id, to, l.By))
+	return viewOf(l.Store.RenameWorkspace(ctx, id, to, l.By))
 }
 
 // SetPlan implements [Operator].
@@ -91,7 +91,7 @@ func (l *Local) SetPlan(ctx context.Context, id int64, p Plan) (Workspace, error
 	if err := petstore.Invalid(fields); err != nil {
 		return Workspace{}, err
 	}
-	return of(l.Store.SetPlan(ctx, id, p.Plan, quota, l.By))
+	return viewOf(l.Store.SetPlan(ctx, id, p.Plan, quota, l.By))
 }
 
 // Reset implements [Operator].
@@ -105,28 +105,28 @@ func (l *Local) Delete(ctx context.Context, id int64) error {
 }
 
 // Workspace implements [Operator].
-func (l *Local) Workspace(ctx context.Context, id int64) (Detail, error) {
+func (l *Local) Workspace(ctx context.Context, id int64) (WorkspaceDetail, error) {
 	w, err := l.Store.WorkspaceByID(ctx, id)
 	if err != nil {
-		return Detail{}, err
+		return WorkspaceDetail{}, err
 	}
 	has, err := l.Store.Contents(ctx, w.ID)
 	if err != nil {
-		return Detail{}, err
+		return WorkspaceDetail{}, err
 	}
 	keys, err := l.Store.Keys(ctx, w.ID)
 	if err != nil {
-		return Detail{}, err
+		return WorkspaceDetail{}, err
 	}
 	uses, err := l.Store.KeyUses(ctx, keys)
 	if err != nil {
-		return Detail{}, err
+		return WorkspaceDetail{}, err
 	}
 	windows, err := l.Counts(ctx)
 	if err != nil {
-		return Detail{}, err
+		return WorkspaceDetail{}, err
 	}
-	v := Detail{Standing: Standing{Workspace: Of(w)}, Categories: has.Categories, Pets: has.Pets, Orders: has.Orders}
+	v := WorkspaceDetail{WorkspaceUsage: WorkspaceUsage{Workspace: ViewOf(w)}, Categories: has.Categories, Pets: has.Pets, Orders: has.Orders}
 	var last time.Time
 	for _, k := range keys {
 		if k.RevokedAt.IsZero() && !k.Expired(l.Now()) {
@@ -199,7 +199,7 @@ func (l *Local) CreateKeyOnce(ctx context.Context, workspace int64, n NewKey, on
 		asked.ExpiresAt = petstore.At(*n.ExpiresAt)
 	}
 	made, err := l.ring().Create(ctx, workspace, asked, once)
-	return l.answer(ctx, made, err)
+	return l.withSecret(ctx, made, err)
 }
 
 // RotateKey implements [Operator].
@@ -214,11 +214,11 @@ func (l *Local) RotateKeyOnce(ctx context.Context, id string, overlap time.Durat
 		return Key{}, false, petstore.Invalid([]petstore.Field{outOfRange("overlap", "from 0s", MaxOverlap)})
 	}
 	made, err := l.ring().Rotate(ctx, id, overlap, once)
-	return l.answer(ctx, made, err)
+	return l.withSecret(ctx, made, err)
 }
 
-// answer returns a new key with its secret.
-func (l *Local) answer(ctx context.Context, made access.MadeKey, err error) (Key, bool, error) {
+// withSecret returns a new key with its secret.
+func (l *Local) withSecret(ctx context.Context, made access.IssuedKey, err error) (Key, bool, error) {
 	if err == nil && made.Replayed {
 		made.Key, err = l.Store.Key(ctx, made.ID)
 	}

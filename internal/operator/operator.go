@@ -24,7 +24,7 @@ type Operator interface {
 	CreateWorkspace(ctx context.Context, n NewWorkspace) (Workspace, error)
 	Workspaces(ctx context.Context) ([]Workspace, error) // by name
 	Find(ctx context.Context, name string) (Workspace, error)
-	Workspace(ctx context.Context, id int64) (Detail, error) // its cost grows with what it has
+	Workspace(ctx context.Context, id int64) (WorkspaceDetail, error) // its cost grows with what it has
 	Rename(ctx context.Context, id int64, to string) (Workspace, error)
 	SetPlan(ctx context.Context, id int64, p Plan) (Workspace, error)
 	Reset(ctx context.Context, id int64) error  // all but its keys
@@ -61,9 +61,9 @@ type Workspace struct {
 	CreatedAt *time.Time  `json:"createdAt"`
 }
 
-// A Detail is a workspace with what is used of it.
-type Detail struct {
-	Standing
+// A WorkspaceDetail is a workspace with what is used of it.
+type WorkspaceDetail struct {
+	WorkspaceUsage
 	Keys       int        `json:"keys"` // live ones
 	Categories int64      `json:"categories"`
 	Pets       int64      `json:"pets"`

@@ -9,8 +9,8 @@ import (
 	"example.com/petstore/internal/access"
 )
 
-// A Standing is a workspace with its windows.
-type Standing struct {
+// A WorkspaceUsage is a workspace with its windows.
+type WorkspaceUsage struct {
 	Workspace
 	Minute Window `json:"minute"`
 	Day    Window `json:"day"`
@@ -18,7 +18,7 @@ type Standing struct {
 
 // Over returns the window of which a workspace has used all, "day" or "minute", or ""
 // if it may go on.
-func (s *Standing) Over() string {
+func (s *WorkspaceUsage) Over() string {
 	switch {
 	case s.Day.Remaining == 0:
 		return "day"
@@ -29,24 +29,24 @@ func (s *Standing) Over() string {
 }
 
 // Standings returns workspaces with their windows, in the same order.
-func (l *Local) Standings(ctx context.Context, all []Workspace) ([]Standing, error) {
+func (l *Local) Standings(ctx context.Context, all []Workspace) ([]WorkspaceUsage, error) {
 	windows, err := l.Counts(ctx)
 	if err != nil {
 		return nil, err
 	}
-	list := make([]Standing, len(all))
+	list := make([]WorkspaceUsage, len(all))
 	for i, w := range all {
 		minute, day := windows(access.Workspace{ID: w.ID, Quota: access.Quota{PerMinute: w.PerMinute, PerDay: w.PerDay}})
-		list[i] = Standing{w, minute, day}
+		list[i] = WorkspaceUsage{w, minute, day}
 	}
 	return list, nil
 }
 
 // ByUse sorts workspaces: those that are over their quota first, then those that
 // used most of their day.
-func ByUse(list []Standing) {
+func ByUse(list []WorkspaceUsage) {
 	over := map[string]int{"day": 0, "minute": 1, "": 2}
-	slices.SortStableFunc(list, func(a, b Standing) int {
+	slices.SortStableFunc(list, func(a, b WorkspaceUsage) int {
 		return cmp.Or(cmp.Compare(over[a.Over()], over[b.Over()]), cmp.Compare(b.Day.Used*a.Day.Limit, a.Day.Used*b.Day.Limit), strings.Compare(a.Name, b.Name))
 	})
 }

@@ -13,7 +13,7 @@ const KeepReceipts = 24 * time.Hour
 type Idempotency struct {
 	Operation   string   // method and path
 	Key         string   // the client's Idempotency-Key
-	Fingerprint [32]byte // SHA-256 of the body
+	Fingerprint [32]byte // of the body; the same for the same JSON value
 }
 
 // A Receipt is the answer to a request that happened.

@@ -23,6 +23,7 @@ func TagOf(body []byte) Tag {
 type TagSet struct {
 	Any  bool // the value is "*"
 	Tags []Tag
+	Weak []Tag // that were sent, and by strong comparison equal nothing
 }
 
 // Has reports whether the set names tag.
@@ -30,7 +31,7 @@ func (s *TagSet) Has(tag Tag) bool { return s.Any || slices.Contains(s.Tags, tag
 
 // A Condition guards a write (RFC 9110 §13.1). A nil member asks for nothing.
 type Condition struct {
-	IfMatch     *TagSet // by strong comparison: weak tags must have been left out
+	IfMatch     *TagSet // by strong comparison: weak tags are in Weak
 	IfNoneMatch *TagSet
 }
 
@@ -47,6 +48,9 @@ func (c Condition) Check(now interface{ AppendJSON(dst []byte) []byte }) error {
 	}
 	tag := TagOf(now.AppendJSON(nil))
 	if c.IfMatch != nil && !c.IfMatch.Has(tag) {
+		if slices.Contains(c.IfMatch.Weak, tag) {
+			return Errorf(CodePreconditionFailed, "If-Match has the weak tag W/%q of the current version, and only the strong one matches: send %[1]q. A proxy that compresses responses makes tags weak.", tag)
+		}
 		return Errorf(CodePreconditionFailed, "If-Match does not name the current version, whose ETag is %q.", tag)
 	}
 	if c.IfNoneMatch != nil && c.IfNoneMatch.Has(tag) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -36,7 +35,6 @@ type tagGroup struct {
 }
 
 type pathItem struct {
-	Parameters                    []*parameter
 	Get, Post, Put, Patch, Delete *operation
 }
 
@@ -98,6 +96,7 @@ type schema struct {
 	Type, Format, Description      string
 	Nullable                       bool
 	Enum                           []any
+	Open                           []any `json:"x-extensible-enum"` // the values of today, of a list that may grow
 	Default, Example               json.RawMessage
 	Minimum, Maximum               *int64
 	MinLength, MaxLength, MaxItems *int64
@@ -136,12 +135,9 @@ func (d *description) operations() []*operation {
 // parameters returns what applies to the operation: path, query, then headers.
 func (d *description) parameters(o *operation) []*parameter {
 	var list []*parameter
-	item, _ := d.Paths.get(o.path)
 	for _, in := range []string{"path", "query", "header"} {
-		for _, p := range append(o.Parameters, item.Parameters...) {
-			p = d.parameter(p)
-			known := func(q *parameter) bool { return q.In == p.In && q.Name == p.Name } // of the operation
-			if p.In == in && !slices.ContainsFunc(list, known) {
+		for _, p := range o.Parameters {
+			if p = d.parameter(p); p.In == in {
 				list = append(list, p)
 			}
 		}

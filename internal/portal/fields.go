@@ -16,6 +16,7 @@ type field struct {
 	Nullable    bool
 	Limits      []string
 	Enum        []string
+	Grows       bool // whether values may be added to Enum
 	Default     string
 	Example     string
 	Description template.HTML
@@ -57,7 +58,8 @@ func (d *description) field(name string, s *schema) field {
 	if s.Type == "array" {
 		of, _ = d.schema(s.Items)
 	}
-	for _, v := range of.Enum {
+	f.Grows = of.Open != nil
+	for _, v := range slices.Concat(of.Enum, of.Open) {
 		if v != nil {
 			f.Enum = append(f.Enum, fmt.Sprint(v))
 		}

@@ -171,13 +171,10 @@ func (d *description) answer(status string, r *response) answer {
 	return a
 }
 
-// inputs returns the fields of the form. The id of the request is left to the server.
+// inputs returns the fields of the form.
 func (d *description) inputs(o *operation) []input {
 	var list []input
 	for _, p := range d.parameters(o) {
-		if p.Name == "X-Request-Id" {
-			continue
-		}
 		f := d.parameterField(p)
 		in := input{Name: p.Name, In: p.In, Required: p.Required, Repeats: p.Schema.Type == "array", Hint: cmp.Or(f.Example, f.Default), Options: f.Enum}
 		if p.Schema.Type == "boolean" {
@@ -196,7 +193,7 @@ func (d *description) headerFields(r *response) []field {
 	var list []field
 	for _, h := range d.response(r).Headers {
 		switch h.Key {
-		case "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "RateLimit-Policy", "RateLimit", "X-Request-Id", "Cache-Control", "Vary":
+		case "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset":
 			continue
 		}
 		to := d.header(h.Value)

@@ -106,7 +106,7 @@ func (l *Load) Keep(tx Tx) error {
 	if err := l.write(tx); err != nil || l.batch.Imported == nil {
 		return err
 	}
-	return l.store.Tell(tx, l.workspace, petstore.CatalogueImported, l.batch.Imported.AppendJSON(nil))
+	return l.store.AddEvent(tx, l.workspace, petstore.CatalogueImported, l.batch.Imported.AppendJSON(nil))
 }
 
 // begin forgets an earlier try.

@@ -48,7 +48,7 @@ func (s *Store) LiveKeys(ctx context.Context, ids []string, hashes []access.Hash
 			if len(values) == 0 {
 				continue
 			}
-			list, args := among(values)
+			list, args := inList(values)
 			more, theirs, err := withWorkspaces(tx, column+list+" AND k.revoked_at IS NULL", args...)
 			if err != nil {
 				return err
@@ -60,9 +60,9 @@ func (s *Store) LiveKeys(ctx context.Context, ids []string, hashes []access.Hash
 	return keys, of, err
 }
 
-// among returns the condition that a column has one of the values, and its arguments.
+// inList returns the condition that a column has one of the values, and its arguments.
 // There are few different lengths, since each statement is kept prepared.
-func among(values []any) (condition string, args []any) {
+func inList(values []any) (condition string, args []any) {
 	n := 1
 	for n < len(values) {
 		n *= 2

@@ -12,7 +12,7 @@ import (
 func (g *Group) Decide(b *Batch) {
 	for i := range g.changes {
 		m := &g.changes[i]
-		if m.workspace.barred {
+		if m.workspace.removing {
 			m.err = access.Resetting()
 			continue
 		}

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"time"
@@ -14,10 +15,15 @@ import (
 // A delivery has a row from when the webhook's column reached went behind its event. It
 // is due at next_at, which is NULL when it has ended.
 
-const selectDeliveries = "SELECT event, type, state, tries, tried_at, status, answer, error, latency, next_at FROM deliveries WHERE "
+const selectDeliveries = "SELECT event, type, state, tries, tried_at, status, answer, error, latency, next_at, earlier FROM deliveries WHERE "
 
 func scanDelivery(row Row, d *webhook.Delivery) error {
-	return scan(row, &d.ID, (*string)(&d.Type), (*string)(&d.State), &d.Tries, &d.TriedAt, &d.Status, &d.Text, &d.Error, &d.Latency, &d.NextAt)
+	var earlier string
+	err := scan(row, &d.ID, (*string)(&d.Type), (*string)(&d.State), &d.Tries, &d.TriedAt, &d.Status, &d.Text, &d.Error, &d.Latency, &d.NextAt, &earlier)
+	if err != nil || earlier == "" {
+		return err
+	}
+	return json.Unmarshal([]byte(earlier), &d.Earlier)
 }
 
 // Deliveries implements [webhook.Store].
@@ -43,6 +49,19 @@ func (s *Store) RetryDelivery(ctx context.Context, workspace int64, id string, d
 		return err
 	})
 	return d, err
+}
+
+// RetryFailed implements [webhook.Store].
+func (s *Store) RetryFailed(ctx context.Context, workspace int64, id string, at time.Time) (n int64, err error) {
+	err = s.db.Write(ctx, func(tx Tx) error {
+		if _, err := oneWebhook(tx, workspace, id); err != nil {
+			return err
+		}
+		n, err = tx.Exec(`UPDATE deliveries SET state = 'pending', tries = 0, next_at = $1
+			WHERE webhook = $2 AND (state = 'failed' OR state = 'pending' AND tries > 0)`, at.UnixMilli(), id)
+		return err
+	})
+	return n, err
 }
 
 // HoldWebhooks implements [webhook.Store].
@@ -173,23 +192,46 @@ func (s *Store) RecordTries(ctx context.Context, tries []webhook.Try) error {
 	})
 }
 
-func (s *Store) recordTry(tx Tx, t *webhook.Try) error {
+// keepTry makes a try the latest of a delivery that a condition selects, unless it was
+// made due again. It returns how many that were.
+func keepTry(tx Tx, t *webhook.Try, earlier, where string) (int64, error) {
 	a := &t.Answer
-	err := exec(tx, `UPDATE deliveries SET state = $1, tries = $2, tried_at = $3, status = $4, answer = $5, error = $6, latency = $7, next_at = $8
-		WHERE webhook = $9 AND event = $10 AND next_at = $11`, string(t.State), int64(t.Tries), t.At.UnixMilli(), int64(a.Status), a.Text, a.Error, a.Latency.Milliseconds(),
-		millis(t.Next), t.Webhook, t.Event, t.Due.UnixMilli())
+	return tx.Exec(`UPDATE deliveries SET state = $1, tries = $2, tried_at = $3, status = $4, answer = $5, error = $6, latency = $7, next_at = $8, earlier = $9
+		WHERE webhook = $10 AND event = $11 AND next_at = $12`+where, string(t.State), int64(t.Tries), t.At.UnixMilli(), int64(a.Status), a.Text, a.Error, a.Latency.Milliseconds(),
+		millis(t.Next), earlier, t.Webhook, t.Event, t.Due.UnixMilli())
+}
+
+// keepNextTry is keepTry for a delivery that was tried before.
+func keepNextTry(tx Tx, t *webhook.Try) error {
+	before, err := rowsOf(tx, scanDelivery, selectDeliveries+"webhook = $1 AND event = $2 AND tried_at IS NOT NULL", t.Webhook, t.Event)
+	if err != nil || len(before) == 0 {
+		return err
+	}
+	earlier, err := json.Marshal(before[0].Attempts())
+	if err == nil {
+		_, err = keepTry(tx, t, string(earlier), "")
+	}
+	return err
+}
+
+func (s *Store) recordTry(tx Tx, t *webhook.Try) error {
+	n, err := keepTry(tx, t, "", " AND tried_at IS NULL")
+	if err == nil && n == 0 {
+		err = keepNextTry(tx, t)
+	}
 	switch {
 	case err != nil:
 		return err
 	case t.State == webhook.Delivered:
-		return exec(tx, "UPDATE webhooks SET failing_since = NULL, failing_for = 0 WHERE id = $1 AND failing_since IS NOT NULL", t.Webhook)
+		return exec(tx, "UPDATE webhooks SET failing_since = NULL, failing_for = 0, failure = '' WHERE id = $1 AND failing_since IS NOT NULL", t.Webhook)
 	case t.Why == "":
 		return nil
 	}
-	if err := exec(tx, "UPDATE webhooks SET failing_since = $1 WHERE id = $2 AND (failing_since IS NULL OR failing_since > $1)", t.At.UnixMilli(), t.Webhook); err != nil {
+	if err := exec(tx, "UPDATE webhooks SET failure = $1, failing_since = CASE WHEN failing_since < $2 THEN failing_since ELSE CAST($2 AS bigint) END WHERE id = $3",
+		t.Answer.String(), t.At.UnixMilli(), t.Webhook); err != nil {
 		return err
 	}
-	n, err := tx.Exec("UPDATE webhooks SET state = 'disabled' WHERE id = $1 AND state = 'active' AND failing_for >= $2", t.Webhook, t.DisableAfter.Milliseconds())
+	n, err = tx.Exec("UPDATE webhooks SET state = 'disabled' WHERE id = $1 AND state = 'active' AND failing_for >= $2", t.Webhook, t.DisableAfter.Milliseconds())
 	if err != nil || n == 0 {
 		return err
 	}

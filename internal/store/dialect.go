@@ -13,9 +13,9 @@ type Dialect struct {
 	// and the argument for that.
 	Among func(ids []int64) (condition string, arg any)
 
-	// Enter adds statements that keep workspaces, which are in order, from being barred
+	// Enter adds statements that keep workspaces, which are in order, from being closed to writes
 	// until the end of the transaction. Their rows are the ids of those that are being
-	// barred. It may be nil.
+	// closed. It may be nil.
 	Enter func(b *Batch, workspaces []int64, barred func(Row) error)
 
 	// Rename adds what changes the folded name of a pet where names are searched, if that

@@ -48,7 +48,7 @@ func (d *dump) taken(err error) error {
 }
 
 func (d *dump) run() error {
-	if err := Ready(d.tx, d.workspace); err != nil {
+	if err := CheckWorkspace(d.tx, d.workspace); err != nil {
 		return err
 	}
 	var last petstore.LastIDs

@@ -117,9 +117,9 @@ func (s *Store) Event(ctx context.Context, workspace, id int64) (petstore.Event,
 const RaiseFeed = `INSERT INTO feeds (workspace, last, forgotten) VALUES ($1, $2, 0) ON CONFLICT (workspace)
 	DO UPDATE SET last = CASE WHEN feeds.last > feeds.forgotten THEN feeds.last ELSE feeds.forgotten END + excluded.last RETURNING last`
 
-// Tell adds an event that is of no change of a resource, at the end of a transaction. The
+// AddEvent adds an event that is of no change of a resource, at the end of a transaction. The
 // caller wakes those who wait for it.
-func (s *Store) Tell(tx Tx, workspace int64, what petstore.EventType, data []byte) error {
+func (s *Store) AddEvent(tx Tx, workspace int64, what petstore.EventType, data []byte) error {
 	if s.options.NoEvents {
 		return nil
 	}
@@ -136,7 +136,7 @@ func (s *Store) beginFeed(tx Tx, workspace int64) error {
 	if err := exec(tx, "UPDATE feeds SET forgotten = last WHERE workspace = $1 AND forgotten < last", workspace); err != nil {
 		return err
 	}
-	return s.Tell(tx, workspace, petstore.WorkspaceReset, []byte("{}"))
+	return s.AddEvent(tx, workspace, petstore.WorkspaceReset, []byte("{}"))
 }
 
 // selectOldFeeds selects the feeds whose oldest event is of before an instant.

@@ -65,7 +65,7 @@ func newFile(t *testing.T) string {
 		Keys:    []ratelimit.SavedKey{{KeyID: "key_a", Workspace: acme, CleanSince: 9, Strikes: "8,9"}},
 	}))
 	for i := range int64(40) {
-		row := usage.Row{Workspace: acme, Step: usage.Minute, Start: 60 * i}
+		row := usage.Row{Workspace: acme, Interval: usage.Minute, Start: 60 * i}
 		row.Requests[usage.Success], row.Latency[2] = i, i
 		ok(t, db.AddUsage(k.ctx, []usage.Row{row}))
 	}
@@ -96,7 +96,7 @@ func (k shopkeeper) keys(workspace int64) {
 		if i == 0 {
 			key.ExpiresAt = time.Now().Add(time.Hour)
 		}
-		_, err := k.MakeKey(k.ctx, access.Making{Key: key, By: "cli"})
+		_, err := k.MakeKey(k.ctx, access.KeyRequest{Key: key, By: "cli"})
 		ok(k.T, err)
 	}
 	ok(k.T, access.Keyring{Store: k.DB, Now: time.Now, By: "cli"}.Revoke(k.ctx, "key_b", petstore.Condition{}))

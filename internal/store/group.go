@@ -109,11 +109,11 @@ func (m *groupedChange) effective() bool { return m.err == nil && m.first == nil
 
 // A groupedWorkspace is what a group knows of a workspace.
 type groupedWorkspace struct {
-	id     int64
-	barred bool   // its rows are being removed
-	needs  demand // how many ids new rows need
-	issued *demand
-	events []petstore.Event
+	id       int64
+	removing bool   // its rows are being removed
+	needs    demand // how many ids new rows need
+	issued   *demand
+	events   []petstore.Event
 }
 
 // A rowID is the key of a row of a workspace.

@@ -57,19 +57,19 @@ func insertKey(tx Tx, k access.Key) error {
 
 // MakeKey implements [access.Store]. A key without a time of creation gets the
 // present one.
-func (s *Store) MakeKey(ctx context.Context, m access.Making) (made access.Made, err error) {
+func (s *Store) MakeKey(ctx context.Context, m access.KeyRequest) (made access.CreatedKey, err error) {
 	if m.Key.CreatedAt.IsZero() {
 		m.Key.CreatedAt = s.now()
 	}
 	err = s.db.Change(ctx, func(tx Tx) error {
-		made = access.Made{}
-		holder, err := s.holder(tx, m.Holder)
+		made = access.CreatedKey{}
+		holder, err := s.actingKey(tx, m.Holder)
 		if err != nil {
 			return err
 		}
 		before, err := once(tx, m.Key.WorkspaceID, m.Once, petstore.At(s.now()), func() (_ petstore.Receipt, err error) {
 			made.Key, err = s.makeKey(tx, m, holder)
-			made.Body = access.KeyAt{Key: made.Key, At: s.now()}.AppendJSON(nil)
+			made.Body = access.KeyView{Key: made.Key, At: s.now()}.AppendJSON(nil)
 			return petstore.Receipt{Body: made.Body}, err
 		})
 		if before != nil {
@@ -78,14 +78,14 @@ func (s *Store) MakeKey(ctx context.Context, m access.Making) (made access.Made,
 		return err
 	})
 	if err != nil {
-		return access.Made{}, err
+		return access.CreatedKey{}, err
 	}
 	return made, nil
 }
 
-// holder returns the key with the id, as it is in the transaction, if who holds it
+// actingKey returns the key with the id, as it is in the transaction, if who holds it
 // may act; nil for "", the operator.
-func (s *Store) holder(tx Tx, id string) (*access.Key, error) {
+func (s *Store) actingKey(tx Tx, id string) (*access.Key, error) {
 	if id == "" {
 		return nil, nil //nolint:nilnil // nobody's key, and no fault
 	}
@@ -99,7 +99,7 @@ func (s *Store) holder(tx Tx, id string) (*access.Key, error) {
 	return &k, k.CheckHolder(s.now())
 }
 
-func (s *Store) makeKey(tx Tx, m access.Making, holder *access.Key) (access.Key, error) {
+func (s *Store) makeKey(tx Tx, m access.KeyRequest, holder *access.Key) (access.Key, error) {
 	if m.Replaces != "" {
 		return s.rotate(tx, m, holder)
 	}
@@ -197,7 +197,7 @@ func (s *Store) Key(ctx context.Context, id string) (access.Key, error) {
 	return read(ctx, s, func(tx Tx) (access.Key, error) { return key(tx, id) })
 }
 
-func (s *Store) rotate(tx Tx, m access.Making, holder *access.Key) (access.Key, error) {
+func (s *Store) rotate(tx Tx, m access.KeyRequest, holder *access.Key) (access.Key, error) {
 	old, err := key(tx, m.Replaces)
 	if err != nil {
 		return old, err
@@ -254,7 +254,7 @@ func (s *Store) changeKey(ctx context.Context, id string, by access.Actor, actio
 // UpdateKey implements [access.Store].
 func (s *Store) UpdateKey(ctx context.Context, id string, by access.Actor, holder string, edit func(holder, k *access.Key) error) (now access.Key, err error) {
 	err = s.db.Change(ctx, func(tx Tx) error {
-		holder, err := s.holder(tx, holder)
+		holder, err := s.actingKey(tx, holder)
 		if err != nil {
 			return err
 		}

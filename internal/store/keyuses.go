@@ -37,7 +37,7 @@ func (s *Store) KeyUses(ctx context.Context, keys []access.Key) (map[string]acce
 		for i := range part {
 			ids = append(ids, part[i].ID)
 		}
-		which, args := among(ids)
+		which, args := inList(ids)
 		list, err := s.keyUses(ctx, fmt.Sprintf(selectKeyUses, which, len(args)+1), append(args, s.today()*86400)...)
 		if err != nil {
 			return nil, err

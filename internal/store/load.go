@@ -88,7 +88,7 @@ func (g *Group) bar(row Row) error {
 	var id int64
 	err := row.Scan(&id)
 	if w := g.workspace(id); w != nil {
-		w.barred = true
+		w.removing = true
 	}
 	return err
 }

@@ -34,9 +34,9 @@ var Shops = []struct{ Name, Key string }{
 	{"categories", "id"},
 }
 
-// Ready returns CodeWorkspaceNotFound unless there is a workspace with the id, and
+// CheckWorkspace returns CodeWorkspaceNotFound unless there is a workspace with the id, and
 // access.Resetting while its rows are removed.
-func Ready(tx Tx, id int64) error {
+func CheckWorkspace(tx Tx, id int64) error {
 	if err := HasWorkspace(tx, id); err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (s *Store) forgetDeleted(ctx context.Context) error {
 	})
 }
 
-// remove removes the rows of a workspace that is barred, and lets writes in again.
+// remove removes the rows of a workspace that is closed to writes, and lets writes in again.
 // Others may do the same at the same time.
 func (s *Store) remove(ctx context.Context, workspace int64) error {
 	for more := true; more; {

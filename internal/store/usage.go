@@ -45,11 +45,11 @@ func (s *Store) AddUsage(ctx context.Context, rows []usage.Row) error {
 		return nil
 	}
 	rows = slices.SortedFunc(slices.Values(rows), func(a, b usage.Row) int {
-		return cmp.Or(cmp.Compare(a.Workspace, b.Workspace), cmp.Compare(a.Step, b.Step), cmp.Compare(a.Start, b.Start))
+		return cmp.Or(cmp.Compare(a.Workspace, b.Workspace), cmp.Compare(a.Interval, b.Interval), cmp.Compare(a.Start, b.Start))
 	})
 	return s.db.Write(ctx, func(tx Tx) error {
 		return execAll(tx, addUsage, rows, func(r usage.Row) []any {
-			args := []any{r.Workspace, int64(r.Step), r.Start}
+			args := []any{r.Workspace, int64(r.Interval), r.Start}
 			for _, n := range append(r.Requests[:], r.Latency[:]...) {
 				args = append(args, n)
 			}
@@ -59,17 +59,17 @@ func (s *Store) AddUsage(ctx context.Context, rows []usage.Row) error {
 }
 
 // Usage implements [usage.Store].
-func (s *Store) Usage(ctx context.Context, workspace int64, step usage.Step, from, to int64) ([]usage.Row, error) {
+func (s *Store) Usage(ctx context.Context, workspace int64, step usage.Interval, from, to int64) ([]usage.Row, error) {
 	return readRows(ctx, s, scanUsage, selectUsage, workspace, int64(step), from, to)
 }
 
 // UsageOfAll implements [usage.Store].
-func (s *Store) UsageOfAll(ctx context.Context, step usage.Step, from, to int64) ([]usage.Row, error) {
+func (s *Store) UsageOfAll(ctx context.Context, step usage.Interval, from, to int64) ([]usage.Row, error) {
 	return readRows(ctx, s, scanUsage, selectUsageOfAll, int64(step), from, to)
 }
 
 func scanUsage(row Row, r *usage.Row) error {
-	columns := []any{&r.Workspace, (*int64)(&r.Step), &r.Start}
+	columns := []any{&r.Workspace, (*int64)(&r.Interval), &r.Start}
 	for i := range r.Requests {
 		columns = append(columns, &r.Requests[i])
 	}
@@ -80,7 +80,7 @@ func scanUsage(row Row, r *usage.Row) error {
 }
 
 // ForgetUsage implements [usage.Store].
-func (s *Store) ForgetUsage(ctx context.Context, step usage.Step, before int64) (removed int, err error) {
+func (s *Store) ForgetUsage(ctx context.Context, step usage.Interval, before int64) (removed int, err error) {
 	n, err := s.step(ctx, deleteUsage, int64(step), before, forgetUsageAtOnce)
 	return int(n), err
 }

@@ -13,12 +13,12 @@ import (
 
 var _ webhook.Store = (*Store)(nil)
 
-const selectWebhooks = `SELECT id, workspace, url, types, description, state, created_at, reached, failing_since,
+const selectWebhooks = `SELECT id, workspace, url, types, description, state, created_at, reached, failing_since, failure,
 	secret, old_secret, old_until FROM webhooks WHERE `
 
 func scanWebhook(row Row, w *webhook.Webhook) error {
 	var types string
-	err := scan(row, &w.ID, &w.Workspace, &w.URL, &types, &w.Description, (*string)(&w.State), &w.CreatedAt, &w.After, &w.FailingSince,
+	err := scan(row, &w.ID, &w.Workspace, &w.URL, &types, &w.Description, (*string)(&w.State), &w.CreatedAt, &w.After, &w.FailingSince, &w.Failure,
 		&w.Secret, &w.OldSecret, &w.OldUntil)
 	for name := range strings.FieldsFuncSeq(types, func(r rune) bool { return r == ',' }) {
 		w.Types = append(w.Types, petstore.EventType(name))
@@ -146,6 +146,7 @@ func saveWebhook(tx Tx, w *webhook.Webhook) error {
 		ON CONFLICT (id) DO UPDATE SET url = excluded.url, types = excluded.types, description = excluded.description, state = excluded.state,
 			reached = excluded.reached, failing_since = excluded.failing_since,
 			failing_for = CASE WHEN excluded.failing_since IS NULL THEN 0 ELSE webhooks.failing_for END,
+			failure = CASE WHEN excluded.failing_since IS NULL THEN '' ELSE webhooks.failure END,
 			secret = excluded.secret, old_secret = excluded.old_secret, old_until = excluded.old_until`,
 		w.ID, w.Workspace, w.URL, typesOf(w), w.Description, string(w.State), w.CreatedAt.UnixMilli(), w.After, millis(w.FailingSince),
 		w.Secret, w.OldSecret, millis(w.OldUntil))

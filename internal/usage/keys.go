@@ -8,7 +8,7 @@ import (
 )
 
 // Day is how long the span of a KeyDay is, in seconds.
-const Day Step = 86400
+const Day Interval = 86400
 
 // A KeyDay is what one key did on one UTC day.
 type KeyDay struct {

@@ -1,6 +1,7 @@
 package usage
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -37,11 +38,10 @@ const (
 
 // Sizes of what is held in memory. An event has 200 bytes and up to 500 of text, so that all together have less than 34 MB.
 const (
-	ringFirst   = 16     // events that a ring has room for at first
-	maxEvents   = 48_000 // of all workspaces together
-	maxText     = 200    // bytes of a path, and of a query
-	maxID       = 64     // bytes of a request id: a client may choose a long one
-	watchBuffer = 64     // events that a watcher may lag behind
+	ringFirst = 16     // events that a ring has room for at first
+	maxEvents = 48_000 // of all workspaces together
+	maxText   = 200    // bytes of a path, and of a query
+	maxID     = 64     // bytes of a request id: a client may choose a long one
 )
 
 // ringSize is how many events each ring of a workspace holds.
@@ -63,7 +63,7 @@ type ring struct {
 	next   int
 }
 
-// log keeps the event in its ring and hands it to those who watch.
+// log keeps the event in its ring.
 func (m *meter) log(r *Recorder, e *Event) {
 	if e.Query != "" {
 		e.Path = strings.Clone(e.Path) // else it may keep the line that it is a part of, and a query of any length with it
@@ -71,12 +71,6 @@ func (m *meter) log(r *Recorder, e *Event) {
 	e.Path, e.Query, e.RequestID = cut(e.Path, maxText), cut(e.Query, maxText), cut(e.RequestID, maxID)
 	kind := ringOf(e.Status)
 	m.rings[kind].add(r, e, ringSize[kind])
-	for _, w := range m.watchers {
-		select {
-		case w <- *e:
-		default: // it lags behind, and misses this one
-		}
-	}
 }
 
 // cut returns at most n bytes of s, as a copy where it is cut, so that what it was cut from can be freed.
@@ -114,7 +108,7 @@ func (r *Recorder) grow(g *ring, most int) bool {
 	return true
 }
 
-// latest returns the events of all rings, the newest first.
+// latest returns the events of all rings, the newest first, and those of one instant by their ids.
 func (m *meter) latest() []Event {
 	var events []Event
 	m.mu.Lock()
@@ -124,6 +118,6 @@ func (m *meter) latest() []Event {
 	}
 	m.mu.Unlock()
 	slices.Reverse(events)
-	slices.SortStableFunc(events, func(a, b Event) int { return b.At.Compare(a.At) })
+	slices.SortStableFunc(events, func(a, b Event) int { return cmp.Or(b.At.Compare(a.At), cmp.Compare(b.RequestID, a.RequestID)) })
 	return events
 }

@@ -19,12 +19,11 @@ type meter struct {
 	pending map[int64]*Counts  // what waits for the store, by minute; nil if nothing does
 	keys    map[keyDay]*KeyDay // the same by key and day
 
-	rings    [rings]ring
-	watchers []chan Event
+	rings [rings]ring
 }
 
-// do calls f with the meter locked. It reports false, and calls nothing, if the meter is gone.
-func (m *meter) do(f func(*meter)) bool {
+// withLock calls f with the meter locked. It reports false, and calls nothing, if the meter is gone.
+func (m *meter) withLock(f func(*meter)) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !m.gone {
@@ -69,7 +68,7 @@ func (m *meter) collect(r *Recorder, rows []Row, days []KeyDay) ([]Row, []KeyDay
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for minute, c := range m.pending {
-		rows = append(rows, Row{Workspace: m.workspace, Step: Minute, Start: minute, Counts: *c})
+		rows = append(rows, Row{Workspace: m.workspace, Interval: Minute, Start: minute, Counts: *c})
 	}
 	for _, k := range m.keys {
 		k.Workspace = m.workspace
@@ -80,14 +79,14 @@ func (m *meter) collect(r *Recorder, rows []Row, days []KeyDay) ([]Row, []KeyDay
 	if r.events.Load() > maxEvents*3/4 {
 		idle = idleShort
 	}
-	if len(m.watchers) == 0 && r.now().Unix()-m.last >= int64(idle/time.Second) {
-		m.leave(r)
+	if r.now().Unix()-m.last >= int64(idle/time.Second) {
+		m.removeFrom(r)
 	}
 	return rows, days
 }
 
-// leave removes the meter, which is locked, from the recorder.
-func (m *meter) leave(r *Recorder) {
+// removeFrom removes the meter, which is locked, from the recorder.
+func (m *meter) removeFrom(r *Recorder) {
 	m.gone = true
 	for i := range m.rings {
 		r.events.Add(-int64(cap(m.rings[i].events)))

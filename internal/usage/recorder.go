@@ -2,7 +2,6 @@ package usage
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -32,7 +31,7 @@ func (r *Recorder) Record(workspace int64, e Event) {
 
 // with calls f with the meter of a workspace, locked.
 func (r *Recorder) with(workspace int64, f func(*meter)) {
-	for !r.meter(workspace).do(f) {
+	for !r.meterOf(workspace).withLock(f) {
 	}
 }
 
@@ -43,8 +42,8 @@ func (r *Recorder) find(workspace int64) *meter {
 	return found
 }
 
-// meter returns the meter of a workspace, a new one if there is none.
-func (r *Recorder) meter(workspace int64) *meter {
+// meterOf returns the meter of a workspace, a new one if there is none.
+func (r *Recorder) meterOf(workspace int64) *meter {
 	if m := r.find(workspace); m != nil {
 		return m
 	}
@@ -61,35 +60,16 @@ func (r *Recorder) Latest(workspace int64) []Event {
 	return nil
 }
 
-// Watch returns a channel of the requests of a workspace from now on, and what to call when it is no longer wanted. A
-// reader that lags behind misses some. The caller bounds how many watch.
-func (r *Recorder) Watch(workspace int64) (events <-chan Event, stop func()) {
-	c := make(chan Event, watchBuffer)
-	r.with(workspace, func(m *meter) {
-		m.watchers = append(m.watchers, c)
-		stop = func() { m.unwatch(c) }
-	})
-	return c, stop
-}
-
-func (m *meter) unwatch(c chan Event) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if i := slices.Index(m.watchers, c); i >= 0 {
-		m.watchers = slices.Delete(m.watchers, i, i+1)
-	}
-}
-
 // Lost returns how many requests were counted and then lost, because the store took nothing for hours.
 func (r *Recorder) Lost() int64 { return r.lost.Load() }
 
 // Series returns what a workspace did in each span of the step from the one that holds from up to the one that holds to,
 // which it includes, also those without requests. It is what all processes have saved and what this one has not saved yet.
-func (r *Recorder) Series(ctx context.Context, workspace int64, step Step, from, to time.Time) ([]Row, error) {
+func (r *Recorder) Series(ctx context.Context, workspace int64, step Interval, from, to time.Time) ([]Row, error) {
 	first, last := step.start(from), step.start(to)
 	rows := make([]Row, 0, max(0, (last-first)/int64(step)+1))
 	for start := first; start <= last; start += int64(step) {
-		rows = append(rows, Row{Workspace: workspace, Step: step, Start: start})
+		rows = append(rows, Row{Workspace: workspace, Interval: step, Start: start})
 	}
 	add := func(start int64, c *Counts) {
 		if i := (start - first) / int64(step); start >= first && i < int64(len(rows)) {
@@ -106,7 +86,7 @@ func (r *Recorder) Series(ctx context.Context, workspace int64, step Step, from,
 		add(saved[i].Start, &saved[i].Counts)
 	}
 	if m := r.find(workspace); m != nil {
-		m.do(func(m *meter) {
+		m.withLock(func(m *meter) {
 			for minute, c := range m.pending {
 				add(minute, c)
 			}
@@ -117,6 +97,6 @@ func (r *Recorder) Series(ctx context.Context, workspace int64, step Step, from,
 
 // Total returns what all workspaces did in the spans of the step from the one that holds from up to the one that holds
 // to. It is what all processes have saved: some seconds late. It reads a row for each workspace and span.
-func (r *Recorder) Total(ctx context.Context, step Step, from, to time.Time) ([]Row, error) {
+func (r *Recorder) Total(ctx context.Context, step Interval, from, to time.Time) ([]Row, error) {
 	return r.store.UsageOfAll(ctx, step, step.start(from), to.Unix()+1)
 }

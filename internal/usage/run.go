@@ -57,7 +57,7 @@ func (r *Recorder) saveRows(ctx context.Context, rows []Row) error {
 	for len(rows) > 0 {
 		n := min(len(rows), maxRows)
 		if err := r.store.AddUsage(ctx, withHours(rows[:n])); err != nil {
-			r.giveBack(rows)
+			r.restore(rows)
 			return err
 		}
 		rows = rows[n:]
@@ -77,13 +77,13 @@ func withHours(minutes []Row) []Row {
 			continue
 		}
 		at[hour] = len(rows)
-		rows = append(rows, Row{Workspace: m.Workspace, Step: Hour, Start: hour.start, Counts: m.Counts})
+		rows = append(rows, Row{Workspace: m.Workspace, Interval: Hour, Start: hour.start, Counts: m.Counts})
 	}
 	return rows
 }
 
-// giveBack takes rows back that the store did not take.
-func (r *Recorder) giveBack(rows []Row) {
+// restore takes rows back that the store did not take.
+func (r *Recorder) restore(rows []Row) {
 	for i := range rows {
 		r.with(rows[i].Workspace, func(m *meter) { m.add(rows[i].Start, &rows[i].Counts, r) })
 	}
@@ -91,7 +91,7 @@ func (r *Recorder) giveBack(rows []Row) {
 
 // forget removes what is older than it is kept for.
 func (r *Recorder) forget(ctx context.Context, log *slog.Logger) {
-	for step, keep := range map[Step]time.Duration{Minute: KeepMinutes, Hour: KeepHours, Day: KeepHours} {
+	for step, keep := range map[Interval]time.Duration{Minute: KeepMinutes, Hour: KeepHours, Day: KeepHours} {
 		before := r.now().Add(-keep - time.Duration(step)*time.Second).Unix()
 		for removed := 1; removed > 0 && ctx.Err() == nil; {
 			var err error

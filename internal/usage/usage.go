@@ -107,17 +107,17 @@ func (c *Counts) Quantile(q float64) time.Duration {
 	return low
 }
 
-// A Step is how long the span of a row is, in seconds.
-type Step int64
+// An Interval is how long the span of a row is, in seconds.
+type Interval int64
 
 // The steps.
 const (
-	Minute Step = 60
-	Hour   Step = 3600
+	Minute Interval = 60
+	Hour   Interval = 3600
 )
 
 // start returns when the span begins that holds t, in Unix seconds.
-func (s Step) start(t time.Time) int64 { return t.Unix() - t.Unix()%int64(s) }
+func (s Interval) start(t time.Time) int64 { return t.Unix() - t.Unix()%int64(s) }
 
 // How long rows are kept.
 const (
@@ -128,8 +128,8 @@ const (
 // A Row is what one workspace did in one minute or one hour.
 type Row struct {
 	Workspace int64
-	Step      Step
-	Start     int64 // Unix seconds, a multiple of Step
+	Interval  Interval
+	Start     int64 // Unix seconds, a multiple of Interval
 	Counts
 }
 
@@ -140,10 +140,10 @@ type Store interface {
 
 	// Usage returns the rows of a workspace and step that start at from or later and before to, in Unix seconds, by
 	// their start. Spans without requests have no row.
-	Usage(ctx context.Context, workspace int64, step Step, from, to int64) ([]Row, error)
+	Usage(ctx context.Context, workspace int64, step Interval, from, to int64) ([]Row, error)
 
 	// UsageOfAll returns the same of all workspaces added up, as rows of the workspace 0.
-	UsageOfAll(ctx context.Context, step Step, from, to int64) ([]Row, error)
+	UsageOfAll(ctx context.Context, step Interval, from, to int64) ([]Row, error)
 
 	// AddKeyDays adds what keys did to what is kept of the same key and day, and keeps when
 	// each was used last, all or none.
@@ -159,5 +159,5 @@ type Store interface {
 
 	// ForgetUsage removes the rows of a step that start before the instant in Unix seconds, at most a few thousand at a
 	// time, and returns how many it removed.
-	ForgetUsage(ctx context.Context, step Step, before int64) (int, error)
+	ForgetUsage(ctx context.Context, step Interval, before int64) (int, error)
 }

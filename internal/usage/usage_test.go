@@ -100,7 +100,7 @@ func at(d time.Duration, status int) usage.Event {
 }
 
 // totals returns the requests of each span of a series.
-func totals(t *testing.T, r *usage.Recorder, workspace int64, step usage.Step, from, to time.Duration) []int64 {
+func totals(t *testing.T, r *usage.Recorder, workspace int64, step usage.Interval, from, to time.Duration) []int64 {
 	t.Helper()
 	rows, err := r.Series(t.Context(), workspace, step, noon.Add(from), noon.Add(to))
 	if err != nil {
@@ -281,26 +281,6 @@ func TestManyWorkspaces(t *testing.T) {
 	r.Record(19_999, at(2*time.Hour, 200))
 	if got := len(r.Latest(19_999)); got != 1 {
 		t.Errorf("after the others fell silent %d events are held, want 1", got)
-	}
-}
-
-func TestWatch(t *testing.T) {
-	t.Parallel()
-	r := usage.NewRecorder(newStore(t), func() time.Time { return noon })
-	events, stop := r.Watch(7)
-	r.Record(8, at(0, 200))
-	for i := range 100 {
-		r.Record(7, at(0, 200+i))
-	}
-	if e := <-events; e.Status != 200 {
-		t.Errorf("the first event has status %d, want 200", e.Status)
-	}
-	stop()
-	r.Record(7, at(0, 599))
-	for len(events) > 0 {
-		if e := <-events; e.Status == 599 {
-			t.Error("an event came after stop")
-		}
 	}
 }
 

@@ -90,7 +90,7 @@ func (d *Deliverer) Run(ctx context.Context) {
 	var recording, working sync.WaitGroup
 	recording.Go(func() { d.record(posting) })
 	working.Go(func() { d.prune(ctx) })
-	d.lead(ctx, posting, &working)
+	d.runWorkers(ctx, posting, &working)
 	working.Wait()
 	close(d.results)
 	recording.Wait()
@@ -100,8 +100,8 @@ func (d *Deliverer) Run(ctx context.Context) {
 	d.o.Sender.Close()
 }
 
-// lead has a worker for each webhook that this node holds.
-func (d *Deliverer) lead(ctx, posting context.Context, working *sync.WaitGroup) {
+// runWorkers has a worker for each webhook that this node holds.
+func (d *Deliverer) runWorkers(ctx, posting context.Context, working *sync.WaitGroup) {
 	workers, woken := make(map[string]*worker), false
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
@@ -178,7 +178,7 @@ func (d *Deliverer) record(ctx context.Context) {
 			}
 		}
 		for _, r := range batch {
-			r.kept()
+			r.stored()
 		}
 	}
 }

@@ -71,7 +71,7 @@ type conn struct {
 
 // dial returns a new connection.
 func (s *Sender) dial(ctx context.Context, h host) (*conn, error) {
-	wire, err := s.dialer.DialContext(ctx, "tcp", net.JoinHostPort(h.name, h.port))
+	wire, err := s.dialer.DialContext(ctx, "tcp", net.JoinHostPort(lookedUp(h.name), h.port))
 	if err != nil {
 		return nil, err
 	}

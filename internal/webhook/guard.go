@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"code.dny.dev/ssrf"
+	"golang.org/x/net/publicsuffix"
 
 	"example.com/petstore/internal/petstore"
 )
@@ -94,6 +95,23 @@ func validPort(u *url.URL) bool {
 // noName matches hosts that are no name and that some systems take for an IPv4 address
 // (WHATWG URL §3.5), such as 0x7f.1. No domain ends in a number, or in a second dot.
 var noName = regexp.MustCompile(`(^|\.)([0-9]+|0x[0-9a-f]*)?$`)
+
+// lookedUp returns the name by which a host is looked up. One with a dot is whole: no
+// domain of the system is appended, by which it would find what is within.
+func lookedUp(host string) string {
+	if _, err := netip.ParseAddr(host); err == nil || !strings.Contains(host, ".") || strings.HasSuffix(host, ".") {
+		return host
+	}
+	return host + "."
+}
+
+// isPublicName reports whether a name is one of the public DNS, going by its end, and not
+// one that only a private network can have.
+func isPublicName(host string) bool {
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	suffix, icann := publicsuffix.PublicSuffix(host)
+	return strings.Contains(host, ".") && (icann || strings.Contains(suffix, "."))
+}
 
 // mayBePublic reports whether a host is a name, or an address that is allowed. What a name
 // stands for is looked at whenever a connection is made.

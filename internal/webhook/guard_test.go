@@ -156,7 +156,8 @@ func (n *nameserver) serve(at net.PacketConn) {
 }
 
 // TestNames: what a name stands for is looked at for each connection, also if the name
-// stood for something else a moment before; and a name that there is not looks the same.
+// stood for something else a moment before. A name of a private network looks the same
+// whether there is one or not.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	var hits atomic.Int64
@@ -191,10 +192,30 @@ func TestNames(t *testing.T) {
 	if hits.Load() != 1 {
 		t.Errorf("the receiver was reached %d times, want once", hits.Load())
 	}
-	m.URL = "http://absent.invalid/"
 	none := NewSender(SenderOptions{Guard: allowed, Now: time.Now, Resolver: new(nameserver).resolver(t)})
-	if a := none.Send(t.Context(), m); a.Error != "The host has no public address." {
-		t.Errorf("a name that there is not: %+v", a)
+	for host, public := range map[string]bool{
+		"absent.example.com": true, "Absent.Example.CO.UK.": true, "absent.github.io": true,
+		"absent.internal": false, "absent.svc.cluster.local": false, "absent": false, "dev": false, "absent.lan.": false,
+	} {
+		want := "The host has no public address."
+		if public {
+			want = "The name of the host was not found in the DNS."
+		}
+		m.URL = "http://" + host + "/"
+		if a := none.Send(t.Context(), m); a.Error != want {
+			t.Errorf("a name that there is not, %s: %+v, want %s", host, a, want)
+		}
+	}
+}
+
+func TestLookedUp(t *testing.T) {
+	t.Parallel()
+	for host, want := range map[string]string{
+		"redis.prod": "redis.prod.", "example.com.": "example.com.", "receiver": "receiver", "10.1.2.3": "10.1.2.3", "fe80::1%eth0.1": "fe80::1%eth0.1",
+	} {
+		if got := lookedUp(host); got != want {
+			t.Errorf("%s is looked up as %s, want %s", host, got, want)
+		}
 	}
 }
 
@@ -205,7 +226,7 @@ func TestNamesWithoutAnswer(t *testing.T) {
 	for want, err := range map[string]error{
 		"The name of the host could not be looked up in time.": &net.DNSError{Err: "i/o timeout", IsTimeout: true},
 		"The name of the host could not be looked up.":         &net.DNSError{Err: "server misbehaving", IsTemporary: true},
-		"The host has no public address.":                      &net.DNSError{Err: "no such host", IsNotFound: true},
+		"The host has no public address.":                      &net.DNSError{Err: "no such host", Name: "db.internal", IsNotFound: true},
 	} {
 		if got := reason(t.Context(), &net.OpError{Op: "dial", Err: err}); got != want {
 			t.Errorf("reason(%v) = %q, want %q", err, got, want)

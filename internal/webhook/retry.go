@@ -19,9 +19,9 @@ const (
 	disableAfter  = 5 * 24 * time.Hour // without a success
 )
 
-// settle says what comes of a try: the state of the delivery and when it is tried again.
+// setOutcome says what comes of a try: the state of the delivery and when it is tried again.
 // random is in [0,1).
-func (t *Try) settle(random float64) {
+func (t *Try) setOutcome(random float64) {
 	switch {
 	case t.Answer.OK():
 		t.State = Delivered

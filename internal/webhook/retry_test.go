@@ -30,7 +30,7 @@ func TestSettle(t *testing.T) {
 		"success with wait": {1, Answer{Status: 200, RetryAfter: time.Hour}, 0.5, Delivered, 0, none},
 	} {
 		tr := Try{Tries: c.tries, At: at, Answer: c.answer}
-		tr.settle(c.random)
+		tr.setOutcome(c.random)
 		var want time.Time
 		if c.pause > 0 {
 			want = at.Add(c.pause)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"strconv"
@@ -42,6 +43,21 @@ type Answer struct {
 
 // OK reports whether the message has arrived.
 func (a Answer) OK() bool { return a.Status >= 200 && a.Status < 300 }
+
+// String says in a line what came of the message.
+func (a Answer) String() string {
+	if a.Status == 0 {
+		return a.Error
+	}
+	said := fmt.Sprintf("%d in %d ms", a.Status, a.Latency.Milliseconds())
+	if text := strings.Join(strings.Fields(a.Text), " "); text != "" {
+		said += ": " + petstore.Shorten(text, maxSaid)
+	}
+	return said
+}
+
+// maxSaid is how many bytes of an answer are told in a line.
+const maxSaid = 80
 
 // AppendJSON appends a in its canonical form.
 func (a Answer) AppendJSON(dst []byte) []byte { return append(a.appendMembers(append(dst, '{')), '}') }
@@ -166,8 +182,9 @@ func Sign(h http.Header, m Message, at time.Time) error {
 	return nil
 }
 
-// reason says why there was no answer. A name that does not exist and one that stands
-// for an address that is refused are the same, so that nobody learns the names within.
+// reason says why there was no answer. Of a private network's names, one that does not
+// exist and one that stands for an address that is refused are the same, so that nobody
+// learns which there are.
 func reason(ctx context.Context, err error) string {
 	if told, ok := errors.AsType[failure](err); ok {
 		return string(told)
@@ -176,6 +193,8 @@ func reason(ctx context.Context, err error) string {
 	certificate, isCertificate := errors.AsType[*tls.CertificateVerificationError](err)
 	network, isNetwork := errors.AsType[net.Error](err)
 	switch {
+	case isName && name.IsNotFound && isPublicName(name.Name):
+		return "The name of the host was not found in the DNS."
 	case isName && name.IsNotFound || errors.Is(err, ssrf.ErrProhibitedIP):
 		return "The host has no public address."
 	case isName && name.IsTimeout:

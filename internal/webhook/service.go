@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -181,6 +182,25 @@ func (s *Service) Retry(ctx context.Context, workspace int64, id string, deliver
 	d, err := s.Store.RetryDelivery(ctx, workspace, id, delivery, s.Now())
 	s.Wake()
 	return d, err
+}
+
+// RetryFailed makes all deliveries due now that have failed, with all their tries before
+// them, and returns how many those are.
+func (s *Service) RetryFailed(ctx context.Context, workspace int64, id string) (int64, error) {
+	n, err := s.Store.RetryFailed(ctx, workspace, id, s.Now())
+	s.Wake()
+	return n, err
+}
+
+// Request returns the request that posts an event to a webhook, as it would be sent now.
+func (s *Service) Request(ctx context.Context, w *Webhook, e petstore.Event) ([]byte, error) {
+	r, err := s.Sender.request(ctx, messageOf(w, e, s.Now()))
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	err = r.Write(&b)
+	return b.Bytes(), err
 }
 
 func (s *Service) checkPatch(p Patch) (fields []petstore.Field) {

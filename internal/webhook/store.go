@@ -28,6 +28,11 @@ type Store interface {
 	// returns CodeWebhookNotFound or CodeDeliveryNotFound.
 	RetryDelivery(ctx context.Context, workspace int64, id string, delivery int64, at time.Time) (Delivery, error)
 
+	// RetryFailed makes all deliveries due at an instant of which a try has failed and
+	// none was successful since, as if they had not been tried, and returns how many those
+	// are. It returns CodeWebhookNotFound.
+	RetryFailed(ctx context.Context, workspace int64, id string, at time.Time) (int64, error)
+
 	// HoldWebhooks returns the active webhooks that the node has to itself until l.Until,
 	// and no longer: those that it had, and those that nobody has. Of webhooks that have
 	// been failing it counts the time since the node's last call, but no more than that of

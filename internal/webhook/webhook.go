@@ -47,6 +47,7 @@ type Webhook struct {
 	CreatedAt    time.Time
 	After        int64     // all events up to here have a delivery, or are of other types
 	FailingSince time.Time // the first failure since the last success; zero if there is none
+	Failure      string    // what came of the latest of these, in a line; "" if there is none
 	Secret       string    // "whsec_" and Base64
 	OldSecret    string    // which signs too until OldUntil
 	OldUntil     time.Time
@@ -119,6 +120,28 @@ type Delivery struct {
 	TriedAt time.Time // the latest try; zero before the first
 	Answer            // to the latest try
 	NextAt  time.Time // zero unless it is pending
+	Earlier []Attempt // the tries before the latest, the oldest first; of many the last ones
+}
+
+// An Attempt is a try that was answered, or had its time.
+type Attempt struct {
+	At time.Time
+	Answer
+}
+
+// What is kept of the tries before the latest.
+const (
+	maxEarlier     = 10
+	maxEarlierText = 200 // bytes of an answer
+)
+
+// Attempts returns the tries of d, the latest at the end, as they are kept once there is
+// another one.
+func (d *Delivery) Attempts() []Attempt {
+	latest := Attempt{d.TriedAt, d.Answer}
+	latest.Text = petstore.Shorten(latest.Text, maxEarlierText)
+	all := append(slices.Clip(d.Earlier), latest)
+	return all[max(0, len(all)-maxEarlier):]
 }
 
 // AppendJSON appends d in its canonical form.

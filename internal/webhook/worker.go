@@ -14,14 +14,14 @@ import (
 // A worker posts what is due to one webhook, in the order in which it became due: each
 // when the one before it was answered, or had its time.
 type worker struct {
-	d       *Deliverer
-	ctx     context.Context //nolint:containedctx // ends when nothing more is to be posted
-	posting context.Context //nolint:containedctx // ends what is in flight
-	stop    func()          // ends both: what is in flight stays due
-	done    chan struct{}
-	changed chan struct{}
-	room    chan struct{}  // as much as has been taken, of perWebhook
-	unkept  sync.WaitGroup // tries of which the outcome is not kept yet
+	d        *Deliverer
+	ctx      context.Context //nolint:containedctx // ends when nothing more is to be posted
+	posting  context.Context //nolint:containedctx // ends what is in flight
+	stop     func()          // ends both: what is in flight stays due
+	done     chan struct{}
+	changed  chan struct{}
+	room     chan struct{}  // as much as has been taken, of perWebhook
+	unstored sync.WaitGroup // tries of which the outcome is not kept yet
 
 	mu      sync.Mutex
 	webhook Webhook
@@ -31,7 +31,7 @@ type worker struct {
 // A result is a try that is to be kept, and then told of.
 type result struct {
 	Try
-	kept func()
+	stored func()
 }
 
 func newWorker(ctx, posting context.Context, d *Deliverer, webhook Webhook) *worker {
@@ -57,11 +57,11 @@ func (w *worker) update(now Webhook, look bool) {
 	w.webhook = now
 	w.mu.Unlock()
 	if look {
-		w.look()
+		w.wake()
 	}
 }
 
-func (w *worker) look() {
+func (w *worker) wake() {
 	select {
 	case w.changed <- struct{}{}:
 	default:
@@ -77,7 +77,7 @@ func (w *worker) current() Webhook {
 // run posts until the worker is stopped.
 func (w *worker) run() {
 	defer close(w.done)
-	defer w.unkept.Wait()
+	defer w.unstored.Wait()
 	for w.ctx.Err() == nil {
 		webhook := w.current()
 		written := w.d.o.Written(webhook.Workspace)
@@ -122,7 +122,7 @@ func (w *worker) round(id string) (some bool, next time.Time, err error) {
 		if before[one.Event.ID] {
 			continue
 		}
-		if turn := w.take(one); turn != nil {
+		if turn := w.acquire(one); turn != nil {
 			some = true
 			if w.try(turn) {
 				sleep(w.ctx, w.d.rest)
@@ -149,9 +149,9 @@ type turn struct {
 	share *fairshare.Share
 }
 
-// take waits until there is room for a delivery, and returns nil if the worker was stopped
+// acquire waits until there is room for a delivery, and returns nil if the worker was stopped
 // meanwhile. So a kill can double only what is taken.
-func (w *worker) take(due Due) *turn {
+func (w *worker) acquire(due Due) *turn {
 	select {
 	case w.room <- struct{}{}:
 	case <-w.ctx.Done():
@@ -169,14 +169,14 @@ func (w *worker) take(due Due) *turn {
 	w.busy[due.Event.ID] = true
 	w.mu.Unlock()
 	if w.ctx.Err() != nil {
-		w.leave(t)
+		w.release(t)
 		return nil
 	}
 	return t
 }
 
-// leave lets the delivery be taken again.
-func (w *worker) leave(t *turn) {
+// release lets the delivery be taken again.
+func (w *worker) release(t *turn) {
 	w.mu.Lock()
 	delete(w.busy, t.Event.ID)
 	w.mu.Unlock()
@@ -198,11 +198,11 @@ func (w *worker) try(turn *turn) (gaveWay bool) {
 	webhook := w.current()
 	t.Answer = w.d.o.Sender.Send(turn.ctx, messageOf(&webhook, due.Event, w.d.o.Now()))
 	if turn.ctx.Err() != nil && t.Answer.Status == 0 {
-		w.leave(turn)
+		w.release(turn)
 		return w.posting.Err() == nil
 	}
 	t.At, t.Tries = w.d.o.Now(), due.Tries+1
-	t.settle(rand.Float64()) //nolint:gosec // it spreads tries
+	t.setOutcome(rand.Float64()) //nolint:gosec // it spreads tries
 	w.observe(&t, due)
 	w.keep(turn, t)
 	return false
@@ -211,11 +211,11 @@ func (w *worker) try(turn *turn) (gaveWay bool) {
 // keep has a try kept. The delivery may be taken again after that.
 func (w *worker) keep(turn *turn, t Try) {
 	t.Webhook = w.current().ID
-	w.unkept.Add(1)
+	w.unstored.Add(1)
 	w.d.results <- result{t, func() {
-		defer w.unkept.Done()
-		if w.leave(turn); !t.Next.IsZero() || len(w.inFlight()) == 0 { // it may have been made due again meanwhile
-			w.look()
+		defer w.unstored.Done()
+		if w.release(turn); !t.Next.IsZero() || len(w.inFlight()) == 0 { // it may have been made due again meanwhile
+			w.wake()
 		}
 	}}
 }

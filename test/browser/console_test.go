@@ -65,7 +65,7 @@ func TestKeyLife(t *testing.T) {
 	if status := s.call(key, "GET", "/pets?limit=1", ""); status != http.StatusOK {
 		t.Fatalf("the new key answers %d", status)
 	}
-	b.until(t, `document.querySelector("tr.new")?.textContent.includes("/pets")`)
+	b.until(t, `document.querySelector("main tbody tr")?.textContent.includes("/pets")`)
 	b.hides(t)
 
 	b.open(t, s.url+"/console")

@@ -31,7 +31,7 @@ func (s *site) history(shop string, n int64) {
 	now := time.Now().Unix() / 60 * 60
 	for i := range int64(60) {
 		wave := (60 + 40*math.Sin(float64(i)/7+float64(n)) + 15*math.Sin(float64(i)*1.9)) / float64(n)
-		row := usage.Row{Workspace: w.ID, Step: usage.Minute, Start: now - i*60}
+		row := usage.Row{Workspace: w.ID, Interval: usage.Minute, Start: now - i*60}
 		row.Requests = [usage.Classes]int64{int64(wave), int64(wave / 4), int64(wave / 14), max(0, int64(wave-100)), (i % 23) / 22}
 		row.Latency = [usage.Buckets]int64{int64(wave / 2), int64(wave / 3), int64(wave / 5), int64(wave / 8), int64(wave / 20), int64(wave / 60), int64(wave / 90)}
 		rows = append(rows, row)

@@ -21,15 +21,16 @@ func TestWhyRefused(t *testing.T) {
 	s.until(func() bool { return s.call(key, "GET", "/pets?limit=5", "") == http.StatusTooManyRequests })
 
 	// The rows that come live are those that the page has when it is loaded.
-	b.until(t, `document.querySelector("tr.new .id a")?.textContent.startsWith("Why?")`)
-	const row = `JSON.stringify([...[...document.querySelectorAll("tbody tr")].find((r) => r.textContent.includes("429")).querySelectorAll("td:not(.when)")]
+	b.until(t, `[...document.querySelectorAll("tbody tr")].some((r) => r.textContent.includes("429"))`)
+	const row = `JSON.stringify([...[...document.querySelectorAll("tbody tr")].find((r) => r.textContent.includes("429")).querySelectorAll("td:not(:last-child)")]
 		.map((td) => [td.className, td.textContent, [...td.querySelectorAll("a")].map((a) => a.href)]))`
 	live := ask(t, b, chromedp.Evaluate[string](row))
 	b.look(t, s.url+"/console/requests?outcome=errors", program)
 	if loaded := ask(t, b, chromedp.Evaluate[string](row)); loaded != live {
 		t.Errorf("a row that is loaded is\n%s\nand one that comes live\n%s", loaded, live)
 	}
-	b.do(t, chromedp.Evaluate[chromedp.Void](`[...document.querySelectorAll(".id a")].find((a) => a.textContent.startsWith("Why?")).click(); undefined`))
+	b.open(t, s.url+"/console/requests?outcome=429")
+	b.do(t, chromedp.Click(`main tbody td:nth-child(4)`)) // anywhere in the row
 	b.until(t, `location.pathname.startsWith("/console/requests/")`)
 	b.until(t, `["The 9 requests of the minute were spent", "9 of 9", "more strikes ban the key"].every((text) => document.querySelector(".refused").textContent.includes(text))`)
 	b.until(t, `new Date(document.querySelector(".refused time").dateTime) > Date.now() && document.querySelector(".refused time").textContent.split(":").length === 3`)
@@ -37,7 +38,7 @@ func TestWhyRefused(t *testing.T) {
 	b.inspect(t, "a refused request", program)
 
 	b.open(t, s.url+"/console/requests?path=color%3Dred")
-	b.do(t, chromedp.Evaluate[chromedp.Void](`document.querySelector(".got a").click(); undefined`))
+	b.do(t, chromedp.Evaluate[chromedp.Void](`document.querySelector('main td:nth-child(3) a').click(); undefined`))
 	b.until(t, `location.pathname === "/docs/guides/errors" && document.querySelector(":target") !== null`)
 	b.quiet(t)
 }

@@ -116,7 +116,7 @@ func TestTasksOfReaders(t *testing.T) {
 	s.until(func() bool { return s.call(key, "GET", "/pets", "") == http.StatusTooManyRequests })
 	b.task(t, "why 429", s.url+"/console", func() {
 		b.click(t, `.nav a[href$="/console/requests"]`, titled("Requests"))
-		b.click(t, `main tbody tr:first-child .id a`, `document.querySelector(".refused")?.textContent.includes("The 9 requests of the minute were spent")`)
+		b.click(t, `main tbody tr:first-child td:nth-child(2)`, `document.querySelector(".refused")?.textContent.includes("The 9 requests of the minute were spent")`)
 	})
 	b.task(t, "how to page", s.url+"/docs", func() {
 		b.do(t, chromedp.SendKeys("#search", "paging"))

@@ -195,7 +195,7 @@ func (s *site) spots(t *testing.T, key string) (all []spot) {
 		if o.named() {
 			add("path", "id", o.at(1)+"*", "", body)
 		}
-		for _, p := range slices.Concat(item.Parameters, item.GetOperation(o.method).Parameters) {
+		for _, p := range item.GetOperation(o.method).Parameters {
 			switch p.Value.In {
 			case "query":
 				add("query", p.Value.Name, o.at(1)+"?"+p.Value.Name+"="+s.value(t, o, p.Value, key)+"*", "", body)

@@ -93,7 +93,7 @@ func liveKeys(t *testing.T, n int) (*access.Directory[struct{}], []string) {
 	for i := range secrets {
 		secret, prefix := access.Mint()
 		k := access.Key{ID: access.MintID(), WorkspaceID: w.ID, Name: "till", Prefix: prefix, Hash: access.HashOf(secret), Scopes: access.Read, CreatedAt: time.Now()}
-		if _, err := db.MakeKey(ctx, access.Making{Key: k, By: "test"}); err != nil {
+		if _, err := db.MakeKey(ctx, access.KeyRequest{Key: k, By: "test"}); err != nil {
 			t.Fatal(err)
 		}
 		secrets[i] = secret

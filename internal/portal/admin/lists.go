@@ -95,7 +95,7 @@ func listBans(ctx context.Context, v *visit) (page.List, error) {
 	for _, e := range entries {
 		b := e.Key.Ban
 		until := page.Cell{At: b.Until}
-		if w, name := (page.KeyLimits{Decision: v.Limiter.Peek(ctx, e.Slot)}).Spent(); name != "" && time.Unix(w.Reset, 0).After(b.Until) {
+		if w, name := (page.KeyLimits{Decision: v.Limiter.Peek(ctx, e.Attachment)}).Spent(); name != "" && time.Unix(w.Reset, 0).After(b.Until) {
 			until = page.Cell{At: time.Unix(w.Reset, 0).UTC(), Note: "its " + name + " is used up; the ban ends before"}
 		}
 		l.Rows = append(l.Rows, []page.Cell{

@@ -193,5 +193,5 @@ func liveOverview(v *visit) error {
 			return err
 		}
 		return out.Send("figures", w)
-	}, nil, nil)
+	})
 }

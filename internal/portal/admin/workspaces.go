@@ -38,7 +38,7 @@ func listWorkspaces(ctx context.Context, v *visit) (page.List, error) {
 	return l, err
 }
 
-func quotaCell(s *operator.Standing) page.Cell {
+func quotaCell(s *operator.WorkspaceUsage) page.Cell {
 	switch s.Over() {
 	case "day":
 		return page.Cell{Text: "over quota", Badge: "banned", Note: "today"}
@@ -49,7 +49,7 @@ func quotaCell(s *operator.Standing) page.Cell {
 }
 
 // workspacePage returns the workspaces that the query asks for, and fills in the filters and how the list goes on.
-func workspacePage(v *visit, ctx context.Context, l *page.List) ([]operator.Standing, error) {
+func workspacePage(v *visit, ctx context.Context, l *page.List) ([]operator.WorkspaceUsage, error) {
 	query := v.R.URL.Query()
 	name, plan, state, sorted := query.Get("name"), query.Get("plan"), query.Get("state"), query.Get("sort")
 	l.Filters = []page.Field{
@@ -86,12 +86,12 @@ func workspacePage(v *visit, ctx context.Context, l *page.List) ([]operator.Stan
 		return nil, err
 	}
 	if state == "over" {
-		standings = slices.DeleteFunc(standings, func(s operator.Standing) bool { return s.Over() == "" })
+		standings = slices.DeleteFunc(standings, func(s operator.WorkspaceUsage) bool { return s.Over() == "" })
 	}
 	if sorted == "use" {
 		operator.ByUse(standings)
 	}
-	return page.Cut(l, v.R.URL, standings[min(from, len(standings)):], "from", func(*operator.Standing) string { return next }), nil
+	return page.Cut(l, v.R.URL, standings[min(from, len(standings)):], "from", func(*operator.WorkspaceUsage) string { return next }), nil
 }
 
 // A workspaceView is the page of a workspace.
@@ -108,10 +108,10 @@ type workspaceView struct {
 	Sheets []page.List
 }
 
-func workspaceInPath(v *visit) (operator.Detail, error) {
+func workspaceInPath(v *visit) (operator.WorkspaceDetail, error) {
 	id, err := v.Number()
 	if err != nil {
-		return operator.Detail{}, err
+		return operator.WorkspaceDetail{}, err
 	}
 	return v.acting().Workspace(v.R.Context(), id)
 }
@@ -233,7 +233,7 @@ func deleteWorkspace(v *visit) (page.Form, error) {
 }
 
 // removalForm returns the form that takes away what the workspace in the path has, or all of it.
-func removalForm(v *visit, what, lead, submit string) (page.Form, operator.Detail, error) {
+func removalForm(v *visit, what, lead, submit string) (page.Form, operator.WorkspaceDetail, error) {
 	w, err := workspaceInPath(v)
 	name := access.Printable(w.Name)
 	return page.Form{
@@ -246,7 +246,7 @@ func removalForm(v *visit, what, lead, submit string) (page.Form, operator.Detai
 }
 
 // removeNamed goes on to the end if the one who asked for it leaves.
-func removeNamed(v *visit, in *page.Input, w *operator.Detail, do func(context.Context, int64) error, to, said string) error {
+func removeNamed(v *visit, in *page.Input, w *operator.WorkspaceDetail, do func(context.Context, int64) error, to, said string) error {
 	if strings.TrimSpace(in.Text("name")) != access.Printable(w.Name) {
 		return page.FieldError("name", "This is not the name of the workspace.")
 	}

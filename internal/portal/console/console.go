@@ -10,7 +10,6 @@ import (
 	"embed"
 	"errors"
 	"net/http"
-	"strings"
 	"time"
 
 	"example.com/petstore/internal/access"
@@ -95,8 +94,7 @@ func routesOf(events bool) []page.Route {
 	t.Look("/console", showOverview)
 	t.Look("/console/{$}", func(v *visit) error { return v.Redirect("/console") })
 	t.Stream("/console/live", liveOverview)
-	t.Look("/console/requests", showRequests)
-	t.Stream("/console/requests/live", liveRequests)
+	t.Follow("/console/requests", listRequests)
 	t.Download("/console/requests.csv", requestsCSV)
 	t.Look("/console/requests/{id}", showRequest)
 
@@ -111,7 +109,7 @@ func routesOf(events bool) []page.Route {
 		addEvents(&t)
 	}
 	for i := range t { // all that tells of keys, and of webhooks, whose addresses may be secrets
-		if r := &t[i]; strings.HasPrefix(r.Path, "/console/keys") || strings.HasPrefix(r.Path, "/console/webhooks") {
+		if r := &t[i]; page.Within("/console/keys", r.Path) || r.Path == "/console/keys.csv" || page.Within("/console/webhooks", r.Path) {
 			r.Needs, r.Takes = access.Manage, access.Manage
 		}
 	}
@@ -152,15 +150,17 @@ func addEvents(t *page.Table[*visit]) {
 	t.Look("/console/events/{id}", showEvent)
 
 	const one = "/console/webhooks/{id}"
-	t.Look("/console/webhooks", showWebhooks)
+	t.Follow("/console/webhooks", listWebhooks)
 	t.Look(one, showWebhook)
+	t.StreamRows(one+"/live", listDeliveries)
+	t.StreamRows(one+"/delivery/live", listTries)
 	t.Form(access.Manage, "/console/webhooks/new", newWebhook)
 	t.Form(access.Manage, one+"/edit", editWebhook)
-	t.Form(access.Manage, one+"/pause", pauseWebhook)
-	t.Form(access.Manage, one+"/resume", resumeWebhook)
+	t.Form(access.Manage, one+"/pause", stateForm(webhook.Paused, "Pause", "Nothing is sent until you resume it. It then sends what happened in between, as far as those events are kept."))
+	t.Form(access.Manage, one+"/resume", stateForm(webhook.Active, "Resume", "It sends the events that are waiting at once."))
 	t.Form(access.Manage, one+"/rotate", rotateWebhook)
 	t.Form(access.Manage, one+"/replay", replayWebhook)
 	t.Form(access.Manage, one+"/delete", deleteWebhook)
-	t.Form(access.Manage, one+"/retry", retryDelivery)
+	t.Form(access.Manage, one+"/delivery", showDelivery)
 	t.Form(access.Manage, one+"/test", testWebhook).Alone = true // it waits for the receiver
 }

@@ -141,7 +141,7 @@ func (h *house) save() {
 // request has the limiter admit a request of a key, which is recorded.
 func (h *house) request(e *access.Entry[*ratelimit.Caller]) {
 	h.t.Helper()
-	h.limiter.Admit(h.t.Context(), e.Slot)
+	h.limiter.Admit(h.t.Context(), e.Attachment)
 	h.usage.Record(e.Workspace.ID, usage.Event{At: h.now(), Method: "GET", Path: "/pets", Operation: "listPets", Status: 200, KeyID: e.Key.ID})
 }
 
@@ -174,7 +174,7 @@ func (h *house) key(w access.Workspace, scopes access.Scopes, expires time.Time)
 		ID: access.MintID(), WorkspaceID: w.ID, Name: "till", Prefix: prefix, Hash: access.HashOf(secret), Scopes: scopes,
 		CreatedAt: h.now(), ExpiresAt: expires,
 	}
-	if _, err := h.db.MakeKey(h.t.Context(), access.Making{Key: k, By: "test"}); err != nil {
+	if _, err := h.db.MakeKey(h.t.Context(), access.KeyRequest{Key: k, By: "test"}); err != nil {
 		h.t.Fatal(err)
 	}
 	h.refresh()
@@ -629,11 +629,11 @@ func TestLive(t *testing.T) {
 	g.post("/console/signin", "key", secret).leadsTo("/console")
 	figures, requests := g.stream("/console/live?range=day"), g.stream("/console/requests/live?outcome=4xx")
 	figures.until(`"limit":"60"`)
-	requests.until("still here")
+	requests.until("event: rows")
 	for _, status := range []int{200, 404} {
 		h.usage.Record(w.ID, usage.Event{At: h.now(), Method: "GET", Path: fmt.Sprint("/", status), Status: status, KeyID: k.ID})
 	}
-	if seen := requests.until(`"path":"/404"`); strings.Contains(seen, `"path":"/200"`) || !strings.Contains(seen, `"key":"till"`) {
+	if seen := requests.until(`"text":"GET /404"`); strings.Contains(seen, "/200") || !strings.Contains(seen, `"text":"till"`) {
 		t.Errorf("the log shows %s", seen)
 	}
 	figures.until(`"2, 2xx 1, 4xx 1"`)

@@ -86,7 +86,7 @@ func sunsetWatch(v *visit) (page.List, error) {
 	if len(uses) == 0 {
 		return l, nil
 	}
-	keys, err := knownKeys(v)
+	keys, err := knownKeys(v.R.Context(), v)
 	slices.SortStableFunc(uses, func(a, b use) int { return int(b.n - a.n) })
 	names := page.KeyNames(keys)
 	for _, u := range uses[:min(len(uses), few)] {

@@ -48,7 +48,7 @@ const shownDays = 14
 func renameForm(k *access.Key, now time.Time) page.Form {
 	return page.Form{
 		Heading: "Rename", Action: "/console/keys/" + k.ID, Submit: "Save the name",
-		Fields: []page.Field{{Name: "name", Label: "Name", Kind: "text", Value: access.Printable(k.Name), Required: true, Max: access.MaxName}, page.VersionField(access.KeyAt{Key: *k, At: now})},
+		Fields: []page.Field{{Name: "name", Label: "Name", Kind: "text", Value: access.Printable(k.Name), Required: true, Max: access.MaxName}, page.VersionField(access.KeyView{Key: *k, At: now})},
 	}
 }
 

@@ -133,7 +133,7 @@ func (v *visit) keyring() access.Keyring {
 }
 
 // showMade shows a new key with the scopes, this once, unless it failed: nothing of it is kept, in the browser neither.
-func showMade(v *visit, k access.MadeKey, scopes access.Scopes, err error) error {
+func showMade(v *visit, k access.IssuedKey, scopes access.Scopes, err error) error {
 	if err != nil {
 		return err
 	}

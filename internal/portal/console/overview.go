@@ -21,7 +21,8 @@ type overview struct {
 	Sunset page.List // keys that use an operation that will end
 	Low    page.List
 	Open   page.List
-	Live   string // the address of what changes
+	Hooks  page.List // webhooks that fail
+	Live   string    // the address of what changes
 }
 
 // figures are what changes on the page while it is looked at.
@@ -38,7 +39,7 @@ func readFigures(v *visit, ctx context.Context, s page.Span) (f figures, err err
 	if err != nil {
 		return f, err
 	}
-	d := v.Limiter.Peek(ctx, v.who.Slot)
+	d := v.Limiter.Peek(ctx, v.who.Attachment)
 	return figures{
 		Drawing: page.DrawingOf(rows, s, now), Meters: []page.Gauge{page.GaugeOf("This minute", d.Minute), page.GaugeOf("Today (UTC)", d.Day)}, Limits: page.KeyLimits{Decision: d}.Note(),
 	}, nil
@@ -66,6 +67,9 @@ func showOverview(v *visit) error {
 		return err
 	}
 	if o.Open, err = openOrders(v); err != nil {
+		return err
+	}
+	if o.Hooks, err = failingWebhooks(v); err != nil {
 		return err
 	}
 	return v.Render(http.StatusOK, "overview", "Overview", o)
@@ -146,5 +150,5 @@ func liveOverview(v *visit) error {
 			return err
 		}
 		return s.Send("figures", f)
-	}, nil, nil)
+	})
 }

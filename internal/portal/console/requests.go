@@ -11,190 +11,147 @@ import (
 	"time"
 
 	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/portal/page"
 	"example.com/petstore/internal/usage"
 )
 
 // A requestFilter says which requests of the log are wanted.
-type requestFilter struct{ class, key, path, method, id string }
+type requestFilter struct {
+	class, key, path, method, id string
+	from, to                     petstore.Time
+	at                           time.Time // with last, the place of the last request of the page before; zero on the first page
+	last                         string
+}
 
-// maxRows is how many requests the page of the log shows, to be short; the CSV has all.
-const maxRows = 40
-
-// errorClass is the class of all that is no success.
-const errorClass = "errors"
-
-func filterOf(v *visit) requestFilter {
+// filterOf returns the filter that the query asks for, with its fields.
+func filterOf(v *visit, keys []access.Key) (s requestFilter, fields []page.Field) {
 	q := v.R.URL.Query()
-	return requestFilter{q.Get("outcome"), q.Get("key"), q.Get("path"), q.Get("method"), strings.TrimSpace(q.Get("id"))}
-}
-
-func (s requestFilter) takes(e *usage.Event) bool {
-	return s.takesClass(e.Status) && (s.key == "" || s.key == e.KeyID) && (s.method == "" || s.method == e.Method) &&
-		strings.Contains(target(e), s.path) && (s.id == "" || s.id == e.RequestID)
-}
-
-func (s requestFilter) takesClass(status int) bool {
-	return s.class == "" || usage.ClassOf(status).String() == s.class || s.class == errorClass && status >= 400
-}
-
-// target returns what was asked for: the path, with the query if there was one.
-func target(e *usage.Event) string {
-	if e.Query == "" {
-		return e.Path
+	s = requestFilter{class: q.Get("outcome"), key: q.Get("key"), path: q.Get("path"), method: q.Get("method"), id: strings.TrimSpace(q.Get("id"))}
+	if nanos, id, ok := strings.Cut(q.Get("before"), "."); ok {
+		n, _ := strconv.ParseInt(nanos, 10, 64) // anything else is an end of the log
+		s.at, s.last = time.Unix(0, n), id
 	}
-	return e.Path + "?" + e.Query
-}
-
-// A requestLog is the page of the latest requests.
-type requestLog struct {
-	Filters  []page.Field
-	Filtered bool
-	Rows     []request
-	Live     string
-	CSV      string
-	Most     int
-}
-
-// A request is one line of the log.
-type request struct {
-	At      time.Time `json:"at"`
-	Method  string    `json:"method"`
-	Path    string    `json:"path"`
-	Query   string    `json:"query,omitempty"`
-	Status  int       `json:"status"`
-	Code    string    `json:"code,omitempty"`
-	Help    string    `json:"help,omitempty"` // the address of what the docs say of the code
-	Took    string    `json:"took"`
-	Key     string    `json:"key"`
-	Request string    `json:"request"`
-	URL     string    `json:"url"` // of the request's page
-	event   *usage.Event
-}
-
-func requestOf(v *visit, e *usage.Event, keys map[string]string) request {
-	if e.KeyID != v.who.Key.ID && !v.May(access.Manage) {
-		e = new(*e)
-		e.KeyID = "another key"
-	}
-	r := request{
-		At: e.At.UTC(), Method: e.Method, Path: e.Path, Query: e.Query, Status: e.Status, Code: e.Code, Took: page.Milliseconds(e.Duration),
-		Key: cmp.Or(keys[e.KeyID], e.KeyID), Request: e.RequestID, URL: v.At("/console/requests/" + url.PathEscape(e.RequestID)), event: e,
-	}
-	if e.Code != "" {
-		r.Help = v.At("/docs/guides/errors#" + e.Code)
-	}
-	return r
-}
-
-// latestRequests returns the requests of the workspace that the query asks for, the newest first.
-func latestRequests(v *visit, most int) ([]request, []access.Key, error) {
-	keys, err := knownKeys(v)
-	if err != nil {
-		return nil, nil, err
-	}
-	names, wanted, rows := page.KeyNames(keys), filterOf(v), []request{}
-	for _, e := range v.Usage.Latest(v.who.Workspace.ID) {
-		if wanted.takes(&e) && len(rows) < most {
-			rows = append(rows, requestOf(v, &e, names))
-		}
-	}
-	return rows, keys, nil
-}
-
-// knownKeys returns the latest keys of the workspace, of those that are not revoked and of the others; only that of who is
-// signed in without the scope for them.
-func knownKeys(v *visit) ([]access.Key, error) {
-	if !v.May(access.Manage) {
-		return []access.Key{v.who.Key}, nil
-	}
-	live, err := v.Access.KeyPage(v.R.Context(), v.who.Workspace.ID, access.KeyPage{Newest: true, Unrevoked: true, Limit: 2 * access.MaxKeys})
-	if err != nil {
-		return nil, err
-	}
-	latest, err := v.Access.KeyPage(v.R.Context(), v.who.Workspace.ID, access.KeyPage{Newest: true, Limit: access.MaxKeys})
-	return append(live, slices.DeleteFunc(latest, func(k access.Key) bool { return k.RevokedAt.IsZero() })...), err
-}
-
-func showRequests(v *visit) error {
-	rows, keys, err := latestRequests(v, maxRows)
-	if err != nil {
-		return err
-	}
-	wanted := filterOf(v)
-	outcomes := []page.Option{{Label: "Any outcome"}, {Value: errorClass, Label: "All errors"}}
+	outcomes := []page.Option{{Label: "Any outcome"}, {Value: "errors", Label: "All errors"}}
 	for class := range usage.Class(usage.Classes) {
 		outcomes = append(outcomes, page.Option{Value: class.String(), Label: class.String()})
 	}
-	methods := page.OptionsOf("Any method", "GET", "POST", "PUT", "PATCH", "DELETE")
 	choices := []page.Option{{Label: "Any key"}}
 	for _, k := range keys {
-		if k.RevokedAt.IsZero() {
-			choices = append(choices, page.Option{Value: k.ID, Label: access.Printable(k.Name) + " (" + k.Prefix + "…)"})
-		}
+		choices = append(choices, page.Option{Value: k.ID, Label: access.Printable(k.Name) + " (" + k.Prefix + "…)"})
 	}
-	log := requestLog{
-		Rows: rows, Live: page.Address("/console/requests/live", v.R.URL.Query()), CSV: page.Address("/console/requests.csv", v.R.URL.Query()),
-		Filtered: wanted != requestFilter{}, Most: maxRows,
-		Filters: []page.Field{
-			{Name: "path", Label: "Path or query", Kind: "text", Value: wanted.path, Hint: "/pets"},
-			{Name: "method", Label: "Method", Kind: "select", Options: page.Choose(methods, wanted.method)},
-			{Name: "outcome", Label: "Outcome", Kind: "select", Options: page.Choose(outcomes, wanted.class)},
-			{Name: "key", Label: "Key", Kind: "select", Options: page.Choose(choices, wanted.key)},
-			{Name: "id", Label: "Request id", Kind: "text", Value: wanted.id, Hint: "X-Request-Id"},
-		},
+	from, to := page.Field{}, page.Field{}
+	from, s.from = page.DayFilter(q, "from", "From")
+	to, s.to = page.DayFilter(q, "to", "To")
+	return s, []page.Field{
+		{Name: "path", Label: "Path or query", Kind: "text", Value: s.path, Hint: "/pets"},
+		{Name: "method", Label: "Method", Kind: "select", Options: page.Choose(page.OptionsOf("Any method", "GET", "POST", "PUT", "PATCH", "DELETE"), s.method)},
+		{Name: "outcome", Label: "Outcome", Kind: "select", Options: page.Choose(outcomes, s.class)},
+		{Name: "key", Label: "Key", Kind: "select", Options: page.Choose(choices, s.key)},
+		from, to,
+		{Name: "id", Label: "Request id", Kind: "text", Value: s.id, Hint: "X-Request-Id"},
 	}
-	return v.Render(http.StatusOK, "requests", "Requests", log)
 }
 
-func liveRequests(v *visit) error {
-	keys, err := knownKeys(v)
+// takes reports whether the filter lets a request through, wherever its page begins.
+func (s *requestFilter) takes(e *usage.Event) bool {
+	at := e.At.UnixMilli()
+	return (s.class == "" || usage.ClassOf(e.Status).String() == s.class || s.class == "errors" && e.Status >= 400) &&
+		(s.key == "" || s.key == e.KeyID) && (s.method == "" || s.method == e.Method) && strings.Contains(target(e), s.path) && (s.id == "" || s.id == e.RequestID) &&
+		(!s.from.Valid || at >= s.from.Millis) && (!s.to.Valid || at <= s.to.Millis)
+}
+
+// target returns what was asked for: the path, with the query if there was one.
+func target(e *usage.Event) string { return strings.TrimSuffix(e.Path+"?"+e.Query, "?") }
+
+// latestOf returns the requests of the log. Without the scope for keys, it does not tell the others apart.
+func latestOf(v *visit) []usage.Event {
+	all := v.Usage.Latest(v.who.Workspace.ID)
+	for i := range all {
+		if !v.May(access.Manage) && all[i].KeyID != v.who.Key.ID {
+			all[i].KeyID = "another key"
+		}
+	}
+	return all
+}
+
+// knownKeys returns the latest keys of the workspace, of those that are not revoked and of the others; only that of who is
+// signed in without the scope for keys.
+func knownKeys(ctx context.Context, v *visit) ([]access.Key, error) {
+	if !v.May(access.Manage) {
+		return []access.Key{v.who.Key}, nil
+	}
+	live, err := v.Access.KeyPage(ctx, v.who.Workspace.ID, access.KeyPage{Newest: true, Unrevoked: true, Limit: 2 * access.MaxKeys})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	names, wanted := page.KeyNames(keys), filterOf(v)
-	events, stop := v.Usage.Watch(v.who.Workspace.ID)
-	defer stop()
-	return v.Live(func(_ context.Context, s page.Stream) error { return s.Idle() }, events, func(s page.Stream, e usage.Event) error {
-		if !wanted.takes(&e) {
-			return nil
-		}
-		return s.Send("request", requestOf(v, &e, names))
-	})
+	latest, err := v.Access.KeyPage(ctx, v.who.Workspace.ID, access.KeyPage{Newest: true, Limit: access.MaxKeys})
+	return append(live, slices.DeleteFunc(latest, func(k access.Key) bool { return k.RevokedAt.IsZero() })...), err
 }
 
+// listRequests reads the page of the log that the query asks for, the newest first.
+func listRequests(ctx context.Context, v *visit) (page.List, error) {
+	l := page.NewList("Requests", "The latest requests of this workspace to this server. Errors are kept longer than the rest.", "No requests since this server started.", "Request", "Status", "Error", "Took", "Key", "Time")
+	l.Numbers[3], l.Whole = true, true
+	keys, err := knownKeys(ctx, v)
+	names := page.KeyNames(keys)
+	wanted, fields := filterOf(v, keys)
+	var rows []usage.Event
+	for _, e := range latestOf(v) {
+		if (wanted.at.IsZero() || cmp.Or(e.At.Compare(wanted.at), cmp.Compare(e.RequestID, wanted.last)) < 0) && wanted.takes(&e) {
+			rows = append(rows, e)
+		}
+	}
+	rows = page.Cut(&l, v.R.URL, rows, "before", func(last *usage.Event) string { return page.Text(last.At.UnixNano()) + "." + last.RequestID })
+	for i := range rows {
+		e, code := &rows[i], page.Cell{Text: rows[i].Code}
+		if e.Code != "" {
+			code.URL = "/docs/guides/errors#" + e.Code
+		}
+		l.Rows = append(l.Rows, []page.Cell{
+			{Text: e.Method + " " + access.Printable(target(e)), URL: "/console/requests/" + url.PathEscape(e.RequestID), Name: true}, {Text: strconv.Itoa(e.Status), Badge: "s" + strconv.Itoa(e.Status/100)},
+			code, {Text: page.Milliseconds(e.Duration)}, {Text: cmp.Or(names[e.KeyID], e.KeyID), Name: true}, exactly(e.At),
+		})
+	}
+	l.Filters, l.Filtered = fields, wanted != requestFilter{at: wanted.at, last: wanted.last}
+	query := v.R.URL.Query()
+	query.Del("before")
+	l.CSV = page.Address("/console/requests.csv", query)
+	return l, err
+}
+
+// requestsCSV sends all that the filter lets through, as far as the log has it.
 func requestsCSV(v *visit) error {
 	head := []string{"at", "method", "path", "query", "status", "code", "refusedBy", "retryAt", "milliseconds", "keyId", "keyName", "requestId"}
 	return v.CSV(head, func(row func([]string) error) error {
-		rows, _, err := latestRequests(v, 1<<20)
-		if err != nil {
-			return err
-		}
-		for i := range rows {
-			if err := row(rows[i].line()); err != nil {
-				return err
+		keys, err := knownKeys(v.R.Context(), v)
+		names := page.KeyNames(keys)
+		wanted, _ := filterOf(v, keys)
+		for _, e := range latestOf(v) {
+			if err == nil && wanted.takes(&e) {
+				err = row(lineOf(&e, cmp.Or(names[e.KeyID], e.KeyID)))
 			}
 		}
-		return nil
+		return err
 	})
 }
 
-func (r *request) line() []string {
-	e, retry := r.event, ""
+func lineOf(e *usage.Event, key string) []string {
+	retry := ""
 	if e.Refused != "" {
 		retry = time.Unix(e.Until, 0).UTC().Format(time.RFC3339)
 	}
 	return []string{
-		r.At.Format("2006-01-02T15:04:05.000Z"), r.Method, page.CSVText(r.Path), page.CSVText(r.Query), strconv.Itoa(r.Status), r.Code, e.Refused, retry,
-		strconv.FormatFloat(float64(e.Duration.Microseconds())/1000, 'f', 3, 64), e.KeyID, page.CSVText(r.Key), page.CSVText(r.Request),
+		e.At.UTC().Format("2006-01-02T15:04:05.000Z"), e.Method, page.CSVText(e.Path), page.CSVText(e.Query), strconv.Itoa(e.Status), e.Code, e.Refused, retry,
+		strconv.FormatFloat(float64(e.Duration.Microseconds())/1000, 'f', 3, 64), e.KeyID, page.CSVText(key), page.CSVText(e.RequestID),
 	}
 }
 
 // A requestPage is one request of the log.
 type requestPage struct {
-	request
+	usage.Event
 	Facts   []page.Fact
-	Refused *refused // nil unless it was refused by the limits
+	Refusal *refused // nil unless it was refused by the limits
 	Curl    string   // "" if it cannot be sent again like this
 	HasBody bool
 }
@@ -210,24 +167,21 @@ type refused struct {
 
 // showRequest shows a request that the log still has: what was asked, what became of it, and why.
 func showRequest(v *visit) error {
-	events := v.Usage.Latest(v.who.Workspace.ID)
+	events := latestOf(v)
 	i := slices.IndexFunc(events, func(e usage.Event) bool { return e.RequestID == v.ID })
 	if i < 0 {
 		v.Refuse(http.StatusNotFound, "This request is not in the log",
 			"The log holds the latest few hundred successes, errors and refusals that this server answered since it started. Look for it in the log of the server.")
 		return nil
 	}
-	keys, err := knownKeys(v)
+	keys, err := knownKeys(v.R.Context(), v)
 	if err != nil {
 		return err
 	}
 	e := &events[i]
-	p := requestPage{request: requestOf(v, e, page.KeyNames(keys)), Refused: refusedBy(v, e), Curl: curlOf(v, e)}
+	p := requestPage{Event: *e, Refusal: refusedBy(v, e), Curl: curlOf(v, e)}
 	p.HasBody = strings.Contains(p.Curl, "body.json")
-	p.Facts = []page.Fact{{Title: "Took", Cell: page.Cell{Text: p.Took}}, {Title: "Key", Cell: page.Cell{Text: p.Key, Name: true}}, {Title: "Request id", Cell: page.Cell{Text: p.Request, Code: true}}}
-	if e.Operation != "" {
-		p.Facts = append(p.Facts, page.Fact{Title: "Operation", Cell: page.Cell{Text: e.Operation, Code: true}})
-	}
+	p.Facts = []page.Fact{{Title: "Took", Cell: page.Cell{Text: page.Milliseconds(e.Duration)}}, {Title: "Key", Cell: page.Cell{Text: cmp.Or(page.KeyNames(keys)[e.KeyID], e.KeyID), Name: true}}, {Title: "Request id", Cell: page.Cell{Text: e.RequestID, Code: true}}, {Title: "Operation", Cell: page.Cell{Text: cmp.Or(e.Operation, "none"), Code: e.Operation != ""}}}
 	return v.Render(http.StatusOK, "request", "Request", p)
 }
 
@@ -243,7 +197,7 @@ func refusedBy(v *visit, e *usage.Event) *refused {
 	}
 	r := &refused{Why: why, Until: time.Unix(e.Until, 0).UTC()}
 	if entry := v.Keys.Entry(e.KeyID); entry != nil {
-		now := page.KeyLimits{Decision: v.Limiter.Peek(v.R.Context(), entry.Slot)}
+		now := page.KeyLimits{Decision: v.Limiter.Peek(v.R.Context(), entry.Attachment)}
 		r.Now = []page.Gauge{page.GaugeOf("This minute", now.Minute), page.GaugeOf("Today (UTC)", now.Day)}
 		r.StrikesLeft, r.BannedUntil = now.StrikesLeft, now.Banned()
 	}
@@ -255,18 +209,10 @@ func curlOf(v *visit, e *usage.Event) string {
 	if page.Within("/console", e.Path) || strings.Contains(target(e), "…") {
 		return ""
 	}
-	address := baseURL(v) + (&url.URL{Path: e.Path, RawQuery: e.Query}).String()
-	command := "curl -i " + shellQuoted(address)
-	switch e.Method {
-	case http.MethodGet:
-	case http.MethodHead:
-		command = "curl -I " + shellQuoted(address)
-	default:
-		command = "curl -i -X " + e.Method + " " + shellQuoted(address)
-	}
-	command += " \\\n  -H \"Authorization: Bearer $PETSTORE_KEY\""
-	switch e.Method {
-	case http.MethodPost, http.MethodPut, http.MethodPatch:
+	address := shellQuoted(baseURL(v) + (&url.URL{Path: e.Path, RawQuery: e.Query}).String())
+	how := cmp.Or(map[string]string{http.MethodGet: "-i ", http.MethodHead: "-I "}[e.Method], "-i -X "+e.Method+" ")
+	command := "curl " + how + address + " \\\n  -H \"Authorization: Bearer $PETSTORE_KEY\""
+	if e.Method == http.MethodPost || e.Method == http.MethodPut || e.Method == http.MethodPatch {
 		command += " \\\n  -H 'Content-Type: application/json' --data @body.json"
 	}
 	return command

@@ -2,7 +2,9 @@ package console_test
 
 import (
 	"fmt"
+	"html"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -39,6 +41,28 @@ func TestRequestPage(t *testing.T) {
 	if strings.Contains(a.body, secret[4:]) || strings.Contains(a.body, "Why was this refused?") {
 		t.Errorf("the page of a request says too much:\n%s", a.body)
 	}
+	seen, query := map[string]bool{}, "method=POST&outcome=2xx&from=2026-03-01&to=2026-03-01&key="+k.ID
+	for at := "/console/requests?" + query; at != ""; {
+		a := g.get(at).want(200, `href="/console/requests.csv?`)
+		for _, row := range regexp.MustCompile(`href="/console/requests/(ok\d+)"`).FindAllStringSubmatch(a.body, -1) {
+			if seen[row[1]] {
+				t.Fatalf("%s shows %s once more", at, row[1])
+			}
+			seen[row[1]] = true
+		}
+		if at = ""; strings.Contains(a.body, `rel="next"`) {
+			at = html.UnescapeString(regexp.MustCompile(`rel="next" href="([^"]+)"`).FindStringSubmatch(a.body)[1])
+		}
+		h.usage.Record(w.ID, failed) // what comes meanwhile moves no page
+	}
+	if rows := strings.Count(g.get("/console/requests.csv?"+query).body, "\n"); len(seen) != 200 || rows != 201 {
+		t.Errorf("the pages show %d requests, and the CSV has %d lines with its head, want the latest 200", len(seen), rows)
+	}
+	for _, query := range []string{"from=2026-03-02", "to=2026-02-28", "key=other", "method=PUT", "before=1.a"} {
+		if a := g.get("/console/requests?" + query); strings.Contains(a.body, `href="/console/requests/ok`) {
+			t.Errorf("?%s shows requests:\n%s", query, a.body)
+		}
+	}
 	for i := range 100 {
 		h.usage.Record(w.ID, usage.Event{
 			At: h.now(), Method: "DELETE", Path: "/pets/12345", Query: "limit=5&name=abcdef", Status: 429, Code: "rate_limit_exceeded", KeyID: k.ID, RequestID: fmt.Sprintf("abcdefghijkl%04d", i),
@@ -61,7 +85,7 @@ func TestWhyRefused(t *testing.T) {
 	k, secret := h.key(w, access.Read, time.Time{})
 	g := h.guest()
 	g.post("/console/signin", "key", secret).want(303, "")
-	slot := h.keys.Entry(k.ID).Slot
+	slot := h.keys.Entry(k.ID).Attachment
 	for i, refused := range []string{"minute", "day", "banned"} {
 		h.usage.Record(w.ID, usage.Event{
 			At: h.now(), Method: "GET", Path: "/pets", Status: 429, Code: "rate_limit_exceeded", KeyID: k.ID, RequestID: refused,
@@ -71,7 +95,7 @@ func TestWhyRefused(t *testing.T) {
 	for range 5 {
 		h.limiter.Admit(t.Context(), slot)
 	}
-	g.get("/console/requests?outcome=429").want(200, "Why?")
+	g.get("/console/requests?outcome=429").want(200, `href="/console/requests/minute"`)
 	g.get("/console/requests/minute").want(200, "The 5 requests of the minute were spent").want(200, "2026-03-01T12:01:00Z").
 		want(200, "5 of 5").want(200, "<strong>20</strong> more")
 	g.get("/console/requests/day").want(200, "The 6 requests of the UTC day were spent").want(200, "2026-03-01T12:02:00Z")

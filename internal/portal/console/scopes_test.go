@@ -45,7 +45,8 @@ var operationsOf = map[string]string{
 	"GET /console/webhooks/{id}/edit": "getWebhook", "POST /console/webhooks/{id}/edit": "updateWebhook", "GET /console/webhooks/{id}/pause": "getWebhook", "POST /console/webhooks/{id}/pause": "updateWebhook",
 	"GET /console/webhooks/{id}/resume": "getWebhook", "POST /console/webhooks/{id}/resume": "updateWebhook", "GET /console/webhooks/{id}/rotate": "getWebhook", "POST /console/webhooks/{id}/rotate": "rotateWebhook",
 	"GET /console/webhooks/{id}/replay": "getWebhook", "POST /console/webhooks/{id}/replay": "replayWebhook", "GET /console/webhooks/{id}/delete": "getWebhook", "POST /console/webhooks/{id}/delete": "deleteWebhook",
-	"GET /console/webhooks/{id}/retry": "listDeliveries", "POST /console/webhooks/{id}/retry": "retryDelivery", "GET /console/webhooks/{id}/test": "getWebhook", "POST /console/webhooks/{id}/test": "testWebhook",
+	"GET /console/webhooks/live": "listWebhooks", "GET /console/webhooks/{id}/live": "getWebhook", "GET /console/webhooks/{id}/delivery": "listDeliveries", "GET /console/webhooks/{id}/delivery/live": "listDeliveries",
+	"POST /console/webhooks/{id}/delivery": "retryDelivery", "GET /console/webhooks/{id}/test": "getWebhook", "POST /console/webhooks/{id}/test": "testWebhook",
 }
 
 // scopesOfAPI returns the scopes that the description names, by operation.

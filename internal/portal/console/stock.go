@@ -81,7 +81,8 @@ type sheetPage struct {
 	Forms       []page.Form
 	Sheets      []page.List
 	Facts       []page.Fact
-	Wide        bool // the tables have the page's whole width
+	Wide        bool   // the tables have the page's whole width
+	Sent        string // what is posted, of the page of a delivery
 }
 
 // stockPage reads the page of the pet in the path: the forms that change its stock, and what has changed it.

@@ -2,12 +2,11 @@ package console
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -29,52 +28,59 @@ func webhookInPath(v *visit) (webhook.Webhook, error) {
 // actor returns who is signed in, for the audit log.
 func (v *visit) actor() string { return "console:" + v.who.Key.ID }
 
-func showWebhooks(v *visit) error {
-	l := page.NewList("Webhooks", "Webhooks post the events of this workspace to your URLs.", "There are no webhooks yet.", "URL", "Events", "State", "Failing since", "Created")
+// listWebhooks reads the webhooks, each with how it stands.
+func listWebhooks(ctx context.Context, v *visit) (page.List, error) {
+	l := page.NewList("Webhooks", "Webhooks post the events of this workspace to your URLs.", "There are no webhooks yet.", "URL", "State", "Why it fails", "Events", "Created")
 	l.New = &page.Link{Title: "Create a webhook", URL: "/console/webhooks/new"}
-	all, err := v.Webhooks.Store.Webhooks(v.R.Context(), v.who.Workspace.ID)
+	all, err := v.Webhooks.Store.Webhooks(ctx, v.who.Workspace.ID)
 	for i := range all {
 		w := &all[i]
-		failing := page.Cell{Text: "not failing"}
-		if !w.FailingSince.IsZero() {
-			failing = page.Cell{At: w.FailingSince}
-		}
 		l.Rows = append(l.Rows, []page.Cell{
-			{Text: shortened(w.URL, 60), Name: true, URL: webhookPath(w.ID)}, {Text: typesOf(w)}, {Text: string(w.State), Badge: string(w.State)}, failing, {At: w.CreatedAt},
+			{Text: petstore.Shorten(w.URL, 60), Name: true, URL: webhookPath(w.ID)}, healthOf(w), {Text: access.Printable(w.Failure), Name: true}, {Text: typesOf(w)}, {At: w.CreatedAt},
 		})
 	}
-	return v.List(l, err)
+	return l, err
 }
 
-// shortened returns at most so many characters of a text.
-func shortened(text string, most int) string {
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most-1]) + "…"
+// failingWebhooks returns the webhooks that fail, for those who may see them.
+func failingWebhooks(v *visit) (l page.List, err error) {
+	if v.Webhooks != nil && v.May(access.Read|access.Manage) {
+		l, err = listWebhooks(v.R.Context(), v)
+		l.Title, l.New = "Webhooks that fail", nil
+		l.Rows = slices.DeleteFunc(l.Rows, func(row []page.Cell) bool { return row[1].At.IsZero() })
 	}
-	return text
+	return l, err
+}
+
+// healthOf says how a webhook stands, and since when it fails.
+func healthOf(w *webhook.Webhook) page.Cell {
+	c := page.Cell{Text: string(w.State), Badge: string(w.State)}
+	if !w.FailingSince.IsZero() {
+		c.Note, c.At = "failing since", w.FailingSince
+		if w.State == webhook.Active {
+			c.Text, c.Badge, c.Note = "failing", string(webhook.Failed), "since"
+		}
+	}
+	return c
 }
 
 func typesOf(w *webhook.Webhook) string {
 	if len(w.Types) == 0 {
 		return "all"
 	}
-	names := make([]string, len(w.Types))
-	for i, t := range w.Types {
-		names[i] = string(t)
-	}
-	return strings.Join(names, ", ")
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(w.Types), "[]"), " ", ", ")
 }
 
 func hookFacts(w *webhook.Webhook) []page.Fact {
 	facts := []page.Fact{
-		{Title: "URL", Cell: page.Cell{Text: w.URL, Name: true}}, {Title: "Events", Cell: page.Cell{Text: typesOf(w)}}, {Title: "State", Cell: page.Cell{Text: string(w.State), Badge: string(w.State)}},
+		{Title: "URL", Cell: page.Cell{Text: w.URL, Name: true}}, {Title: "Events", Cell: page.Cell{Text: typesOf(w)}}, {Title: "State", Cell: healthOf(w)},
 		{Title: "Created", Cell: page.Cell{At: w.CreatedAt}}, {Title: "Read up to event", Cell: page.Cell{Text: page.Text(w.After)}}, {Title: "Id", Cell: page.Cell{Text: w.ID, Code: true}},
 	}
-	if w.Description != "" {
-		facts = append(facts, page.Fact{Title: "Description", Cell: page.Cell{Text: access.Printable(w.Description), Name: true}})
-	}
-	if !w.FailingSince.IsZero() {
-		facts = append(facts, page.Fact{Title: "Failing since", Cell: page.Cell{At: w.FailingSince}})
+	for _, f := range []page.Fact{{Title: "Description", Cell: page.Cell{Text: w.Description}}, {Title: "Why it fails", Cell: page.Cell{Text: w.Failure}}} {
+		if f.Text != "" {
+			f.Text, f.Name = access.Printable(f.Text), true
+			facts = append(facts, f)
+		}
 	}
 	return facts
 }
@@ -155,10 +161,11 @@ func showWebhook(v *visit) error {
 		return err
 	}
 	at := webhookPath(w.ID)
-	deliveries, err := deliveriesPage(v, at)
+	deliveries, err := listDeliveries(v.R.Context(), v)
 	if err != nil {
 		return err
 	}
+	deliveries.Live = page.Address(at+"/live", v.R.URL.Query())
 	p := sheetPage{
 		Title: "Webhook", Lead: cmp.Or(access.Printable(w.Description), w.URL), Back: page.Link{Title: "Webhooks", URL: "/console/webhooks"},
 		Sheets: []page.List{deliveries}, Facts: hookFacts(&w), Wide: true,
@@ -170,47 +177,103 @@ func showWebhook(v *visit) error {
 	return v.Render(http.StatusOK, "sheets", p.Title, p)
 }
 
-// deliveriesPage reads the page of deliveries that the query asks for, the newest first.
-func deliveriesPage(v *visit, at string) (page.List, error) {
-	l := page.NewList("Deliveries", "", "No event was sent to it yet.", "Event", "Type", "State", "Tries", "Last try", "Answer", "Next try", "")
+// listDeliveries reads the page of deliveries that the query asks for, the newest first.
+func listDeliveries(ctx context.Context, v *visit) (page.List, error) {
+	l := page.NewList("Deliveries", "", "No event was sent to it yet.", "Event", "Type", "State", "Tries", "Last try", "Answer", "Next try")
 	l.Numbers[3] = true
-	rows, err := v.Webhooks.Deliveries(v.R.Context(), v.who.Workspace.ID, v.ID, petstore.Page{After: page.PlaceIn(v.R.URL.Query(), "after"), Limit: page.PageSize + 1})
+	rows, err := v.Webhooks.Deliveries(ctx, v.who.Workspace.ID, v.ID, petstore.Page{After: page.PlaceIn(v.R.URL.Query(), "after"), Limit: page.PageSize + 1})
 	rows = page.Cut(&l, v.R.URL, rows, "after", func(last *webhook.Delivery) string { return page.Text(last.ID) })
 	for i := range rows {
-		d, id := &rows[i], page.Text(rows[i].ID)
+		d, id, state := &rows[i], page.Text(rows[i].ID), page.Cell{Text: string(rows[i].State), Badge: string(rows[i].State)}
+		if d.State == webhook.Pending && !d.TriedAt.IsZero() && !d.OK() {
+			state = page.Cell{Text: "retrying", Badge: string(webhook.Failed)}
+		}
 		l.Rows = append(l.Rows, []page.Cell{
-			{Text: id, URL: "/console/events/" + id}, {Text: string(d.Type), Code: true}, {Text: string(d.State), Badge: string(d.State)}, {Text: page.Number(int64(d.Tries))},
-			instantCell(d.TriedAt), {Text: deliveryAnswer(d), Name: true}, instantCell(d.NextAt), {Links: []page.Link{{Title: "Try again", URL: at + "/retry?delivery=" + id}}},
+			{Text: id, URL: webhookPath(v.ID) + "/delivery?event=" + id}, {Text: string(d.Type), Code: true}, state, {Text: page.Number(int64(d.Tries))},
+			{At: d.TriedAt}, {Text: cmp.Or(access.Printable(d.String()), "not tried yet"), Name: true}, {At: d.NextAt},
 		})
 	}
 	return l, err
 }
 
-func instantCell(t time.Time) page.Cell {
-	if t.IsZero() {
-		return page.Cell{Text: "none"}
+// deliveryOf reads the delivery of the event that the query names.
+func deliveryOf(ctx context.Context, v *visit) (webhook.Delivery, error) {
+	event := min(page.PlaceIn(v.R.URL.Query(), "event"), 1<<62)
+	found, err := v.Webhooks.Deliveries(ctx, v.who.Workspace.ID, v.ID, petstore.Page{After: event + 1, Limit: 1})
+	if err == nil && (len(found) == 0 || found[0].ID != event) {
+		err = webhook.NoDelivery(event)
 	}
-	return page.Cell{At: t}
+	if err != nil {
+		return webhook.Delivery{}, err
+	}
+	return found[0], nil
 }
 
-// deliveryAnswer says in a line what a receiver answered to the latest try.
-func deliveryAnswer(d *webhook.Delivery) string {
-	if d.TriedAt.IsZero() {
-		return "not tried yet"
+// listTries reads the tries of a delivery with their answers, the latest first, after the one that is to come.
+func listTries(ctx context.Context, v *visit) (page.List, error) {
+	l := page.NewList("Tries", "", "", "When", "Result", "Took", "Answer")
+	l.Numbers[2] = true
+	d, err := deliveryOf(ctx, v)
+	if !d.NextAt.IsZero() {
+		l.Rows = append(l.Rows, []page.Cell{exactly(d.NextAt), {Text: "to come", Badge: string(webhook.Pending)}, {}, {}})
 	}
-	return answerText(d.Answer)
+	tries := append([]webhook.Attempt{}, d.Earlier...)
+	if !d.TriedAt.IsZero() {
+		tries = append(tries, webhook.Attempt{At: d.TriedAt, Answer: d.Answer})
+	}
+	for _, t := range slices.Backward(tries) {
+		result := page.Cell{Text: cmp.Or(strings.TrimPrefix(page.Text(int64(t.Status)), "0"), "no answer"), Badge: string(webhook.Failed)}
+		if t.OK() {
+			result.Badge = string(webhook.Delivered)
+		}
+		text := strings.Join(strings.Fields(cmp.Or(t.Error, t.Answer.Text)), " ")
+		l.Rows = append(l.Rows, []page.Cell{exactly(t.At), result, {Text: page.Number(t.Latency.Milliseconds()) + " ms"}, {Text: cmp.Or(access.Printable(text), "empty"), Name: true}})
+	}
+	return l, err
 }
 
-// answerText says in a line what a receiver answered.
-func answerText(a webhook.Answer) string {
-	if a.Status == 0 {
-		return a.Error
+// exactly returns an instant with its second.
+func exactly(t time.Time) page.Cell { return page.Cell{Text: page.InWords(t), Prose: true} }
+
+// showDelivery is the page of one event on its way to a webhook: what is sent, and what became of each try.
+func showDelivery(v *visit) (page.Form, error) {
+	ctx, workspace := v.R.Context(), v.who.Workspace.ID
+	w, err := webhookInPath(v)
+	if err != nil {
+		return page.Form{}, err
 	}
-	said := fmt.Sprintf("%d in %d ms", a.Status, a.Latency.Milliseconds())
-	if a.Text != "" {
-		said += ": " + shortened(access.Printable(a.Text), 80)
+	d, err := deliveryOf(ctx, v)
+	if err != nil {
+		return page.Form{}, err
 	}
-	return said
+	event, at := page.Text(d.ID), webhookPath(w.ID)+"/delivery"
+	return page.Form{
+		Heading: "Send it again", Submit: "Try again", Lead: "What is sent, and what became of each try. If you send it again and that fails, it is tried as often as a new event.",
+		Send: func(*page.Input) error {
+			_, err := v.Webhooks.Retry(ctx, workspace, w.ID, d.ID)
+			return v.Then(at+"?event="+event, "The event is sent again. What comes of it is in the table of tries.", err)
+		},
+		Page: func(status int, f page.Form) error {
+			tries, err := listTries(ctx, v)
+			if err != nil {
+				return err
+			}
+			tries.Live = page.Address(at+"/live", v.R.URL.Query())
+			p := sheetPage{
+				Title: "Delivery of event " + event, Lead: f.Lead, Back: page.Link{Title: "Webhook", URL: webhookPath(w.ID)}, Forms: []page.Form{f}, Sheets: []page.List{tries},
+				Facts: []page.Fact{{Title: "Event", Cell: page.Cell{Text: event, URL: "/console/events/" + event}}, {Title: "Type", Cell: page.Cell{Text: string(d.Type), Code: true}}, {Title: "URL", Cell: page.Cell{Text: w.URL, Name: true}}},
+			}
+			e, err := v.Events.Event(ctx, workspace, d.ID)
+			if err == nil {
+				var sent []byte
+				sent, err = v.Webhooks.Request(ctx, &w, e)
+				p.Sent = strings.ReplaceAll(access.Printable(string(sent)), `\u000d\u000a`, "\n")
+			} else if petstore.CodeOf(err) == petstore.CodeEventNotFound {
+				p.Lead, err = "The event is no longer kept, and cannot be sent again.", nil
+			}
+			return cmp.Or(err, v.Render(status, "sheets", p.Title, p))
+		},
+	}, nil
 }
 
 // hookForm completes a form of the webhook in the path.
@@ -220,23 +283,17 @@ func hookForm(v *visit, f page.Form) (page.Form, error) {
 	return f, err
 }
 
-func pauseWebhook(v *visit) (page.Form, error) {
-	return hookForm(v, page.Form{
-		Title: "Pause this webhook?", Lead: "Nothing is sent until you resume it. It then sends what happened in between, as far as those events are kept.", Submit: "Pause the webhook",
-		Send: func(*page.Input) error { return setState(v, webhook.Paused, "The webhook is paused.") },
-	})
-}
-
-func resumeWebhook(v *visit) (page.Form, error) {
-	return hookForm(v, page.Form{
-		Title: "Resume this webhook?", Lead: "It sends the events that are waiting at once.", Submit: "Resume the webhook",
-		Send: func(*page.Input) error { return setState(v, webhook.Active, "The webhook is active.") },
-	})
-}
-
-func setState(v *visit, s webhook.State, said string) error {
-	_, err := v.Webhooks.Update(v.R.Context(), v.who.Workspace.ID, v.ID, webhook.Patch{State: petstore.Some(s)}, petstore.Condition{}, v.actor())
-	return v.Then(webhookPath(v.ID), said, err)
+// stateForm returns the form that pauses or resumes a webhook.
+func stateForm(to webhook.State, verb, lead string) func(v *visit) (page.Form, error) {
+	return func(v *visit) (page.Form, error) {
+		return hookForm(v, page.Form{
+			Title: verb + " this webhook?", Lead: lead, Submit: verb + " the webhook",
+			Send: func(*page.Input) error {
+				_, err := v.Webhooks.Update(v.R.Context(), v.who.Workspace.ID, v.ID, webhook.Patch{State: petstore.Some(to)}, petstore.Condition{}, v.actor())
+				return v.Then(webhookPath(v.ID), "The webhook is "+string(to)+".", err)
+			},
+		})
+	}
 }
 
 func deleteWebhook(v *visit) (page.Form, error) {
@@ -269,9 +326,9 @@ func testWebhook(v *visit) (page.Form, error) {
 				return err
 			}
 			if answer.OK() {
-				in.Form.Said = "The receiver answered " + answerText(answer)
+				in.Form.Said = "The receiver answered " + access.Printable(answer.String())
 			} else {
-				in.Form.Error = "It was not delivered: " + answerText(answer)
+				in.Form.Error = "It was not delivered: " + access.Printable(answer.String())
 			}
 			return v.Show(http.StatusOK, in.Form)
 		},
@@ -280,52 +337,52 @@ func testWebhook(v *visit) (page.Form, error) {
 
 func replayWebhook(v *visit) (page.Form, error) {
 	return hookForm(v, page.Form{
-		Title: "Send events again", Lead: "All events after this one are sent again, the oldest first, as far as they are kept.", Submit: "Send them again",
-		Fields: []page.Field{{Name: "after", Label: "Event", Kind: "number", Required: true, Hint: "Its number: those after it are sent. 0 is the beginning."}},
+		Title: "Send events again", Lead: "The oldest are sent first, as far as they are kept.", Submit: "Send them again",
+		Fields: []page.Field{
+			{Name: "what", Label: "Which", Kind: "radios", Options: []page.Option{{Value: "failed", Label: "Those that failed", Chosen: true}, {Value: "since", Label: "All since a time"}}},
+			{Name: "since", Label: "Since", Kind: "time"},
+		},
 		Send: func(in *page.Input) error {
-			after := in.Number("after")
-			_, err := v.Webhooks.Replay(v.R.Context(), v.who.Workspace.ID, v.ID, after, v.actor())
-			return v.Then(webhookPath(v.ID), "The events after "+page.Text(after)+" are sent again.", err)
+			ctx, workspace, at := v.R.Context(), v.who.Workspace.ID, webhookPath(v.ID)
+			if in.Text("what") != "since" {
+				n, err := v.Webhooks.RetryFailed(ctx, workspace, v.ID)
+				return v.Then(at, page.Counted(n, "event that failed is", "events that failed are")+" sent again.", err)
+			}
+			since := in.Instant("since")
+			if !since.Valid {
+				return page.FieldError("since", "Since must be a time such as 2026-03-01T12:00.")
+			}
+			after, err := lastEventBefore(v, since)
+			if err == nil {
+				_, err = v.Webhooks.Replay(ctx, workspace, v.ID, after, v.actor())
+			}
+			return v.Then(at, "The events since "+page.InWords(since.UTC())+" are sent again.", err)
 		},
 	})
 }
 
-// retryDelivery is the form of one delivery, with the whole of what was answered to it.
-func retryDelivery(v *visit) (page.Form, error) {
-	f, err := hookForm(v, page.Form{
-		Title: "Try a delivery again", Lead: "The event is sent now. If that fails, it is tried as often as a new one.", Submit: "Try again",
-		Fields: []page.Field{{Name: "delivery", Label: "Event", Kind: "number", Required: true}},
-		Send:   func(in *page.Input) error { return sendAgain(v, in) },
-	})
-	delivery, _ := strconv.ParseInt(v.R.FormValue("delivery"), 10, 64) // anything else is none
-	delivery = min(delivery, 1<<62)
-	if err != nil || delivery < 1 {
-		return f, err
+// lastEventBefore returns the id after which the events since an instant come. Ids and times grow together.
+func lastEventBefore(v *visit, t petstore.Time) (int64, error) {
+	read := func(q petstore.EventQuery) (petstore.EventPage, error) {
+		q.Limit = 1
+		return v.Events.Events(v.R.Context(), v.who.Workspace.ID, q)
 	}
-	f.Fields[0].Value = page.Text(delivery)
-	found, err := v.Webhooks.Deliveries(v.R.Context(), v.who.Workspace.ID, v.ID, petstore.Page{After: delivery + 1, Limit: 1})
-	if err == nil && len(found) == 1 && found[0].ID == delivery {
-		f.Facts = deliveryFacts(&found[0])
+	first, err := read(petstore.EventQuery{Oldest: true})
+	if err != nil || len(first.Events) == 0 {
+		return first.Last, err
 	}
-	return f, err
-}
-
-func deliveryFacts(d *webhook.Delivery) []page.Fact {
-	facts := []page.Fact{
-		{Title: "Event", Cell: page.Cell{Text: page.Text(d.ID), URL: "/console/events/" + page.Text(d.ID)}}, {Title: "Type", Cell: page.Cell{Text: string(d.Type), Code: true}}, {Title: "State", Cell: page.Cell{Text: string(d.State), Badge: string(d.State)}},
-		{Title: "Tries", Cell: page.Cell{Text: page.Number(int64(d.Tries))}}, {Title: "Last try", Cell: instantCell(d.TriedAt)}, {Title: "Next try", Cell: instantCell(d.NextAt)}, {Title: "Answer", Cell: page.Cell{Text: deliveryAnswer(d), Name: true}},
+	low, high := first.Events[0].ID-1, first.Last
+	for low < high {
+		middle := low + (high-low)/2
+		next, err := read(petstore.EventQuery{After: middle})
+		switch {
+		case err != nil:
+			return 0, err
+		case len(next.Events) == 0 || next.Events[0].CreatedAt.Millis >= t.Millis:
+			high = middle
+		default:
+			low = next.Events[0].ID
+		}
 	}
-	if len(d.Text) > 80 {
-		facts = append(facts, page.Fact{Title: "The answer in full", Cell: page.Cell{Text: access.Printable(d.Text), Name: true}})
-	}
-	return facts
-}
-
-func sendAgain(v *visit, in *page.Input) error {
-	delivery := in.Number("delivery")
-	_, err := v.Webhooks.Retry(v.R.Context(), v.who.Workspace.ID, v.ID, delivery)
-	if e, ok := errors.AsType[*petstore.Error](err); ok && e.Code == webhook.CodeDeliveryNotFound {
-		return page.FieldError("delivery", e.Message)
-	}
-	return v.Then(webhookPath(v.ID), "Event "+page.Text(delivery)+" is sent again.", err)
+	return low, nil
 }

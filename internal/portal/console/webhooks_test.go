@@ -129,13 +129,22 @@ func TestWebhooks(t *testing.T) {
 	if made := g.post(at+"/rotate").want(200, "whsec_"); strings.Contains(made.body, secret) {
 		t.Error("the new secret is the old one")
 	}
-	g.post(at+"/replay", "after", "99").want(422, "after must be from 0 to 3")
-	g.post(at+"/replay", "after", "x").want(422, "whole number")
-	g.post(at+"/replay", "after", "1").leadsTo(at)
-	g.get(at).want(200, "The events after 1 are sent again").want(200, "<dt>Read up to event</dt><dd>1</dd>")
+	g.post(at+"/replay", "what", "since").want(422, "Since must be a time")
+	g.post(at+"/replay", "what", "since", "since", "tomorrow").want(422, "Since must be a time")
+	h.advance(time.Hour)
+	for range 3 {
+		if _, err := h.shop.CreateCategory(t.Context(), w.ID, petstore.NewCategory{Name: "Cats"}, nil); err != nil {
+			t.Fatal(err)
+		}
+		h.advance(time.Minute)
+	}
+	for since, after := range map[string]string{"2026-03-01T12:00": "0", "2026-03-01T13:00": "3", "2026-03-01T13:01:30": "5", "2026-03-02": "6"} {
+		g.post(at+"/replay", "what", "since", "since", since).leadsTo(at)
+		g.get(at).want(200, "The events since").want(200, "<dt>Read up to event</dt><dd>"+after+"</dd>")
+	}
 	g.post(at + "/delete").leadsTo("/console/webhooks")
 	g.get(at).want(404, "There is no webhook")
-	for _, act := range []string{"/edit", "/pause", "/test", "/rotate", "/replay", "/delete", "/retry"} {
+	for _, act := range []string{"/edit", "/pause", "/test", "/rotate", "/replay", "/delete", "/delivery"} {
 		g.get(at+act).want(404, "There is no webhook")
 		g.post(at+act, "after", "0", "delivery", "1").want(404, "There is no webhook")
 	}
@@ -149,7 +158,7 @@ func TestWebhooks(t *testing.T) {
 			actions = append(actions, e.Action)
 		}
 	}
-	if want := "[webhook.delete webhook.replay webhook.rotate webhook.update webhook.update webhook.update webhook.update webhook.create]"; fmt.Sprint(actions) != want {
+	if want := "[webhook.delete webhook.replay webhook.replay webhook.replay webhook.replay webhook.rotate webhook.update webhook.update webhook.update webhook.update webhook.create]"; fmt.Sprint(actions) != want {
 		t.Errorf("the audit log has %v, want %v", actions, want)
 	}
 }
@@ -193,14 +202,20 @@ func (h *house) fail(w access.Workspace, id string) {
 	if queued, err := h.db.QueueDeliveries(ctx, id, "n", h.now(), 100); err != nil || !queued {
 		h.t.Fatalf("QueueDeliveries = %v, %v", queued, err)
 	}
-	failed := webhook.Answer{Status: 503, Text: "later " + strings.Repeat("x", 200) + "END", Latency: 12 * time.Millisecond}
-	err := h.db.RecordTries(ctx, []webhook.Try{{Webhook: id, Event: 1, Due: h.now(), State: webhook.Failed, Tries: 10, At: h.now(), Answer: failed}})
-	if err != nil {
+	h.try(id, webhook.Try{Event: 1, State: webhook.Failed, Tries: 10, Answer: webhook.Answer{Status: 503, Text: "later\n" + strings.Repeat("x", 200) + "END", Latency: 12 * time.Millisecond}, Why: "too long", DisableAfter: time.Hour})
+}
+
+// try has the store keep a try of what is due now.
+func (h *house) try(id string, try webhook.Try) {
+	h.t.Helper()
+	try.Webhook, try.Due, try.At = id, h.now(), h.now()
+	if err := h.db.RecordTries(h.t.Context(), []webhook.Try{try}); err != nil {
 		h.t.Fatal(err)
 	}
 }
 
-// TestDeliveries: they show what was answered, by page, and one can be tried again.
+// TestDeliveries: they show what is sent and all that was answered, by page, also once one arrived; and those that failed can be
+// sent again.
 func TestDeliveries(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -215,13 +230,32 @@ func TestDeliveries(t *testing.T) {
 	}
 	id := strings.TrimPrefix(at, "/console/webhooks/")
 	h.fail(w, id)
-	g.get(at).want(200, "/console/events/33").want(200, "not tried yet").want(200, at+"?after=9")
-	g.get(at+"?after=9").want(200, "503 in 12 ms: later xx").want(200, `<span class="badge failed">failed</span>`).want(200, at+"/retry?delivery=1")
-	g.get(at+"/retry?delivery=1").want(200, "xxxEND").want(200, `value="1"`)
-	g.post(at+"/retry", "delivery", "1").leadsTo(at)
-	g.get(at+"/retry?delivery=1").want(200, `<span class="badge pending">pending</span>`)
-	g.post(at+"/retry", "delivery", "99").want(422, ">There is no delivery with the id 99.<")
-	g.post(at+"/retry", "delivery", "x").want(422, "whole number")
+	g.get(at).want(200, at+"/delivery?event=33").want(200, "not tried yet").want(200, at+"?after=9")
+	g.get(at+"?after=9").want(200, "503 in 12 ms: later xx").want(200, `<span class="badge failed">failed</span>`)
+	for _, where := range []string{at, "/console/webhooks", "/console"} {
+		g.get(where).want(200, `<span class="badge failed">failing</span> <small>since</small>`).want(200, `<bdi class="name">503 in 12 ms: later xx`)
+	}
+	if a := h.signedIn(w, access.Read|access.Write).get("/console"); strings.Contains(a.body, "503 in 12 ms") {
+		t.Errorf("the overview shows webhooks to one who may not manage:\n%s", a.body)
+	}
+	one := at + "/delivery?event=1"
+	g.get(one).want(200, "xxxEND").want(200, `<span class="badge failed">503</span>`).
+		want(200, "POST /hook HTTP/1.1\nHost: ").want(200, "\nWebhook-Id: evt_1_1\n").want(200, "Webhook-Signature: v1,").want(200, `{&#34;id&#34;:1,&#34;type&#34;:&#34;category.created&#34;,`)
+	g.post(one).leadsTo(one)
+	g.get(one).want(200, `<span class="badge pending">to come</span>`)
+	h.try(id, webhook.Try{Event: 1, State: webhook.Delivered, Tries: 1, Answer: webhook.Answer{Status: 204}})
+	g.get(one).want(200, "xxxx").want(200, `<span class="badge failed">503</span>`).want(200, `<span class="badge delivered">204</span>`)
+	if a := g.get("/console/webhooks"); strings.Contains(a.body, "failing") {
+		t.Errorf("after a success it still fails:\n%s", a.body)
+	}
+	h.try(id, webhook.Try{Event: 2, State: webhook.Failed, Tries: 10, Answer: webhook.Answer{Error: "The connection was refused."}})
+	g.post(at+"/replay", "what", "failed").leadsTo(at)
+	g.get(at).want(200, "1 event that failed is sent again")
+	g.get(at+"?after=9").want(200, `<span class="badge failed">retrying</span>`).want(200, "The connection was refused.")
+	for _, query := range []string{"?event=99", "?event=x", "", "?event=9223372036854775807"} {
+		g.get(at+"/delivery"+query).want(404, "There is no delivery")
+		g.post(at+"/delivery"+query).want(404, "There is no delivery")
+	}
 }
 
 // TestWebhooksNeedManage: without the scope manage nothing is shown of webhooks and
@@ -234,7 +268,7 @@ func TestWebhooksNeedManage(t *testing.T) {
 	owner := h.signedIn(w, access.Read|access.Write|access.Manage)
 	at, _ := owner.addHook(to)
 	writer, foreign := h.signedIn(w, access.Read|access.Write), h.signedIn(other, access.Read|access.Write|access.Manage)
-	for _, path := range []string{"/console/webhooks", at, at + "/pause", at + "/test", at + "/replay", at + "/retry"} {
+	for _, path := range []string{"/console/webhooks", at, at + "/pause", at + "/test", at + "/replay", at + "/delivery?event=1"} {
 		if a := writer.get(path).want(403, "scope manage"); strings.Contains(a.body, to) {
 			t.Errorf("%s shows the address to one who may not manage", path)
 		}
@@ -242,7 +276,7 @@ func TestWebhooksNeedManage(t *testing.T) {
 			foreign.get(path).want(404, "There is no webhook")
 		}
 	}
-	for _, act := range []string{"/pause", "/resume", "/test", "/rotate", "/replay", "/delete", "/retry"} {
+	for _, act := range []string{"/pause", "/resume", "/test", "/rotate", "/replay", "/delete", "/delivery"} {
 		writer.post(at+act, "after", "0", "delivery", "1").want(403, "scope manage")
 		foreign.post(at+act, "after", "0", "delivery", "1").want(404, "There is no webhook")
 	}

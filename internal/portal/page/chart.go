@@ -12,7 +12,7 @@ import (
 // A Span is a range of time that a chart can show, in bars of the same width.
 type Span struct {
 	Name, Title string
-	Step        usage.Step
+	Step        usage.Interval
 	width       time.Duration // of a bar
 	bars        int
 	labels      string // the form of the times under it

@@ -23,6 +23,7 @@ type List struct {
 	Empty       string
 	Live        string // the address of what changes, or ""
 	ReadOnly    bool   // what its rows offer cannot be done
+	Whole       bool   // a row leads where its first link does
 }
 
 // A Cell is one value of a row. What a live page is sent of it is in the tags.

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"time"
-
-	"example.com/petstore/internal/usage"
 )
 
 // Bounds on the live streams.
@@ -22,9 +20,8 @@ const (
 type Stream struct{ v *Visit }
 
 // Live begins a stream, or refuses it if there are too many. It ends early when another workspace needs its share. beat is
-// called at once and every two seconds, and event for each of the events, if there are any. The stream ends when the
-// session does.
-func (v *Visit) Live(beat func(context.Context, Stream) error, events <-chan usage.Event, event func(Stream, usage.Event) error) error {
+// called at once and every two seconds. The stream ends when the session does.
+func (v *Visit) Live(beat func(context.Context, Stream) error) error {
 	ctx, cancel := context.WithTimeout(v.R.Context(), streamLife)
 	defer cancel()
 	leave, err := v.Hold(v.streams, cancel, "Too many live pages", "The sessions of this workspace have as many of them open as they may. Close one of them first.")
@@ -38,13 +35,13 @@ func (v *Visit) Live(beat func(context.Context, Stream) error, events <-chan usa
 	h.Set("X-Accel-Buffering", "no")
 	s := Stream{v}
 	if err = s.write(fmt.Sprintf("retry: %d\n\n", streamPause)); err == nil { // else the client is gone
-		s.run(ctx, beat, events, event)
+		s.run(ctx, beat)
 	}
 	return nil
 }
 
 // run sends until the client, the session or the service is at its end, or ctx is.
-func (s Stream) run(ctx context.Context, beat func(context.Context, Stream) error, events <-chan usage.Event, event func(Stream, usage.Event) error) {
+func (s Stream) run(ctx context.Context, beat func(context.Context, Stream) error) {
 	tick := time.NewTicker(streamBeat)
 	defer tick.Stop()
 	err := beat(ctx, s)
@@ -54,8 +51,6 @@ func (s Stream) run(ctx context.Context, beat func(context.Context, Stream) erro
 			return
 		case <-s.v.Done:
 			return
-		case e := <-events:
-			err = event(s, e)
 		case <-tick.C:
 			if _, err = s.v.identify(); err == nil && s.v.Session == nil {
 				_ = s.Send("ended", true)

@@ -67,7 +67,7 @@ func (c *client) follow(t *testing.T, s *Site, workspace int64) {
 	v := &Visit{Site: s, W: c, R: httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/console/live", nil)}
 	v.guest = tenant{v, workspace}
 	go func() {
-		_ = v.Live(func(_ context.Context, s Stream) error { return s.Send("figures", 1) }, nil, nil)
+		_ = v.Live(func(_ context.Context, s Stream) error { return s.Send("figures", 1) })
 		v.send()
 		c.ended = true
 	}()

@@ -87,6 +87,6 @@ func (t *Table[G]) Follow(path string, read func(context.Context, G) (List, erro
 // StreamRows adds what tells a page that the rows of its list have changed.
 func (t *Table[G]) StreamRows(path string, read func(context.Context, G) (List, error)) {
 	t.Stream(path, func(g G) error {
-		return g.visit().Live(changedRows(g.visit(), func(ctx context.Context) (List, error) { return read(ctx, g) }), nil, nil)
+		return g.visit().Live(changedRows(g.visit(), func(ctx context.Context) (List, error) { return read(ctx, g) }))
 	})
 }

@@ -67,8 +67,8 @@ func gravityOfOwn(err error) gravity {
 	return absent
 }
 
-// judge turns an error of the database into what a caller sees.
-func judge(err error) error {
+// toClientError turns an error of the database into what a caller sees.
+func toClientError(err error) error {
 	if err == nil || gravityOf(err) == ordinary {
 		return err
 	}

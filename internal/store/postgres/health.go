@@ -35,7 +35,7 @@ func (db *DB) Watch(ctx context.Context) {
 			probing, cancel := context.WithTimeout(ctx, probeTimeout)
 			err := db.writer.Ping(probing) // no connection of it is to a replica
 			if cancel(); ctx.Err() == nil {
-				db.note(judge(err))
+				db.note(toClientError(err))
 			}
 		}
 	}

@@ -150,7 +150,7 @@ func TestChangesReachOtherNodes(t *testing.T) {
 	here, there := node(t, url, postgres.Options{}), node(t, url, postgres.Options{})
 	workspace, _ := newStocked(t, here, 1)
 	k := access.Key{ID: access.MintID(), WorkspaceID: workspace, Hash: access.HashOf("x")}
-	if _, err := here.MakeKey(t.Context(), access.Making{Key: k, By: "cli"}); err != nil {
+	if _, err := here.MakeKey(t.Context(), access.KeyRequest{Key: k, By: "cli"}); err != nil {
 		t.Fatal(err)
 	}
 	news := follow(t, there)

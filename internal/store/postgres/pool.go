@@ -29,9 +29,9 @@ const (
 	administering // migrations and checks, which may take long
 )
 
-// warned is the key of a connection's custom data under which the server's
+// warningKey is the key of a connection's custom data under which the server's
 // latest warning is kept.
-const warned = "petstore.warned"
+const warningKey = "petstore.warned"
 
 // CheckURL returns an error if url cannot be that of a database. It asks no server,
 // and the error tells no password.
@@ -70,7 +70,7 @@ func configure(c *pgx.ConnConfig, u use) {
 	c.StatementCacheCapacity = 256
 	c.OnNotice = func(conn *pgconn.PgConn, n *pgconn.Notice) {
 		if n.SeverityUnlocalized == "WARNING" {
-			conn.CustomData()[warned] = n.Message
+			conn.CustomData()[warningKey] = n.Message
 		}
 	}
 }

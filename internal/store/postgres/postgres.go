@@ -176,7 +176,7 @@ func (db *DB) note(err error) {
 
 // Ping returns Unavailable unless the database answers.
 func (db *DB) Ping(ctx context.Context) error {
-	return judge(db.readers.Ping(ctx))
+	return toClientError(db.readers.Ping(ctx))
 }
 
 // Stats are numbers for metrics, of this node, counted since Open.

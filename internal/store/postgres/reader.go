@@ -14,7 +14,7 @@ func (db *DB) read(ctx context.Context, f func(*pgxpool.Conn) error) error {
 	for n := 0; ; n++ {
 		err := db.readers.AcquireFunc(ctx, f)
 		if n == 2 || !lost(err) && gravityOf(err) != conflict || pause(ctx, n) != nil {
-			return judge(err)
+			return toClientError(err)
 		}
 	}
 }

@@ -18,11 +18,11 @@ const fetchAtOnce = 1000
 func (a engine) Snapshot(ctx context.Context, f func(store.Tx) error) error {
 	c, err := connect(ctx, a.db.url, administering)
 	if err != nil {
-		return judge(err)
+		return toClientError(err)
 	}
 	defer c.Close(context.WithoutCancel(ctx))
 	options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
-	return judge(pgx.BeginTxFunc(ctx, c, options, func(tx pgx.Tx) error { return f(&snapshot{sqlTx: sqlTx{ctx, tx}, conn: c}) }))
+	return toClientError(pgx.BeginTxFunc(ctx, c, options, func(tx pgx.Tx) error { return f(&snapshot{sqlTx: sqlTx{ctx, tx}, conn: c}) }))
 }
 
 // A snapshot is a transaction whose queries are cursors of the server, each read a part at

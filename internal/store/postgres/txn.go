@@ -30,11 +30,11 @@ func (db *DB) changeOnce(ctx context.Context, f func(sqlTx) error) (sent bool, e
 // was not confirmed.
 func confirmed(c *pgx.Conn, commit func() error) error {
 	custom := c.PgConn().CustomData()
-	delete(custom, warned)
+	delete(custom, warningKey)
 	if err := commit(); err != nil {
 		return err
 	}
-	if _, ok := custom[warned]; ok {
+	if _, ok := custom[warningKey]; ok {
 		return errUnconfirmed
 	}
 	return nil

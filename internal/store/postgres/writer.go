@@ -47,7 +47,7 @@ func (db *DB) retry(ctx context.Context, alone bool, try func() (sent bool, err 
 		}
 		db.retries.Add(1)
 	}
-	return judge(err)
+	return toClientError(err)
 }
 
 // again reports whether a group that failed is to be tried again. sent says

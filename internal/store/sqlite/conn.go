@@ -39,9 +39,9 @@ const (
 type conn struct {
 	*sqlite.Conn
 
-	known   *store.Migrations // that the program knows
-	applied []store.Migration // by this connection
-	touched touched           // by the writer's transaction
+	known       *store.Migrations // that the program knows
+	applied     []store.Migration // by this connection
+	changedPets petChanges        // by the writer's transaction
 }
 
 // openConn opens one connection and sets what SQLite keeps by connection.

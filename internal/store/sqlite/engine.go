@@ -41,7 +41,7 @@ func (a engine) Step(ctx context.Context, f func(store.Tx) error) error {
 
 func (a engine) PetStep(ctx context.Context, f func(store.Tx) error) error {
 	return a.db.changeMuch(ctx, func(c *conn) error {
-		c.touched.all = true
+		c.changedPets.all = true
 		return f(c)
 	})
 }
@@ -53,14 +53,14 @@ func (engine) Bar(store.Tx, int64) error { return nil }
 func (a engine) Group(_ context.Context, g *store.Group) error {
 	return a.db.transact(func(c *conn) error {
 		err := g.Run(c)
-		c.touched.workspaces = append(c.touched.workspaces, g.Workspaces()...)
+		c.changedPets.workspaces = append(c.changedPets.workspaces, g.Workspaces()...)
 		return err
 	})
 }
 
 func (a engine) Load(ctx context.Context, l *store.Load) error {
 	return a.db.changeMuch(ctx, func(c *conn) error {
-		c.touched.workspaces = append(c.touched.workspaces, l.Workspace())
+		c.changedPets.workspaces = append(c.changedPets.workspaces, l.Workspace())
 		return l.Run(c)
 	})
 }
@@ -143,7 +143,7 @@ func (db *DB) read(ctx context.Context, f func(*conn) error) error {
 			return petstore.Unavailable(store.ErrClosed)
 		}
 		defer func() { db.readers <- c }()
-		return db.judge(f(c))
+		return db.toClientError(f(c))
 	case <-ctx.Done():
 		return petstore.Unavailable(ctx.Err())
 	}

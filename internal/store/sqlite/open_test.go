@@ -243,7 +243,7 @@ func TestTwoHandles(t *testing.T) {
 	server, cli := openAt(t, path, sqlite.Options{}), openAt(t, path, sqlite.Options{Readers: 1})
 	workspace := newShop(t, server, 100)
 	k := access.Key{ID: access.MintID(), WorkspaceID: workspace, Name: "k", Hash: access.HashOf("k"), Scopes: access.Read}
-	if _, err := cli.MakeKey(ctx, access.Making{Key: k, By: "cli"}); err != nil {
+	if _, err := cli.MakeKey(ctx, access.KeyRequest{Key: k, By: "cli"}); err != nil {
 		t.Fatal(err)
 	}
 	if keys, _, err := server.LiveKeys(ctx, []string{k.ID}, nil); err != nil || len(keys) != 1 {

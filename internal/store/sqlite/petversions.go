@@ -21,16 +21,16 @@ func (v *petVersions) slot(workspace int64) *atomic.Uint64 {
 	return &v.slots[uint64(workspace)%uint64(len(v.slots))] //nolint:gosec // a hash
 }
 
-// A touched is what the writer's transaction changes of pets.
-type touched struct {
+// A petChanges is what the writer's transaction changes of pets.
+type petChanges struct {
 	all        bool
 	workspaces []int64
 }
 
-func (t *touched) reset() { t.all, t.workspaces = false, t.workspaces[:0] }
+func (t *petChanges) reset() { t.all, t.workspaces = false, t.workspaces[:0] }
 
 // commit carries out the transaction's commit. Only the writer calls it.
-func (v *petVersions) commit(t *touched, commit func() error) error {
+func (v *petVersions) commit(t *petChanges, commit func() error) error {
 	if t.all {
 		v.all.Add(1)
 		defer v.all.Add(1)

@@ -108,9 +108,9 @@ func (db *DB) Stats() Stats {
 	}
 }
 
-// judge turns an error of SQLite or of a context into what a caller sees. A
+// toClientError turns an error of SQLite or of a context into what a caller sees. A
 // final one fails the database.
-func (db *DB) judge(err error) error {
+func (db *DB) toClientError(err error) error {
 	if err == nil {
 		return nil
 	}

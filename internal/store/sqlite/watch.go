@@ -78,7 +78,7 @@ func (db *DB) look() {
 	}
 	select {
 	case db.writing <- struct{}{}:
-		_ = db.notice() // what fails here fails the next write, which tells it
+		_ = db.checkForeignCommit() // what fails here fails the next write, which tells it
 		db.writing.Unlock()
 	default: // who writes notices by himself
 	}
@@ -109,11 +109,11 @@ func touchFile(c *conn) error {
 // lose fails the database because of what happened to its files.
 func (db *DB) lose(err error) {
 	db.fail(err)
-	db.tellNext(err)
+	db.recordForNextStart(err)
 }
 
-// tellNext notes what happened to the files for the next start.
-func (db *DB) tellNext(err error) {
+// recordForNextStart notes what happened to the files for the next start.
+func (db *DB) recordForNextStart(err error) {
 	if _, ok := errors.AsType[*lostError](err); !ok || db.lock == nil {
 		return
 	}
@@ -137,7 +137,7 @@ func (db *DB) abandoned() bool {
 	if !lost.Whole {
 		time.Sleep(untilRemoved)
 	}
-	db.tellNext(lost) // even if it was told before: whoever removed the files may have removed that, too
+	db.recordForNextStart(lost) // even if it was told before: whoever removed the files may have removed that, too
 	return !lost.Whole
 }
 

@@ -26,7 +26,7 @@ type write struct {
 	done     chan struct{}
 }
 
-// change calls run, which changes no pets unless it says so in conn.touched, in a transaction
+// change calls run, which changes no pets unless it says so in conn.changedPets, in a transaction
 // and returns after it is durable. While it waits, the end of ctx withdraws it. A panic of
 // run becomes the caller's. Whoever gets the writer carries out all writes that wait; the
 // groups of [store.Store.Do] are other transactions, in turns with these.
@@ -172,26 +172,26 @@ func (db *DB) try(f func(*conn) error) (refused, err error) {
 			db.fail(err) // the next BEGIN would join a transaction that nobody wants
 		}
 	}()
-	if err := db.notice(); err != nil {
+	if err := db.checkForeignCommit(); err != nil {
 		return nil, err
 	}
-	c.touched.reset()
+	c.changedPets.reset()
 	if err := f(c); err != nil {
 		if c.AutocommitEnabled() || gravityOf(err) != ordinary {
 			return nil, err
 		}
 		return err, nil
 	}
-	err = db.versions.commit(&c.touched, func() error { return c.exec("COMMIT") })
+	err = db.versions.commit(&c.changedPets, func() error { return c.exec("COMMIT") })
 	db.wrote = time.Now()
 	return nil, err
 }
 
-// notice finds out whether another process has committed: then all pets have other versions,
+// checkForeignCommit finds out whether another process has committed: then all pets have other versions,
 // and if it was a newer version of this program that migrated the file, no call is
 // served any more. It is called in each transaction, in which nobody else commits, and
 // now and then while nobody writes. The writer is locked.
-func (db *DB) notice() error {
+func (db *DB) checkForeignCommit() error {
 	version, err := db.writer.number("PRAGMA data_version")
 	if err != nil || version == db.version {
 		return err
@@ -230,6 +230,6 @@ func (db *DB) begin() error {
 			told = true
 			db.waiting(writerOf(db.path))
 		}
-		_ = db.notice() // the other one may have committed before; what fails here fails in the transaction, too
+		_ = db.checkForeignCommit() // the other one may have committed before; what fails here fails in the transaction, too
 	}
 }

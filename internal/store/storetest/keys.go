@@ -24,13 +24,13 @@ func (s *tenant) mint(expires time.Time) access.Key {
 
 // create adds a key, as the operator.
 func (s *tenant) create(k access.Key) error {
-	_, err := s.MakeKey(s.ctx, access.Making{Key: k, By: "cli"})
+	_, err := s.MakeKey(s.ctx, access.KeyRequest{Key: k, By: "cli"})
 	return err
 }
 
 // rotate makes next in the place of the key with the id, which ends at until.
 func (s *tenant) rotate(id string, next access.Key, until time.Time) (access.Key, error) {
-	made, err := s.MakeKey(s.ctx, access.Making{Key: next, Replaces: id, Until: until, By: "cli"})
+	made, err := s.MakeKey(s.ctx, access.KeyRequest{Key: next, Replaces: id, Until: until, By: "cli"})
 	return made.Key, err
 }
 

@@ -27,8 +27,8 @@ func RunUsage(t *testing.T, open func(t *testing.T) usage.Store) {
 }
 
 // usageRow returns a row with a different count in every place.
-func usageRow(workspace int64, step usage.Step, start, unit int64) usage.Row {
-	r := usage.Row{Workspace: workspace, Step: step, Start: start}
+func usageRow(workspace int64, step usage.Interval, start, unit int64) usage.Row {
+	r := usage.Row{Workspace: workspace, Interval: step, Start: start}
 	for i := range r.Requests {
 		r.Requests[i] = unit * int64(i+1)
 	}
@@ -45,7 +45,7 @@ func addUsage(t *testing.T, s usage.Store, rows ...usage.Row) {
 	}
 }
 
-func wantUsage(t *testing.T, s usage.Store, workspace int64, step usage.Step, from, to int64, want ...usage.Row) {
+func wantUsage(t *testing.T, s usage.Store, workspace int64, step usage.Interval, from, to int64, want ...usage.Row) {
 	t.Helper()
 	got, err := s.Usage(t.Context(), workspace, step, from, to)
 	if err != nil || len(got) != len(want) || len(want) > 0 && !reflect.DeepEqual(got, want) {

@@ -258,6 +258,7 @@ func testDeliveries(t *testing.T, open Open) {
 	if err != nil || len(page) != 1 || fmt.Sprint(page[0]) != fmt.Sprint(want) {
 		t.Errorf("Deliveries = %+v, %v, want %+v", page, err, want)
 	}
+	s.testTries(id, 2, 4, answer)
 	d, err := s.RetryDelivery(s.ctx, s.workspace, id, 3, s.clock.Now())
 	if err != nil || d.State != webhook.Pending || d.Tries != 0 {
 		t.Errorf("RetryDelivery = %+v, %v", d, err)
@@ -269,6 +270,34 @@ func testDeliveries(t *testing.T, open Open) {
 	wantCode(t, "RetryDelivery of none", err, webhook.CodeDeliveryNotFound)
 	_, err = s.RetryDelivery(s.ctx, s.workspace, webhookID(9), 1, now)
 	wantCode(t, "RetryDelivery to none", err, webhook.CodeWebhookNotFound)
+}
+
+// testTries: of a delivery that is tried again and again, also after a success, the latest
+// tries are kept; and all that have failed are due again together.
+func (s *tenant) testTries(id string, failed, untried int64, first webhook.Answer) {
+	s.Helper()
+	fail := webhook.Try{Webhook: id, Event: failed, State: webhook.Pending, Tries: 2, At: s.clock.Now(), Answer: webhook.Answer{Status: 503, Text: strings.Repeat("ä", 300)}, Next: s.clock.Now()}
+	s.record(fail)
+	if d := s.delivery(id, failed); len(d.Earlier) != 1 || d.Earlier[0].At.Equal(d.TriedAt) || d.Earlier[0].Answer != first || d.Status != 503 {
+		s.Errorf("after a second try the delivery is %+v, want the first one's answer %+v too", d, first)
+	}
+	for range 11 {
+		s.clock.Advance(time.Second)
+		fail.Next, fail.Due, fail.At = s.clock.Now(), time.Time{}, s.clock.Now()
+		s.record(fail)
+	}
+	d := s.delivery(id, failed)
+	if first := d.Earlier[0]; len(d.Earlier) != 10 || !first.At.Equal(s.clock.Now().Add(-10*time.Second)) || len(first.Text) > 200 || len(d.Text) != 600 {
+		s.Errorf("after 13 tries, %d earlier ones are kept: %+v", len(d.Earlier), d.Earlier)
+	}
+	if n, err := s.RetryFailed(s.ctx, s.workspace, id, s.clock.Now()); n != 2 || err != nil { // with the one that has ended
+		s.Errorf("RetryFailed = %d, %v, want 2", n, err)
+	}
+	if again := s.delivery(id, failed); again.State != webhook.Pending || again.Tries != 0 || len(again.Earlier) != 10 || s.delivery(id, untried).Tries != 0 || s.delivery(id, 1).State != webhook.Delivered {
+		s.Errorf("after RetryFailed, a delivery that failed is %+v", again)
+	}
+	_, err := s.RetryFailed(s.ctx, s.workspace+1, id, s.clock.Now())
+	wantCode(s.T, "RetryFailed of another workspace", err, webhook.CodeWebhookNotFound)
 }
 
 func testWebhookTypes(t *testing.T, open Open) {
@@ -339,7 +368,7 @@ func testWebhookFailures(t *testing.T, open Open) {
 	s.pet(5)
 	s.queue(id, "a", true)
 	fail := func(event int64, after time.Duration) {
-		s.record(webhook.Try{Webhook: id, Event: event, State: webhook.Failed, Tries: 1, At: s.clock.Now(), DisableAfter: after, Why: "too long"})
+		s.record(webhook.Try{Webhook: id, Event: event, State: webhook.Failed, Tries: 1, At: s.clock.Now(), Answer: webhook.Answer{Error: fmt.Sprint("no ", event)}, DisableAfter: after, Why: "too long"})
 	}
 	wantState := func(what string, want webhook.State) {
 		t.Helper()
@@ -352,12 +381,12 @@ func testWebhookFailures(t *testing.T, open Open) {
 	began := s.clock.Now()
 	s.clock.Advance(time.Minute)
 	fail(2, time.Hour)
-	if w := s.getHook(id); !w.FailingSince.Equal(began) || w.State != webhook.Active {
-		t.Errorf("failing since %v, %s; want %v, active", w.FailingSince, w.State, began)
+	if w := s.getHook(id); !w.FailingSince.Equal(began) || w.State != webhook.Active || w.Failure != "no 2" {
+		t.Errorf("failing since %v, %s, %q; want %v, active, the latest failure", w.FailingSince, w.State, w.Failure, began)
 	}
 	s.record(webhook.Try{Webhook: id, Event: 3, State: webhook.Delivered, Tries: 1, At: s.clock.Now()})
-	if w := s.getHook(id); !w.FailingSince.IsZero() {
-		t.Errorf("failing since %v after a success", w.FailingSince)
+	if w := s.getHook(id); !w.FailingSince.IsZero() || w.Failure != "" {
+		t.Errorf("failing since %v, %q, after a success", w.FailingSince, w.Failure)
 	}
 	s.holdFor(2*time.Hour, id)
 	fail(4, time.Hour)

@@ -6,7 +6,6 @@ const times = (() => {
   const make = (name, props = {}) => Object.assign(document.createElement(name), props);
   const day = { day: "numeric", month: "short", year: "numeric" };
   const forms = {
-    clock: { hour: "2-digit", minute: "2-digit", second: "2-digit" },
     hour: { hour: "2-digit", minute: "2-digit" }, // the ticks of an axis, which names its zone once
     day: { hour: "2-digit", minute: "2-digit" },
     week: { day: "numeric", month: "short" },

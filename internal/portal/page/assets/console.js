@@ -1,4 +1,4 @@
-// The script of the console: forms that are sent once, live figures, the live log, copying. Pages are whole without it.
+// The script of the console: forms that are sent once, live figures and lists, copying. Pages are whole without it.
 "use strict";
 (() => {
   const all = (selector, of = document) => [...of.querySelectorAll(selector)];
@@ -83,7 +83,20 @@
   }
 
   function list(table) {
-    live(table.dataset.rows, "rows", (rows) => fill(table, rows));
+    const button = document.querySelector("[data-pause]");
+    let latest = null;
+    let paused = false;
+    live(table.dataset.rows, "rows", (rows) => {
+      latest = rows;
+      if (!paused) fill(table, rows);
+    });
+    if (!button) return;
+    button.hidden = false;
+    button.addEventListener("click", () => {
+      paused = !paused;
+      button.textContent = paused ? "Resume" : "Pause";
+      if (!paused && latest) fill(table, latest);
+    });
   }
 
   // A chart is read bar by bar. It returns what draws it anew.
@@ -156,8 +169,8 @@
   }
 
   // A browser has six connections to a host, so a page has its stream only while it is looked at. What it missed
-  // meanwhile comes with the next event, or else by loading it again.
-  function live(url, name, handle, again = () => false) {
+  // meanwhile comes with the next event.
+  function live(url, name, handle) {
     const badge = (shown) => all(".live").forEach((e) => { e.hidden = !shown; });
     let source = null;
     const open = () => {
@@ -169,54 +182,9 @@
     };
     document.addEventListener("visibilitychange", () => {
       if (document.hidden) { source?.close(); badge(false); }
-      else if (again()) location.reload();
       else open();
     });
     if (!document.hidden) open();
-  }
-
-  function line(r) {
-    const time = make("time", { dateTime: r.at });
-    time.dataset.form = "clock";
-    times.localise(time);
-    const status = make("td", { className: "got" }, make("span", { className: `status s${Math.floor(r.status / 100)}`, textContent: r.status }));
-    if (r.code) status.append(" ", make("a", { href: r.help }, make("code", { textContent: r.code })));
-    const asked = make("code", { textContent: r.path });
-    if (r.query) asked.append(make("span", { className: "soft", textContent: `?${r.query}` }));
-    const row = make("tr", { className: "new" },
-      make("td", { className: "when" }, time),
-      make("td", { className: "what" }, make("span", { className: `verb ${r.method.toLowerCase()}`, textContent: r.method }), " ", asked),
-      status,
-      make("td", { className: "n", textContent: r.took }),
-      make("td", { className: "by" }, make("bdi", { className: "name", textContent: r.key })),
-      make("td", { className: "id" }, make("a", { href: r.url }, r.status === 429 ? "Why? " : "", make("code", { textContent: r.request }))));
-    row.setAttribute("role", "row");
-    all("td", row).forEach((box) => box.setAttribute("role", "cell"));
-    return row;
-  }
-
-  function requests(body) {
-    const button = document.querySelector("[data-pause]");
-    const waiting = [];
-    let paused = false;
-    const add = (r) => {
-      body.prepend(line(r));
-      times.reach(body);
-      while (body.rows.length > Number(body.dataset.most)) body.lastElementChild.remove();
-      document.querySelector(".empty").hidden = true;
-    };
-    live(body.dataset.requests, "request", (r) => {
-      if (!paused) return add(r);
-      waiting.push(r);
-      waiting.splice(0, waiting.length - Number(body.dataset.most));
-      button.textContent = `Resume (${waiting.length})`;
-    }, () => !paused);
-    button.hidden = false;
-    button.addEventListener("click", () => {
-      paused = !paused;
-      waiting.splice(0).forEach(add);
-      button.textContent = paused ? "Resume" : "Pause";
-    });
   }
 
   function copying(button) {
@@ -269,7 +237,6 @@
     all("[data-figures]").forEach(figures);
     all("[data-chart]").forEach(chart);
     all("[data-rows]").forEach(list);
-    all("[data-requests]").forEach(requests);
     all("[data-copy]").forEach(copying);
     all("[data-find]").forEach(finding);
     all('form[method="post"]').forEach(sending);

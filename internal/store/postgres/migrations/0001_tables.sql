@@ -292,6 +292,7 @@ CREATE TABLE webhooks (
   created_at    bigint NOT NULL,
   reached       bigint NOT NULL,
   failing_since bigint,
+  failure       text NOT NULL DEFAULT '', -- what came of the latest try that failed since then
   failing_for   bigint NOT NULL DEFAULT 0, -- milliseconds, as those who held it saw them
   secret        text NOT NULL,
   old_secret    text NOT NULL, -- '' for none
@@ -314,6 +315,7 @@ CREATE TABLE deliveries (
   answer    text NOT NULL,
   error     text NOT NULL,
   latency   bigint NOT NULL,
+  earlier   text NOT NULL DEFAULT '', -- the tries before the latest, in JSON; '' for none
   PRIMARY KEY (webhook, event)
 );
 CREATE INDEX deliveries_due ON deliveries (webhook, next_at, event) WHERE next_at IS NOT NULL;

@@ -280,6 +280,7 @@ CREATE TABLE webhooks (
   created_at    INTEGER NOT NULL,
   reached       INTEGER NOT NULL,
   failing_since INTEGER,
+  failure       TEXT NOT NULL DEFAULT '', -- what came of the latest try that failed since then
   failing_for   INTEGER NOT NULL DEFAULT 0, -- milliseconds, as those who held it saw them
   secret        TEXT NOT NULL,
   old_secret    TEXT NOT NULL, -- '' for none
@@ -302,6 +303,7 @@ CREATE TABLE deliveries (
   answer    TEXT NOT NULL,
   error     TEXT NOT NULL,
   latency   INTEGER NOT NULL,
+  earlier   TEXT NOT NULL DEFAULT '', -- the tries before the latest, in JSON; '' for none
   PRIMARY KEY (webhook, event)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX deliveries_due ON deliveries (webhook, next_at, event) WHERE next_at IS NOT NULL;
