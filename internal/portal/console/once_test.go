@@ -1,7 +1,9 @@
 package console_test
 
 import (
+	"compress/gzip"
 	"html"
+	"io"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -140,6 +142,36 @@ func TestSentAgain(t *testing.T) {
 	h.advance(petstore.KeepReceipts)
 	late := h.signedIn(w, access.Read|access.Write|access.Manage)
 	late.post("/console/orders/new", append(form, "quantity", "2")...).want(422, "more than a day ago")
+}
+
+// TestPagesAreCompressed: pages are, for who takes that, and no two of them have the same token.
+func TestPagesAreCompressed(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	g := h.signedIn(h.workspace("shop"), access.Read|access.Write|access.Manage)
+	tokens := map[string]bool{}
+	for _, path := range []string{"/console", "/console/orders/new", "/console/orders/new", "/console/pets/1", "/console/nothing"} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.url+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Accept-Encoding", "gzip")
+		a := g.send(r)
+		in, err := gzip.NewReader(strings.NewReader(a.body))
+		if err != nil || a.header.Get("Content-Encoding") != "gzip" || len(a.body) > 40<<10 {
+			t.Fatalf("%s has %d bytes, Content-Encoding %q, %v", path, len(a.body), a.header.Get("Content-Encoding"), err)
+		}
+		text, err := io.ReadAll(in)
+		if token := hiddenValue(string(text), "once"); err != nil || tokens[token] && token != "" {
+			t.Errorf("%s has the token %q of another page, or cannot be read: %v", path, token, err)
+		} else {
+			tokens[token] = true
+		}
+		r.Header.Set("Accept-Encoding", "identity")
+		if plain := g.send(r); plain.header.Get("Content-Encoding") != "" || !strings.Contains(plain.body, "</html>") {
+			t.Errorf("%s is not plain for who takes no gzip", path)
+		}
+	}
 }
 
 func hiddenValue(body, name string) string {

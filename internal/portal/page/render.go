@@ -12,8 +12,10 @@ import (
 	"strings"
 	"time"
 
+	"example.com/petstore/internal/accept"
 	"example.com/petstore/internal/fairshare"
 	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/portal/asset"
 )
 
 // parsePages returns the templates by the name of their page, each with the layout and the parts.
@@ -119,6 +121,11 @@ func (v *Visit) execute() error {
 	var b bytes.Buffer
 	err := v.answer.execute(&b)
 	v.answer.body = b.Bytes()
+	// No other site can ask for a page in a session's name, and each page has other tokens: its length tells nothing.
+	if err == nil && accept.Gzip(v.R.Header["Accept-Encoding"]) {
+		v.W.Header().Set("Content-Encoding", "gzip")
+		v.answer.body = asset.Compress(v.answer.body)
+	}
 	return err
 }
 
