@@ -117,7 +117,7 @@ func newPet(v *visit) (page.Form, error) {
 	}
 	f.Send = func(in *page.Input) error {
 		n := petstore.NewPet{Name: in.Text("name"), CategoryID: in.Number("categoryId"), Status: petstore.Status(in.Text("status"))}
-		made, err := v.Service.CreatePet(v.R.Context(), v.who.Workspace.ID, n, nil)
+		made, err := v.Service.CreatePet(v.R.Context(), v.who.Workspace.ID, n, v.Once())
 		return v.Then("/console/pets/"+page.Text(made.ID), "The pet was added.", err)
 	}
 	return f, err
