@@ -193,7 +193,7 @@ func (s *Service) Room(w *access.Workspace) petstore.Room {
 			more.Categories = n
 		case petstore.PetRow:
 			more.Pets = n
-		default:
+		case petstore.OrderRow:
 			more.Orders = n
 		}
 		return func() { s.making(of, -1) }, s.Fits(ctx, w, more)
