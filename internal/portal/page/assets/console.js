@@ -222,7 +222,20 @@
     });
   }
 
-  // While somebody types the name of a pet, the server says which there are.
+  // What comes of units to add, while they are entered.
+  function sum(output) {
+    const field = document.getElementById(output.htmlFor.value);
+    const was = Number(output.dataset.sum);
+    const show = () => {
+      const n = Number(field.value);
+      output.hidden = !field.value.trim() || !Number.isInteger(n);
+      output.textContent = `${was} ${n < 0 ? "−" : "+"} ${Math.abs(n)} = ${was + n}`;
+    };
+    field.addEventListener("input", show);
+    show();
+  }
+
+  // While somebody types a name, the server says which there are.
   function finding(field) {
     let waiting = 0;
     let asked = "";
@@ -247,6 +260,7 @@
     all("[data-rows]").forEach(list);
     all("[data-copy]").forEach(copying);
     all("[data-find]").forEach(finding);
+    all("[data-sum]").forEach(sum);
     const wrong = document.querySelector("[aria-invalid]");
     if (wrong) wrong.focus();
     document.addEventListener("keydown", (event) => {
