@@ -193,14 +193,10 @@ func reason(ctx context.Context, err error) string {
 	certificate, isCertificate := errors.AsType[*tls.CertificateVerificationError](err)
 	network, isNetwork := errors.AsType[net.Error](err)
 	switch {
-	case isName && name.IsNotFound && isPublicName(name.Name):
-		return "The name of the host was not found in the DNS."
-	case isName && name.IsNotFound || errors.Is(err, ssrf.ErrProhibitedIP):
-		return "The host has no public address."
-	case isName && name.IsTimeout:
-		return "The name of the host could not be looked up in time."
+	case errors.Is(err, ssrf.ErrProhibitedIP):
+		return noPublicAddress
 	case isName:
-		return "The name of the host could not be looked up."
+		return whyNotFound(name)
 	case isCertificate:
 		return "The certificate is not valid: " + printable([]byte(certificate.Err.Error()))
 	case isNetwork && network.Timeout() || errors.Is(ctx.Err(), context.DeadlineExceeded):
@@ -209,6 +205,21 @@ func reason(ctx context.Context, err error) string {
 		return "The connection was refused."
 	}
 	return "The connection failed before there was an answer."
+}
+
+const noPublicAddress = "The host has no public address."
+
+// whyNotFound says why a name stands for no address.
+func whyNotFound(name *net.DNSError) string {
+	switch {
+	case name.IsNotFound && isPublicName(name.Name):
+		return "The name of the host was not found in the DNS."
+	case name.IsNotFound:
+		return noPublicAddress
+	case name.IsTimeout:
+		return "The name of the host could not be looked up in time."
+	}
+	return "The name of the host could not be looked up."
 }
 
 // printable returns text that every store can keep.

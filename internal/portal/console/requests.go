@@ -40,9 +40,9 @@ func filterOf(v *visit, keys []access.Key) (s requestFilter, fields []page.Field
 	for _, k := range keys {
 		choices = append(choices, page.Option{Value: k.ID, Label: access.Printable(k.Name) + " (" + k.Prefix + "…)"})
 	}
-	from, to := page.Field{}, page.Field{}
-	from, s.from = page.DayFilter(q, "from", "From")
-	to, s.to = page.DayFilter(q, "to", "To")
+	from, since := page.DayFilter(q, "from", "From")
+	to, until := page.DayFilter(q, "to", "To")
+	s.from, s.to = since, until
 	return s, []page.Field{
 		{Name: "path", Label: "Path or query", Kind: "text", Value: s.path, Hint: "/pets"},
 		{Name: "method", Label: "Method", Kind: "select", Options: page.Choose(page.OptionsOf("Any method", "GET", "POST", "PUT", "PATCH", "DELETE"), s.method)},
