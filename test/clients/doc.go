@@ -6,6 +6,6 @@
 // It has tests only. They need npm, and those of openapi-generator's clients also Java, Kotlin and libraries, by Debian's
 // packages: what is missing fails a test if CI is "true", and skips it elsewhere. The packages of package-lock.json are
 // installed once for each lock, below the user's cache directory: some hold Go files, which must not lie in this module. To
-// change a version, edit package.json and run "npm install --package-lock-only". Prism is the last that runs with Node.js 20:
-// later ones leave a body that is not JSON unanswered there.
+// change a version, edit package.json and run "npm install --package-lock-only". Prism and what it is
+// made of are the last that run with Node.js 20: later ones leave a body that is not JSON unanswered there.
 package clients
