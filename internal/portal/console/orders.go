@@ -113,7 +113,7 @@ func showOrders(v *visit) error {
 	for _, o := range orders {
 		row := []page.Cell{{Text: "#" + page.Text(o.ID), URL: orderPath(o.ID)}, {Text: names[o.PetID], Name: true}, {Text: page.Number(o.Quantity)}, timeCell(placed[o.ID]), timeCell(o.ShipDate), stateCell(v, o), {}}
 		if !o.Complete {
-			row[6].Acts = actsOnOrder(o, &v.R.URL.RawQuery)
+			row[6].Acts = actsOnOrder(v, o, &v.R.URL.RawQuery)
 		}
 		l.Rows = append(l.Rows, row)
 	}
@@ -140,7 +140,7 @@ func viewsOfOrders(v *visit) (all []page.NavLink, err error) {
 }
 
 // actsOnOrder are what can be done with an open order. Afterwards the list is shown with the query from, unless that is nil.
-func actsOnOrder(o petstore.Order, from *string) []page.Form {
+func actsOnOrder(v *visit, o petstore.Order, from *string) []page.Form {
 	id := page.Text(o.ID)
 	acts := []page.Form{
 		{Heading: "Complete", Title: "Complete order " + id + "?", Lead: "The order counts as fulfilled. This is final.", Submit: "Complete the order", Action: orderPath(o.ID) + "/complete"},
@@ -150,6 +150,7 @@ func actsOnOrder(o petstore.Order, from *string) []page.Form {
 		if acts[i].Fields = []page.Field{page.VersionField(o)}; from != nil {
 			acts[i].Fields = append(acts[i].Fields, page.Field{Name: "from", Kind: "hidden", Value: *from})
 		}
+		acts[i] = v.Ready(acts[i])
 	}
 	return acts
 }
@@ -206,7 +207,7 @@ func placeOrder(v *visit, in *page.Input) error {
 		PetID: pet, Quantity: in.Number("quantity"), ShipDate: in.Instant("shipDate"),
 		Complete: in.Text("complete") == "true",
 	}
-	made, err := v.Service.CreateOrder(v.R.Context(), v.shop(), n, nil)
+	made, err := v.Service.CreateOrder(v.R.Context(), v.shop(), n, v.Once())
 	return v.Then(orderPath(made.ID), "The order was placed.", err)
 }
 
@@ -249,8 +250,8 @@ func showOrder(v *visit) (page.Form, error) {
 		p.Lead = "This order is complete and cannot be changed."
 	default:
 		p.Lead = "This order is open: its units have left the stock."
-		p.Acts = actsOnOrder(o, nil)
-		p.Forms = []page.Form{{Heading: "Change the ship date", Submit: "Save", Fields: []page.Field{shipField(o.ShipDate), page.VersionField(o)}, Locked: v.WhyLocked()}}
+		p.Acts = actsOnOrder(v, o, nil)
+		p.Forms = []page.Form{v.Ready(page.Form{Heading: "Change the ship date", Submit: "Save", Fields: []page.Field{shipField(o.ShipDate), page.VersionField(o)}})}
 	}
 	if p.Facts, err = orderFacts(v, o, gone); err != nil {
 		return page.Form{}, err
@@ -313,7 +314,7 @@ func orderQuestion(v *visit, which int) (page.Form, petstore.Order, error) {
 	if err != nil {
 		return page.Form{}, o, err
 	}
-	f := actsOnOrder(o, nil)[which]
+	f := actsOnOrder(v, o, nil)[which]
 	f.Heading, f.Back = "", page.Link{Title: "Order " + page.Text(o.ID), URL: orderPath(o.ID)}
 	f.Facts, err = orderFacts(v, o, false)
 	return f, o, err

@@ -111,7 +111,7 @@ func newPet(v *visit) (page.Form, error) {
 		if n.CategoryID == 0 {
 			n.Category = &petstore.NewCategory{Name: strings.TrimSpace(in.Text("categoryId"))}
 		}
-		made, err := v.Service.CreatePet(v.R.Context(), v.shop(), n, nil)
+		made, err := v.Service.CreatePet(v.R.Context(), v.shop(), n, v.Once())
 		return v.Then("/console/pets/"+page.Text(made.ID), "The pet was added.", err)
 	}
 	return f, err

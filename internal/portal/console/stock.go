@@ -2,6 +2,7 @@ package console
 
 import (
 	"cmp"
+	"encoding/json"
 	"net/url"
 
 	"example.com/petstore/internal/access"
@@ -65,12 +66,12 @@ func stockPage(v *visit) (*sheetPage, petstore.InventoryItem, error) {
 		Title: "Stock of " + pet.Name, Lead: page.Counted(i.Quantity, "unit", "units") + " can be ordered. Units in open orders are not counted.",
 		Back: page.Link{Title: "Pets", URL: "/console/pets"}, Sheets: []page.List{history}, Facts: facts,
 		Forms: []page.Form{
-			{Heading: "Add to the stock", Action: at + "/add", Submit: "Add the units", Locked: v.WhyLocked(), Fields: []page.Field{
+			v.Ready(page.Form{Heading: "Add to the stock", Action: at + "/add", Submit: "Add the units", Fields: []page.Field{
 				{Name: "units", Label: "Units to add", Kind: "number", Required: true, Sum: &i.Quantity, Hint: "A negative number, such as -2, takes units away."},
-			}},
-			{Heading: "Set the stock", Action: at, Submit: "Set the stock", Locked: v.WhyLocked(), Fields: []page.Field{
+			}}),
+			v.Ready(page.Form{Heading: "Set the stock", Action: at, Submit: "Set the stock", Fields: []page.Field{
 				{Name: "quantity", Label: "Counted", Kind: "number", Value: page.Text(i.Quantity), Required: true, Hint: "What is there now, whatever was noted before."}, page.VersionField(i),
-			}},
+			}}),
 		},
 	}, i, err
 }
@@ -96,40 +97,21 @@ func addStock(v *visit) (page.Form, error) {
 	f := p.form(v, 0)
 	f.Send = func(in *page.Input) error {
 		units := in.Number("units")
-		left, err := addUnits(v, item, units)
+		made, err := v.Service.AddStock(v.R.Context(), v.shop(), item.PetID, units, v.Once())
+		if err != nil {
+			return err
+		}
+		var after petstore.InventoryItem
+		if err := json.Unmarshal(made.Body, &after); err != nil {
+			return err
+		}
 		said := page.Counted(units, "unit was", "units were") + " added"
 		if units < 0 {
 			said = page.Counted(-units, "unit was", "units were") + " taken away"
 		}
-		return v.Then("/console/stock/"+page.Text(item.PetID), said+". There are "+page.Number(left)+" now.", err)
+		return v.Then("/console/stock/"+page.Text(item.PetID), said+". There are "+page.Number(after.Quantity)+" now.", nil)
 	}
 	return f, nil
-}
-
-// tries is how often units are added again to a stock that others change meanwhile.
-const tries = 5
-
-// addUnits adds units to what the stock is by then, and returns what it is.
-func addUnits(v *visit, i petstore.InventoryItem, units int64) (left int64, err error) {
-	for range tries {
-		switch left = i.Quantity + units; {
-		case units == 0:
-			return 0, page.FieldError("units", "Enter how many units to add.")
-		case units > petstore.MaxQuantity || left > petstore.MaxQuantity:
-			return 0, page.FieldError("units", "The stock can be "+page.Number(petstore.MaxQuantity)+" at most.")
-		case units < -petstore.MaxQuantity || left < 0:
-			return 0, page.FieldError("units", "Only "+page.Number(i.Quantity)+" can be taken away.")
-		}
-		seen := petstore.Condition{IfMatch: &petstore.TagSet{Tags: []petstore.Tag{petstore.TagOf(i.AppendJSON(nil))}}}
-		_, err = v.Service.UpdateInventory(v.R.Context(), v.shop(), i.PetID, left, seen)
-		if petstore.CodeOf(err) != petstore.CodePreconditionFailed {
-			return left, err
-		}
-		if i, err = v.Service.InventoryItem(v.R.Context(), v.shop(), i.PetID); err != nil {
-			return 0, err
-		}
-	}
-	return 0, petstore.Errorf(petstore.CodePreconditionFailed, "The stock changes too fast just now. Try again.")
 }
 
 // stockHistory returns the movements of the stock that the query asks for, the newest first.
