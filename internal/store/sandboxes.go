@@ -20,6 +20,7 @@ const expireAtOnce = 200
 
 // CreateSandbox implements [access.Sandboxes].
 func (s *Store) CreateSandbox(ctx context.Context, n access.NewSandbox) (w access.Workspace, err error) {
+	n.Workspace.LowStock = access.DefaultLowStock
 	err = s.db.Change(ctx, func(tx Tx) error {
 		if err := s.roomForSandbox(tx, &n); err != nil {
 			return err

@@ -22,7 +22,7 @@ const stepsFor = 7 * 24 * time.Hour
 
 // firstSteps returns what to do first in a workspace, until it has pets and orders, and a program that asks for them; or nil.
 func firstSteps(v *visit) ([]step, error) {
-	ctx, workspace, shop, one := v.R.Context(), v.who.Workspace.ID, v.who.Workspace.Shop, petstore.Page{Limit: 1}
+	ctx, workspace, shop, one := v.R.Context(), v.who.Workspace.ID, v.shop(), petstore.Page{Limit: 1}
 	pets, err := v.Service.Pets(ctx, shop, petstore.PetQuery{Page: one})
 	if err != nil {
 		return nil, err

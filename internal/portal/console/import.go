@@ -221,7 +221,7 @@ func keepFile(v *visit, ctx context.Context, in *page.Input, file []byte) error 
 		return err
 	}
 	if report.Pets+report.Added > 0 {
-		if _, err := v.Bulk.Load(ctx, v.who.Workspace.Shop, &petstore.Batch{File: wholeOf(file), Through: linesOf(file) + 1}); err != nil {
+		if _, err := v.Bulk.Load(ctx, v.shop(), &petstore.Batch{File: wholeOf(file), Through: linesOf(file) + 1}); err != nil {
 			return err
 		}
 	}
@@ -238,7 +238,7 @@ func doubtsOf(v *visit, ctx context.Context, file []byte, r interchange.Report) 
 	if r.Pets+r.Added == 0 {
 		return doubts, nil
 	}
-	reached, err := v.Bulk.Reached(ctx, v.who.Workspace.Shop, wholeOf(file))
+	reached, err := v.Bulk.Reached(ctx, v.shop(), wholeOf(file))
 	if reached > 0 {
 		twice := page.Counted(r.Pets, "pet", "pets")
 		if r.Pets == 0 {
@@ -262,7 +262,7 @@ func wholeOf(file []byte) string { return "whole:" + digestOf(file) }
 
 // runImport reads the file from where an import of it was broken off, if one was.
 func runImport(v *visit, ctx context.Context, file []byte, run func(*interchange.Import) (interchange.Report, error)) (interchange.Report, error) {
-	i := interchange.Import{To: v.Bulk, Workspace: v.who.Workspace.Shop, Now: v.Now, MaxCategories: maxCategories, File: digestOf(file)}
+	i := interchange.Import{To: v.Bulk, Workspace: v.shop(), Now: v.Now, MaxCategories: maxCategories, File: digestOf(file)}
 	reached, err := v.Bulk.Reached(ctx, i.Workspace, i.File)
 	if err != nil {
 		return interchange.Report{}, err

@@ -22,7 +22,7 @@ const testTimeout = 30 * time.Second
 func webhookPath(id string) string { return "/console/webhooks/" + id }
 
 func webhookInPath(v *visit) (webhook.Webhook, error) {
-	return v.Webhooks.Store.Webhook(v.R.Context(), v.who.Workspace.Shop, v.ID)
+	return v.Webhooks.Store.Webhook(v.R.Context(), v.shop(), v.ID)
 }
 
 // actor returns who is signed in, for the audit log.
@@ -32,7 +32,7 @@ func (v *visit) actor() string { return "console:" + v.who.Key.ID }
 func listWebhooks(ctx context.Context, v *visit) (page.List, error) {
 	l := page.NewList("Webhooks", "Webhooks post the events of this workspace to your URLs.", "There are no webhooks yet.", "URL", "State", "Why it fails", "Events", "Created")
 	l.New = &page.Link{Title: "Create a webhook", URL: "/console/webhooks/new"}
-	all, err := v.Webhooks.Store.Webhooks(ctx, v.who.Workspace.Shop)
+	all, err := v.Webhooks.Store.Webhooks(ctx, v.shop())
 	for i := range all {
 		w := &all[i]
 		l.Rows = append(l.Rows, []page.Cell{
@@ -90,7 +90,7 @@ func newWebhook(v *visit) (page.Form, error) {
 		Title: "Create a webhook", Submit: "Create the webhook", Back: page.Link{Title: "Webhooks", URL: "/console/webhooks"},
 		Lead: "It sends the events from now on to your URL.", Fields: hookFields(&webhook.Webhook{}),
 		Send: func(in *page.Input) error {
-			made, err := v.Webhooks.Create(v.R.Context(), v.who.Workspace.Shop, hookOf(in), v.OnceHere(), v.actor())
+			made, err := v.Webhooks.Create(v.R.Context(), v.shop(), hookOf(in), v.OnceHere(), v.actor())
 			return madeSecret(v, made, err)
 		},
 	}, nil
@@ -121,7 +121,7 @@ func editWebhook(v *visit) (page.Form, error) {
 		Title: "Edit the webhook", Lead: "Events that are not delivered yet go to the new URL.", Submit: "Save", Fields: hookFields(&w),
 		Back: page.Link{Title: "Webhook", URL: webhookPath(w.ID)},
 		Send: func(in *page.Input) error {
-			_, err := v.Webhooks.Update(v.R.Context(), v.who.Workspace.Shop, w.ID, patchOf(&w, hookOf(in)), petstore.Condition{}, v.actor())
+			_, err := v.Webhooks.Update(v.R.Context(), v.shop(), w.ID, patchOf(&w, hookOf(in)), petstore.Condition{}, v.actor())
 			return v.Then(webhookPath(w.ID), "The webhook was saved.", err)
 		},
 	}, err
@@ -181,7 +181,7 @@ func showWebhook(v *visit) error {
 func listDeliveries(ctx context.Context, v *visit) (page.List, error) {
 	l := page.NewList("Deliveries", "", "No event was sent to it yet.", "Event", "Type", "State", "Tries", "Last try", "Answer", "Next try")
 	l.Numbers[3] = true
-	rows, err := v.Webhooks.Deliveries(ctx, v.who.Workspace.Shop, v.ID, petstore.Page{After: page.PlaceIn(v.R.URL.Query(), "after"), Limit: page.PageSize + 1})
+	rows, err := v.Webhooks.Deliveries(ctx, v.shop(), v.ID, petstore.Page{After: page.PlaceIn(v.R.URL.Query(), "after"), Limit: page.PageSize + 1})
 	rows = page.Cut(&l, v.R.URL, rows, "after", func(last *webhook.Delivery) string { return page.Text(last.ID) })
 	for i := range rows {
 		d, id, state := &rows[i], page.Text(rows[i].ID), page.Cell{Text: string(rows[i].State), Badge: string(rows[i].State)}
@@ -199,7 +199,7 @@ func listDeliveries(ctx context.Context, v *visit) (page.List, error) {
 // deliveryOf reads the delivery of the event that the query names.
 func deliveryOf(ctx context.Context, v *visit) (webhook.Delivery, error) {
 	event := min(page.PlaceIn(v.R.URL.Query(), "event"), 1<<62)
-	found, err := v.Webhooks.Deliveries(ctx, v.who.Workspace.Shop, v.ID, petstore.Page{After: event + 1, Limit: 1})
+	found, err := v.Webhooks.Deliveries(ctx, v.shop(), v.ID, petstore.Page{After: event + 1, Limit: 1})
 	if err == nil && (len(found) == 0 || found[0].ID != event) {
 		err = webhook.NoDelivery(event)
 	}
@@ -237,7 +237,7 @@ func exactly(t time.Time) page.Cell { return page.Cell{Text: page.InWords(t), Pr
 
 // showDelivery is the page of one event on its way to a webhook: what is sent, and what became of each try.
 func showDelivery(v *visit) (page.Form, error) {
-	ctx, workspace := v.R.Context(), v.who.Workspace.Shop
+	ctx, workspace := v.R.Context(), v.shop()
 	w, err := webhookInPath(v)
 	if err != nil {
 		return page.Form{}, err
@@ -289,7 +289,7 @@ func stateForm(to webhook.State, verb, lead string) func(v *visit) (page.Form, e
 		return hookForm(v, page.Form{
 			Title: verb + " this webhook?", Lead: lead, Submit: verb + " the webhook",
 			Send: func(*page.Input) error {
-				_, err := v.Webhooks.Update(v.R.Context(), v.who.Workspace.Shop, v.ID, webhook.Patch{State: petstore.Some(to)}, petstore.Condition{}, v.actor())
+				_, err := v.Webhooks.Update(v.R.Context(), v.shop(), v.ID, webhook.Patch{State: petstore.Some(to)}, petstore.Condition{}, v.actor())
 				return v.Then(webhookPath(v.ID), "The webhook is "+string(to)+".", err)
 			},
 		})
@@ -300,7 +300,7 @@ func deleteWebhook(v *visit) (page.Form, error) {
 	return hookForm(v, page.Form{
 		Title: "Delete this webhook?", Lead: "Its deliveries go with it. This cannot be undone.", Submit: "Delete the webhook", Danger: true,
 		Send: func(*page.Input) error {
-			err := v.Webhooks.Delete(v.R.Context(), v.who.Workspace.Shop, v.ID, petstore.Condition{}, v.actor())
+			err := v.Webhooks.Delete(v.R.Context(), v.shop(), v.ID, petstore.Condition{}, v.actor())
 			return v.Then("/console/webhooks", "The webhook was deleted.", err)
 		},
 	})
@@ -310,7 +310,7 @@ func rotateWebhook(v *visit) (page.Form, error) {
 	return hookForm(v, page.Form{
 		Title: "Rotate the secret?", Lead: "A new secret is made. Both sign for a day, so that your receiver can take over the new one.", Submit: "Create the new secret",
 		Send: func(*page.Input) error {
-			made, err := v.Webhooks.Rotate(v.R.Context(), v.who.Workspace.Shop, v.ID, v.OnceHere(), v.actor())
+			made, err := v.Webhooks.Rotate(v.R.Context(), v.shop(), v.ID, v.OnceHere(), v.actor())
 			return madeSecret(v, made, err)
 		},
 	})
@@ -321,7 +321,7 @@ func testWebhook(v *visit) (page.Form, error) {
 		Title: "Send a test event", Lead: "An event of the type webhook.test is posted now, and the answer is shown here.", Submit: "Send it",
 		Send: func(in *page.Input) error {
 			v.Extend(testTimeout)
-			answer, err := v.Webhooks.Test(v.R.Context(), v.who.Workspace.Shop, v.ID)
+			answer, err := v.Webhooks.Test(v.R.Context(), v.shop(), v.ID)
 			if err != nil {
 				return err
 			}
@@ -343,7 +343,7 @@ func replayWebhook(v *visit) (page.Form, error) {
 			{Name: "since", Label: "Since", Kind: "time"},
 		},
 		Send: func(in *page.Input) error {
-			ctx, workspace, at := v.R.Context(), v.who.Workspace.Shop, webhookPath(v.ID)
+			ctx, workspace, at := v.R.Context(), v.shop(), webhookPath(v.ID)
 			if in.Text("what") != "since" {
 				n, err := v.Webhooks.RetryFailed(ctx, workspace, v.ID)
 				return v.Then(at, page.Counted(n, "event that failed is", "events that failed are")+" sent again.", err)
@@ -365,7 +365,7 @@ func replayWebhook(v *visit) (page.Form, error) {
 func lastEventBefore(v *visit, t petstore.Time) (int64, error) {
 	read := func(q petstore.EventQuery) (petstore.EventPage, error) {
 		q.Limit = 1
-		return v.Events.Events(v.R.Context(), v.who.Workspace.Shop, q)
+		return v.Events.Events(v.R.Context(), v.shop(), q)
 	}
 	first, err := read(petstore.EventQuery{Oldest: true})
 	if err != nil || len(first.Events) == 0 {
