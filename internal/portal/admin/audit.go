@@ -25,12 +25,14 @@ func listAudit(ctx context.Context, v *visit) (page.List, error) {
 	l := page.NewList("Audit log", "Who signed in, and who changed workspaces, keys and bans: the latest first.", "Nothing has happened yet.", "Time", "Actor", "Action", "Target", "Details")
 	q := auditQuery(v)
 	kinds := []page.Option{{Label: "Any action"}}
-	for _, kind := range []string{"workspace", "key", "ban", "token", "operator", "console", "backup"} {
+	for _, kind := range []string{"workspace", "key", "ban", "webhook", "token", "operator", "console", "backup"} {
 		kinds = append(kinds, page.Option{Value: kind, Label: kind + ".…"})
 	}
-	l.Filters = []page.Field{
-		{Name: "text", Label: "Text", Value: q.Text, Hint: "Name, id or word"},
-		{Name: "action", Label: "Action", Kind: "select", Options: page.Choose(kinds, q.Action)},
+	f := page.Filters{Query: v.R.URL.Query()}
+	f.Add(page.Field{Name: "text", Label: "Text", Hint: "Name, id or word"})
+	f.Add(page.Field{Name: "action", Label: "Action", Kind: "select", Options: kinds})
+	if l.Filters = f.Fields; f.Wrong() != nil {
+		return l, nil
 	}
 	l.Filtered = q.Text != "" || q.Action != "" || q.Workspace != 0
 	if q.Workspace != 0 {

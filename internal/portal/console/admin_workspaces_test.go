@@ -133,6 +133,9 @@ func TestAudit(t *testing.T) {
 	g.get("/console/audit").want(200, "console:till of shop").want(200, `rel="next"`).want(200, "data-rows")
 	g.get("/console/audit?text=OF+SHOP&action=console").want(200, "console:till of shop").want(200, "Clear")
 	g.get("/console/audit?text=nobody").want(200, "Nothing matches")
+	for _, wrong := range []string{"audit?action=theft", "workspaces?plan=gold", "workspaces?state=under", "workspaces?sort=luck"} {
+		g.get("/console/"+wrong).want(422, "Nothing is shown, since a filter cannot be applied").want(422, "no choice")
+	}
 	g.get("/console/audit?workspace=1").want(200, "done to the workspace shop")
 	if body := g.get("/console/audit?workspace=1").body; strings.Contains(body, "of zoo") || !strings.Contains(body, "workspace.create") {
 		t.Errorf("the log of one workspace is\n%s", body)
