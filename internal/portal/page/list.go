@@ -22,6 +22,7 @@ type List struct {
 	New, Other  *Link
 	Empty       string
 	Live        string // the address of what changes, or ""
+	Facts       []Fact // beside it, without links, which change too
 	ReadOnly    bool   // what its rows offer cannot be done
 	Whole       bool   // a row leads where its first link does
 }
