@@ -78,7 +78,7 @@ mutants: tools ## break the program on purpose, and see that the campaigns of fa
 	$(TEST) -v -count=1 -run '^TestMutants$$' ./test/faults -args -mutants
 
 # Programs of others, of pinned versions, which only a new description can break.
-clients: tools-clients ## what generators of clients and proxies of others make of the description (five minutes)
+clients: tools-clients ## what generators of clients and proxies of others make of the description (fifteen minutes)
 	$(TEST) -count=1 ./test/clients
 
 # What the tests use besides Go.

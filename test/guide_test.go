@@ -41,6 +41,40 @@ func TestCommandLineGuide(t *testing.T) {
 	}
 }
 
+// TestFirstRequestGuide runs the commands of the guide as they stand there, in an empty workspace and in the demo, whose own
+// orders stay as they are.
+func TestFirstRequestGuide(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	server, err := petstore.Serve(servertest.Options{Dir: dir, Flags: []string{"--demo"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Kill)
+	empty, err := petstore.NewShop(dir, "acme")
+	if err != nil {
+		t.Fatal(err)
+	}
+	demo := regexp.MustCompile(`pst_\w{38}`).FindString(server.Printed())
+	for name, key := range map[string]string{"empty": empty.Key, "demo": demo} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			script := guidePanels(t, "../internal/portal/guides/first-request.html", "sh")
+			script = strings.NewReplacer("BASE_URL", server.URL, "pst_…", key, "petstore serve --demo", ":").Replace(script)
+			cmd := exec.CommandContext(t.Context(), "sh", "-eu", "-c", script)
+			cmd.Dir, cmd.Env = dir, []string{"PATH=" + os.Getenv("PATH")}
+			out, err := cmd.CombinedOutput()
+			if err != nil || strings.Contains(string(out), `"code":`) {
+				t.Fatalf("the commands of the guide: %v\n%s", err, out)
+			}
+			placed := regexp.MustCompile(`"id":(\d+),"petId":\d+,"quantity":1,"complete":false`).FindSubmatch(out)
+			if placed == nil || !regexp.MustCompile(`"id":`+string(placed[1])+`,.*"complete":true`).Match(out) {
+				t.Errorf("the guide completes another order than the one that it places:\n%s", out)
+			}
+		})
+	}
+}
+
 // guidePanels returns what the panels of a guide have in a language.
 func guidePanels(t *testing.T, path, language string) string {
 	t.Helper()

@@ -119,6 +119,12 @@ type Store interface {
 	// forgotten in time: who calls it refuses them first.
 	UseLink(ctx context.Context, l Link, e AuditEntry) (first bool, err error)
 
+	// FormAnswer returns what KeepFormAnswer kept as the answer to a form that was sent
+	// to a console, or nil. It is forgotten as the receipts of requests are. The first
+	// answer stays. The workspace of an operator's form is 0.
+	FormAnswer(ctx context.Context, workspace int64, form string) ([]byte, error)
+	KeepFormAnswer(ctx context.Context, workspace int64, form string, answer []byte) error
+
 	// AddToken keeps a token of an operator's.
 	AddToken(ctx context.Context, t Token, by Actor) error
 	Tokens(ctx context.Context) ([]Token, error) // in the order of their creation

@@ -50,8 +50,9 @@ meanwhile. Without FILE, or with -, the export goes to stdout.
 
 NDJSON contains everything: categories, pets with their stock, orders, and the ledger
 that explains each quantity. CSV contains the id, name, category, status and stock of
-each pet, for a spreadsheet; you can edit and import it again. The format follows the
-name of FILE; without a name it is NDJSON.`,
+each pet, for a spreadsheet; you can edit and import it again. Leave its column version
+as it is: it tells the import what you have changed. The format follows the name of FILE;
+without a name it is NDJSON.`,
 		example:  "  petstore export acme acme.ndjson\n  petstore export acme pets.csv\n  petstore export acme --format csv | head",
 		settings: []string{"db"}, output: tables(),
 		run: func(ctx context.Context, args []string) error {

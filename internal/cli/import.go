@@ -10,7 +10,7 @@ import (
 	"io"
 	"math"
 	"os"
-	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -20,9 +20,6 @@ import (
 	"example.com/petstore/internal/config"
 	"example.com/petstore/internal/interchange"
 	"example.com/petstore/internal/node"
-	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/scratch"
-	"example.com/petstore/internal/store/sqlite"
 )
 
 // maxFaults is the greatest number of faults that are named, on stderr and in the
@@ -41,6 +38,7 @@ type importer struct {
 	file     string
 	format   formatFlag
 	dryRun   bool
+	yes      bool
 	onError  string
 	fromLine int
 	resumed  bool // it goes on behind what one that was cut off has kept
@@ -56,22 +54,26 @@ type importer struct {
 func importCommand(a *app) *cobra.Command {
 	i := &importer{app: a, onError: stopOnError}
 	cmd := newCommand(a, spec{
-		use: "import WORKSPACE FILE", args: cobra.ExactArgs(2),
+		use: "import WORKSPACE FILE [--yes]", args: cobra.ExactArgs(2),
 		short: "Import a file into a workspace",
 		long: `Import a file into a workspace; - is stdin. A server can keep running meanwhile.
 
 NDJSON is what export writes. Ids are kept, and an id that is in use is a fault.
 
 CSV needs a first line that names the columns, in any order: name and category, and
-optionally id, status and stock. A row without an id creates a pet. A row with an id
-changes that pet; empty cells leave it as it is, and if status and stock contradict
-each other, the stock decides. Categories are created as needed.
+optionally id, status, stock, add and version. A row without an id creates a pet. A row
+with an id changes that pet; empty cells leave it as it is. stock sets how many units
+there are, add adds to them (+5) or takes away (-2). Categories are created as needed.
 
-All rows are tried on a temporary copy first. Up to a hundred faults are reported with
-their lines, and nothing is imported unless every row is correct. With --on-error skip,
-bad rows are reported and left out, the others are imported, and the command fails at
-the end. If an import is interrupted, run it again with the same file, and it
-continues.`,
+export writes the column version, which says what each row was. With it, what you did not
+change stays as it is now, whatever happened since the export, and what both you and
+somebody else have changed is a fault. Without it, a file that sets the stock of pets has
+to be confirmed, and so has one that adds pets whose names are there already.
+
+All rows are tried first. Up to a hundred faults are reported with their lines, and nothing
+is imported unless every row is correct. With --on-error skip, bad rows are reported and
+left out, the others are imported, and the command fails at the end. If an import is
+interrupted, run it again with the same file, and it continues.`,
 		example:  "  petstore import acme acme.ndjson\n  petstore import acme pets.csv --dry-run\n  petstore import acme pets.csv --ignore-columns colour,notes",
 		settings: []string{"db"}, output: tables(),
 		run: func(ctx context.Context, args []string) error {
@@ -82,6 +84,7 @@ continues.`,
 	cmd.ValidArgsFunction = nil
 	i.format.register(cmd)
 	cmd.Flags().BoolVar(&i.dryRun, "dry-run", false, "only try, and print what would be created, changed and left as it is")
+	cmd.Flags().BoolVarP(&i.yes, "yes", "y", false, "do not ask for confirmation")
 	cmd.Flags().Var(config.Word(&i.onError, stopOnError, skipOnError), "on-error", "what to `DO` about bad rows: stop or skip (default stop)")
 	cmd.Flags().Var(listOf(&i.ignore, text(nil)), "ignore-columns", "ignore the CSV columns `NAME,...`")
 	cmd.Flags().Var(config.Whole(&i.fromLine, 0, math.MaxInt32), "from-line", "start at line `N`")
@@ -100,7 +103,11 @@ func (i *importer) run(ctx context.Context, workspace string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, done()) }()
-	return i.withStore(ctx, func(db node.Store) error {
+	use := i.withStore
+	if i.dryRun {
+		use = i.withReader
+	}
+	return use(ctx, func(db node.Store) error {
 		w, err := db.Workspace(ctx, workspace)
 		if err != nil {
 			return err
@@ -113,8 +120,8 @@ func (i *importer) run(ctx context.Context, workspace string) (err error) {
 			fmt.Fprintf(i.err, "petstore: this file was imported up to line %d before; continuing after it\n", reached)
 			i.fromLine, i.resumed = max(i.fromLine, reached+1), true
 		}
-		if i.dryRun || i.onError == stopOnError {
-			if err := i.try(ctx, db, w.Name); err != nil || i.dryRun {
+		if i.dryRun || i.onError == stopOnError || i.kind == interchange.CSV && !i.yes {
+			if err := i.try(ctx, db, w); err != nil || i.dryRun {
 				return err
 			}
 		}
@@ -178,18 +185,14 @@ func isFile(f *os.File) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// try imports into a temporary copy, and returns an error if there are faults.
-func (i *importer) try(ctx context.Context, db node.Store, workspace string) error {
-	began := i.now()
-	var report interchange.Report
-	err := onCopy(ctx, i.app, db, workspace, func(scratch node.Store) error {
-		w, err := scratch.Workspace(ctx, workspace)
-		if err != nil {
-			return err
-		}
-		report, err = i.into(ctx, scratch, interchange.Import{Workspace: w.ID, SkipFaults: true, MaxFaults: maxFaults})
-		return err
-	})
+// try finds out what an import would do, and returns an error if there are faults, or if what it would do is not confirmed.
+func (i *importer) try(ctx context.Context, db node.Store, w access.Workspace) error {
+	began, quiet := i.now(), !i.dryRun && i.onError == skipOnError
+	run := interchange.Import{Workspace: w.ID, SkipFaults: true, MaxFaults: maxFaults, OnFault: i.skipped}
+	if quiet { // the import itself names them
+		run.MaxFaults, run.OnFault = 0, func(*interchange.Fault) {}
+	}
+	report, err := i.into(ctx, db, run, (*interchange.Import).Try)
 	f, final := errors.AsType[*interchange.Fault](err)
 	if final && i.onError == stopOnError {
 		i.skipped(f)
@@ -206,9 +209,35 @@ func (i *importer) try(ctx context.Context, db node.Store, workspace string) err
 	case report.Skipped > 0 && i.onError == stopOnError:
 		return fmt.Errorf("%s has %s; nothing was imported", i.file, counted(report.Skipped, "fault"))
 	case i.dryRun:
+		i.note(report.Notes.Lines())
+		i.note(asQuestions(report.Notes.Questions))
 		return i.printReport(report, i.now().Sub(began))
 	}
-	return nil
+	return i.ask(ctx, w.Name, &report.Notes)
+}
+
+// ask has what an import would do confirmed, if that is needed.
+func (i *importer) ask(ctx context.Context, workspace string, n *interchange.Notes) error {
+	if len(n.Questions) == 0 || i.yes {
+		return nil
+	}
+	i.note(n.Lines())
+	return i.confirm(ctx, i.yes, strings.Join(n.Questions, "; and "), workspace)
+}
+
+// asQuestions returns what an import would do as sentences.
+func asQuestions(all []string) (lines []string) {
+	for _, q := range all {
+		lines = append(lines, "this would "+q+"; an import asks first, or needs --yes")
+	}
+	return lines
+}
+
+// note prints lines about the file.
+func (i *importer) note(lines []string) {
+	for _, line := range lines {
+		fmt.Fprintf(i.err, "petstore: %s: %s\n", i.file, access.Printable(line))
+	}
 }
 
 // counted returns a number of things.
@@ -222,7 +251,8 @@ func counted(n int64, thing string) string {
 // keep imports into the database.
 func (i *importer) keep(ctx context.Context, db node.Store, workspace int64) error {
 	began := i.now()
-	report, err := i.into(ctx, db, interchange.Import{Workspace: workspace, File: i.digest, Resumed: i.resumed, SkipFaults: i.onError == skipOnError})
+	run := interchange.Import{Workspace: workspace, File: i.digest, Resumed: i.resumed, SkipFaults: i.onError == skipOnError, OnFault: i.skipped}
+	report, err := i.into(ctx, db, run, (*interchange.Import).Run)
 	if err == nil {
 		return i.printReport(report, i.now().Sub(began))
 	}
@@ -239,8 +269,8 @@ func (i *importer) keep(ctx context.Context, db node.Store, workspace int64) err
 	return &importError{err, how}
 }
 
-// into runs an import of the whole file.
-func (i *importer) into(ctx context.Context, db node.Store, run interchange.Import) (interchange.Report, error) {
+// into has do read the whole file.
+func (i *importer) into(ctx context.Context, db node.Store, run interchange.Import, do func(*interchange.Import, context.Context) (interchange.Report, error)) (interchange.Report, error) {
 	info, err := i.in.Stat()
 	if err != nil {
 		return interchange.Report{}, err
@@ -248,41 +278,20 @@ func (i *importer) into(ctx context.Context, db node.Store, run interchange.Impo
 	if _, err := i.in.Seek(0, io.SeekStart); err != nil {
 		return interchange.Report{}, err
 	}
-	known, err := i.categories(ctx, db, run.Workspace)
-	if err != nil {
-		return interchange.Report{}, err
-	}
 	i.bar = i.newBar(info.Size(), progressbar.OptionShowBytes(true))
 	defer i.bar.Finish()
-	options := interchange.Options{FromLine: i.fromLine, Categories: known, Ignore: i.ignore}
+	options := interchange.Options{FromLine: i.fromLine, Ignore: i.ignore}
 	if run.From, err = interchange.NewReader(io.TeeReader(i.in, i.bar), i.kind, options); err != nil {
 		return interchange.Report{}, err
 	}
-	run.To, run.Service, run.Now, run.OnFault, run.OnProgress = db, petstore.NewService(db), i.now, i.skipped, i.describe
-	return run.Run(ctx)
+	run.To, run.Now, run.OnProgress = db, i.now, i.describe
+	return do(&run, ctx)
 }
 
 // describe shows what is kept so far, and how fast.
 func (i *importer) describe(r interchange.Report) {
 	rate := float64(r.Rows()) / max(i.bar.State().SecondsSince, 0.001)
 	i.bar.Describe(fmt.Sprintf("%d rows, %.0f/s", r.Rows(), rate))
-}
-
-// categories returns those that CSV may name.
-func (i *importer) categories(ctx context.Context, db petstore.Store, workspace int64) (all []petstore.Category, err error) {
-	page := petstore.Page{Limit: petstore.MaxPage}
-	for i.kind == interchange.CSV {
-		some, err := db.Categories(ctx, workspace, petstore.CategoryQuery{Page: page})
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, some...)
-		if len(some) < page.Limit {
-			break
-		}
-		page.After = some[len(some)-1].ID
-	}
-	return all, nil
 }
 
 // lineFault is a fault as it is printed.
@@ -326,13 +335,15 @@ type importView struct {
 	Faults  []lineFault `json:"faults"` // of those skipped, the first ones
 	DryRun  bool        `json:"dryRun"`
 	Seconds float64     `json:"seconds"`
+
+	*interchange.Notes // of a dry run
 }
 
 func (i *importer) printReport(r interchange.Report, took time.Duration) error {
-	v := importView{r.Counts, r.Changed, r.Left, r.Skipped, append([]lineFault{}, i.listedFaults...), i.dryRun, float64(took.Milliseconds()) / 1000}
+	v := importView{r.Counts, r.Changed, r.Left, r.Skipped, append([]lineFault{}, i.listedFaults...), i.dryRun, float64(took.Milliseconds()) / 1000, nil}
 	did := "Imported"
 	if i.dryRun {
-		did = "Would import"
+		did, v.Notes = "Would import", &r.Notes
 	}
 	edits := ""
 	if r.Changed+r.Left > 0 {
@@ -351,60 +362,4 @@ func (i *importer) unlisted(r interchange.Report) string {
 		return ""
 	}
 	return fmt.Sprintf(", of which the first %d are listed", len(i.listedFaults))
-}
-
-// onCopy runs f on a temporary copy: of the whole database if that is a file,
-// else of the workspace, in a file.
-func onCopy(ctx context.Context, a *app, db node.Store, workspace string, f func(node.Store) error) (err error) {
-	temp, err := scratch.Make("dry-run")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, temp.Remove()) }()
-	path := filepath.Join(temp.Path, "copy.db")
-	if file, yes := db.(node.FileStore); yes {
-		if err := file.CopyTo(ctx, path); err != nil {
-			return err
-		}
-	}
-	raw, err := sqlite.Open(ctx, path, sqlite.Options{Now: a.now, Readers: 1})
-	if err != nil {
-		return err
-	}
-	scratch := node.FileStore{DB: raw}
-	defer func() { err = errors.Join(err, scratch.Close()) }()
-	if _, yes := db.(node.FileStore); !yes {
-		if err := copyWorkspace(ctx, a, db, scratch, workspace); err != nil {
-			return err
-		}
-	}
-	return f(scratch)
-}
-
-// copyWorkspace makes a workspace of the same name with all that it has.
-func copyWorkspace(ctx context.Context, a *app, from, to node.Store, name string) error {
-	w, err := from.Workspace(ctx, name)
-	if err != nil {
-		return err
-	}
-	made, err := to.CreateWorkspace(ctx, access.Workspace{Name: w.Name, Plan: w.Plan, Quota: w.Quota}, actor)
-	if err != nil {
-		return err
-	}
-	read, write := io.Pipe()
-	go func() {
-		out := interchange.NewWriter(write, interchange.NDJSON, interchange.Head{Workspace: w.Name, ExportedAt: petstore.At(a.now())})
-		err := from.Dump(ctx, w.ID, out)
-		if err == nil {
-			err = out.Close()
-		}
-		write.CloseWithError(err) // never fails
-	}()
-	defer read.Close() // ends the writer too
-	in, err := interchange.NewReader(read, interchange.NDJSON, interchange.Options{})
-	if err != nil {
-		return err
-	}
-	_, err = (&interchange.Import{From: in, To: to, Workspace: made.ID, Now: a.now}).Run(ctx)
-	return err
 }

@@ -8,7 +8,12 @@ import (
 
 // A layout says where in a record each column stands; -1 for one that is not
 // there.
-type layout struct{ id, name, category, status, stock, width int }
+type layout struct {
+	id, name, category, status, stock, add, version int
+
+	named  []bool // which columns have a name; the others must be empty
+	spaced bool   // there are spaces around names, and so around what stands below
+}
 
 // layoutOf reads the line of column names. They may be in any order, in any
 // letter case. Those to ignore are left out.
@@ -16,20 +21,22 @@ func layoutOf(header []string, line int, ignore []string) (layout, error) {
 	if len(header) > maxColumns {
 		return layout{}, tooWide(line)
 	}
-	found, unknown := map[string]int{}, []string{}
-	left := map[string]bool{}
+	found, unknown, left := map[string]int{}, []string{}, map[string]bool{}
+	l := layout{named: make([]bool, len(header))}
 	for _, name := range ignore {
 		left[plain(name)] = true
 	}
 	for i, cell := range header {
 		name := plain(cell)
+		l.spaced = l.spaced || strings.TrimSpace(cell) != cell
+		if l.named[i] = name != ""; !l.named[i] {
+			continue
+		}
 		if _, ok := left[name]; ok {
 			left[name] = false
 			continue
 		}
 		switch at, twice := found[name]; {
-		case name == "":
-			return layout{}, finalf(line, "column %d has no name; the columns are %s", i+1, strings.Join(columns(), ", "))
 		case !slices.Contains(columns(), name):
 			unknown = append(unknown, fmt.Sprintf("there is no column %s%s", quoted(cell), meant(name)))
 		case twice:
@@ -51,7 +58,7 @@ func layoutOf(header []string, line int, ignore []string) (layout, error) {
 		}
 		return -1
 	}
-	l := layout{place("id"), place("name"), place("category"), place("status"), place("stock"), len(header)}
+	l.id, l.name, l.category, l.status, l.stock, l.add, l.version = place("id"), place("name"), place("category"), place("status"), place("stock"), place("add"), place("version")
 	for _, name := range []string{"name", "category"} {
 		if place(name) < 0 && l.id < 0 {
 			return layout{}, finalf(line, "the column %s is missing; the first line must name the columns: %s", name, strings.Join(columns(), ", "))
@@ -62,7 +69,7 @@ func layoutOf(header []string, line int, ignore []string) (layout, error) {
 
 // firstOf returns the first of some reasons, as many as one line has room for, and says how many there are besides.
 func firstOf(reasons []string) string {
-	const room = 96
+	const room = 80
 	text := reasons[0]
 	for i, reason := range reasons[1:] {
 		if len(text)+len(reason) > room {
@@ -81,7 +88,7 @@ func meant(name string) string {
 	synonyms := map[string][]string{
 		"id":       {"pet id", "petid", "number", "no"},
 		"name":     {"pet", "animal", "pet name", "petname", "title"},
-		"category": {"kind", "type", "species", "group", "category name", "categoryname", "categoryid", "category id"},
+		"category": {"kind", "type", "species", "group", "category name", "categoryname"},
 		"status":   {"state", "availability"},
 		"stock":    {"quantity", "qty", "count", "amount", "units", "inventory", "in stock"},
 	}
@@ -93,15 +100,28 @@ func meant(name string) string {
 	return ""
 }
 
-// separatorOf returns what separates the columns of a spreadsheet's first line:
+// stray returns the first column without a name in which there is text, counting from 1.
+func (l *layout) stray(cells []string) (column int, found bool) {
+	for i, cell := range cells {
+		if (i >= len(l.named) || !l.named[i]) && strings.TrimSpace(cell) != "" {
+			return i + 1, true
+		}
+	}
+	return 0, false
+}
+
+// separatorOf returns what separates the columns of a spreadsheet's first line, and whether the line says it, as sep=; does:
 // the comma, or the semicolon or tab that programs of some countries write.
-func separatorOf(start []byte) rune {
+func separatorOf(start []byte) (separator rune, said bool) {
 	line, _, _ := strings.Cut(string(start), "\n")
+	if rest, ok := strings.CutPrefix(strings.ToLower(strings.Trim(line, "\"\r ")), "sep="); ok && len(rest) == 1 && strings.Contains(",;|\t", rest) {
+		return rune(rest[0]), true
+	}
 	best := ','
 	for _, r := range ";\t" {
 		if strings.Count(line, string(r)) > strings.Count(line, string(best)) {
 			best = r
 		}
 	}
-	return best
+	return best, false
 }

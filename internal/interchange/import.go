@@ -20,6 +20,10 @@ const (
 	rowsTime   = 20 * time.Millisecond
 )
 
+// mostEdits is how many edits share a transaction: so many rows of a spreadsheet are kept all or not at all, whatever the shop
+// does meanwhile.
+const mostEdits = 500
+
 // An Import carries units from a reader into a workspace.
 type Import struct {
 	From      Reader
@@ -27,8 +31,9 @@ type Import struct {
 	Workspace int64
 	Now       func() time.Time
 
-	// Service changes the pets that rows of CSV name by their ids.
-	Service *petstore.Service
+	// MaxCategories is how many categories the workspace may have with those of a CSV,
+	// which are remembered; 0 is no bound.
+	MaxCategories int
 
 	// File is the digest of the file: the store then remembers with each batch
 	// how far it came. "" remembers nothing.
@@ -45,6 +50,8 @@ type Import struct {
 
 	// OnProgress, if set, learns after each batch what is kept so far.
 	OnProgress func(Report)
+
+	known *catalogue // of a CSV
 }
 
 // A Report says what an import has kept.
@@ -52,7 +59,9 @@ type Report struct {
 	Counts
 	Changed int64 // pets that rows with ids changed
 	Left    int64 // pets that were as such rows say already
+	Added   int64 // of those changed, pets to whose stock rows added
 	Skipped int64 // units that were left out
+	Notes   Notes
 }
 
 // ErrFaults stops an import that has found as many faults as it may.
@@ -67,7 +76,6 @@ type batch struct {
 	entries []Entry
 	edits   []Entry
 	through int      // its last line
-	more    bool     // the next entry is of the same line
 	faults  []*Fault // of units that were left out of it
 	counts  Counts
 	rows    int
@@ -106,7 +114,12 @@ func (i *Import) finish(ctx context.Context, r Report, ended bool) error {
 	return err
 }
 
-func (i *Import) copy(ctx context.Context) (Report, error) {
+func (i *Import) copy(ctx context.Context) (report Report, err error) {
+	if _, ok := i.From.(*csvReader); ok {
+		if i.known, err = readCatalogue(ctx, i.To, i.Workspace, i.MaxCategories); err != nil {
+			return report, err
+		}
+	}
 	r := &reading{Import: i, batches: make(chan *batch, 1)}
 	r.rows.Store(fewestRows)
 	go r.run(ctx)
@@ -116,7 +129,6 @@ func (i *Import) copy(ctx context.Context) (Report, error) {
 			}
 		}()
 	}()
-	var report Report
 	for {
 		b, err := r.next(ctx)
 		if err == nil {
@@ -158,7 +170,7 @@ func (r *reading) run(ctx context.Context) {
 	defer close(r.batches)
 	for {
 		b := &batch{}
-		for b.stop == nil && (b.more || b.rows < int(r.rows.Load()) && len(b.faults) < fewestRows) {
+		for b.stop == nil && b.rows < int(r.rows.Load()) && len(b.edits) < mostEdits && len(b.faults) < fewestRows {
 			r.one(b)
 			if err := ctx.Err(); err != nil {
 				b.stop = err
@@ -186,7 +198,7 @@ func (r *reading) one(b *batch) {
 }
 
 func (b *batch) add(e Entry, now petstore.Time, skip bool) {
-	b.through, b.more = max(b.through, e.through()), e.more
+	b.through = max(b.through, e.through())
 	if e.Edit != nil {
 		b.edit(e, skip)
 		return
@@ -206,7 +218,6 @@ func (b *batch) edit(e Entry, skip bool) {
 		return
 	}
 	b.edits = append(b.edits, e)
-	b.rows++
 }
 
 // refuse leaves a unit out, or ends the import.
@@ -245,46 +256,6 @@ func (i *Import) keep(ctx context.Context, b *batch, report *Report, rows *atomi
 		return ErrFaults
 	}
 	return nil
-}
-
-// write keeps the units and makes the edits. With edits, the new categories come
-// first, and what is remembered last: both do no harm if they are repeated.
-func (i *Import) write(ctx context.Context, b *batch, report *Report, rows *atomic.Int64) error {
-	if len(b.edits) == 0 {
-		return i.load(ctx, b, b.entries, i.File, rows)
-	}
-	categories, pets := split(b.entries)
-	if err := i.load(ctx, b, categories, "", rows); err != nil {
-		return err
-	}
-	for _, e := range b.edits {
-		changed, err := e.Edit.apply(ctx, i.Service, i.Workspace, e.In)
-		switch {
-		case err == nil && changed:
-			report.Changed++
-		case err == nil:
-			report.Left++
-		case petstore.CodeOf(err) == "" || petstore.CodeOf(err) == petstore.CodeServiceUnavailable:
-			return err
-		case !i.SkipFaults:
-			return faultf(e.Line, "%s", reason(err))
-		default:
-			b.faults = append(b.faults, faultf(e.Line, "%s", reason(err)))
-		}
-	}
-	return i.load(ctx, b, pets, i.File, rows)
-}
-
-// split returns the categories and the others.
-func split(entries []Entry) (categories, others []Entry) {
-	for _, e := range entries {
-		if e.Category != nil {
-			categories = append(categories, e)
-		} else {
-			others = append(others, e)
-		}
-	}
-	return categories, others
 }
 
 // load keeps entries of the batch. With a file the store remembers how far that

@@ -22,7 +22,7 @@ type Format string
 // The formats.
 const (
 	NDJSON Format = "ndjson" // a JSON text on each line: all that a workspace has
-	CSV    Format = "csv"    // RFC 4180: id, name, category, status and stock of the pets
+	CSV    Format = "csv"    // RFC 4180: id, name, category, status and stock of the pets, and the version of each
 )
 
 // FormatOf returns the format that the extension of a file's name stands for:
@@ -65,9 +65,9 @@ type Reader interface {
 // become of a pet that is there.
 type Entry struct {
 	petstore.Unit
-	Edit      *Edit // if set, the unit has the category alone, and that only by In
-	Line      int   // the first one
-	more      bool  // the next entry is of the same line
+	Edit      *Edit  // if set, the unit is empty
+	Line      int    // the first one
+	category  string // what CSV calls the category of a new pet
 	orders    []int
 	movements []int
 }
@@ -131,13 +131,14 @@ func readFault(line int, err error) error {
 // refuseUTF16 returns a fault if the stream begins as UTF-16 does.
 func refuseUTF16(start []byte) error {
 	if len(start) >= 2 && (start[0] == 0xfe && start[1] == 0xff || start[0] == 0xff && start[1] == 0xfe) {
-		return finalf(1, "the file is UTF-16; save it in UTF-8 (in a spreadsheet: CSV UTF-8)")
+		return notUTF16()
 	}
 	return nil
 }
 
-// byteOrderMark is what some programs write before UTF-8.
-const byteOrderMark = "\xef\xbb\xbf"
+func notUTF16() *Fault {
+	return finalf(1, "the file is UTF-16; save it in UTF-8 (in a spreadsheet: CSV UTF-8)")
+}
 
 // A peeker is a stream that can be looked into.
 type peeker interface {
@@ -148,12 +149,12 @@ type peeker interface {
 
 // skipMark drops a byte order mark, and refuses UTF-16.
 func skipMark(r peeker) error {
-	start, _ := r.Peek(len(byteOrderMark)) // an error comes again when it is read
+	start, _ := r.Peek(len(ByteOrderMark)) // an error comes again when it is read
 	if err := refuseUTF16(start); err != nil {
 		return err
 	}
-	if string(start) == byteOrderMark {
-		_, err := r.Discard(len(byteOrderMark))
+	if string(start) == ByteOrderMark {
+		_, err := r.Discard(len(ByteOrderMark))
 		return err
 	}
 	return nil

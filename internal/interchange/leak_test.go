@@ -1,10 +1,14 @@
 package interchange_test
 
 import (
+	"os"
 	"testing"
 
-	"go.uber.org/goleak"
+	"example.com/petstore/internal/store/postgres/postgrestest"
 )
 
+// shared is the server of PostgreSQL of this run.
+var shared = postgrestest.Shared{Settings: postgrestest.Lax()}
+
 // TestMain fails if a test leaves a goroutine behind.
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(shared.Main(m.Run)) }

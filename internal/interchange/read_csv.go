@@ -15,15 +15,11 @@ import (
 
 type csvReader struct {
 	from    int
-	most    int // categories, or 0
 	in      *csv.Reader
 	guard   *guard
 	columns layout
-	known   map[string]*petstore.Category // by the folded name
-	names   map[string]*petstore.Category // by the name as it was written
-	edited  map[int64]int                 // ids of pets, and the line of each
-	ahead   *Entry                        // a pet whose new category was given first
-	line    int                           // of the record that was read last
+	edited  map[int64]int // ids of pets, and the line of each
+	line    int           // of the record that was read last
 }
 
 func newCSVReader(from io.Reader, o Options) (Reader, error) {
@@ -32,34 +28,45 @@ func newCSVReader(from io.Reader, o Options) (Reader, error) {
 		return nil, err
 	}
 	start, _ := buffered.Peek(4096) // an error comes again when it is read
+	if bytes.IndexByte(start, 0) >= 0 {
+		return nil, notUTF16()
+	}
 	if at := bytes.IndexByte(start, '\r'); at >= 0 && at+1 < len(start) && !bytes.Contains(start, []byte("\n")) {
-		return nil, finalf(1, "the lines end with CR alone; save the file with LF or CR LF at the end of each line")
+		buffered = bufio.NewReaderSize(returns{buffered}, 1<<16)
+		start, _ = buffered.Peek(4096)
 	}
-	comma := separatorOf(start)
-	r := &csvReader{
-		from: o.FromLine, most: o.MaxCategories, guard: &guard{from: buffered, comma: []byte(string(comma))},
-		known: map[string]*petstore.Category{}, names: map[string]*petstore.Category{}, edited: map[int64]int{},
-	}
+	comma, said := separatorOf(start)
+	r := &csvReader{from: o.FromLine, guard: &guard{from: buffered, comma: []byte(string(comma))}, edited: map[int64]int{}}
 	r.in = csv.NewReader(r.guard)
 	r.in.Comma = comma
 	r.in.FieldsPerRecord = -1
 	r.in.ReuseRecord = true
 	header, err := r.record()
+	if said && err == nil { // that was the line
+		header, err = r.record()
+	}
 	if errors.Is(err, io.EOF) {
 		return nil, finalf(1, "the file is empty")
 	}
 	if err != nil {
 		return nil, final(err)
 	}
-	if r.columns, err = layoutOf(header, r.line, o.Ignore); err != nil {
-		return nil, err
-	}
-	for _, c := range o.Categories {
-		if folded := petstore.Fold(c.Name); r.known[folded] == nil {
-			r.known[folded] = &c
+	r.columns, err = layoutOf(header, r.line, o.Ignore)
+	return r, err
+}
+
+// returns reads a file whose lines end with CR alone.
+type returns struct{ from io.Reader }
+
+// Read implements io.Reader.
+func (r returns) Read(p []byte) (int, error) {
+	n, err := r.from.Read(p)
+	for i, b := range p[:n] {
+		if b == '\r' {
+			p[i] = '\n'
 		}
 	}
-	return r, nil
+	return n, err
 }
 
 // Last implements [Reader]; CSV has no ids.
@@ -67,11 +74,6 @@ func (r *csvReader) Last() petstore.LastIDs { return petstore.LastIDs{} }
 
 // Next implements [Reader].
 func (r *csvReader) Next() (Entry, error) {
-	if r.ahead != nil {
-		e := *r.ahead
-		r.ahead = nil
-		return e, nil
-	}
 	for {
 		cells, err := r.record()
 		if f, ok := errors.AsType[*Fault](err); ok && !f.Final && f.Line < r.from {
@@ -104,7 +106,7 @@ func (r *csvReader) record() ([]string, error) {
 // blank reports whether a spreadsheet had nothing in the row.
 func blank(cells []string) bool {
 	for _, cell := range cells {
-		if cell != "" {
+		if strings.TrimSpace(cell) != "" {
 			return false
 		}
 	}
@@ -114,7 +116,7 @@ func blank(cells []string) bool {
 func valid(cells []string, line int) error {
 	for _, cell := range cells {
 		if !utf8.ValidString(cell) {
-			return notText(line)
+			return finalf(line, "the text is not UTF-8, but Windows-1252 or the like; save the file in UTF-8 (in a spreadsheet: CSV UTF-8)")
 		}
 	}
 	return nil
@@ -144,46 +146,56 @@ func (r *csvReader) fault(err error) error {
 
 func tooWide(line int) *Fault { return finalf(line, "the line has more than %d columns", maxColumns) }
 
-// entry makes a pet of a record. If its category is new, that comes first.
+// entry makes a pet, or what is to become of one, of a record. Cells that are left out at its end are empty.
 func (r *csvReader) entry(cells []string) (Entry, error) {
-	if len(cells) != r.columns.width {
-		return Entry{}, faultf(r.line, "the record has %d cells, and there are %d columns", len(cells), r.columns.width)
+	if column, found := r.columns.stray(cells); found {
+		return Entry{}, faultf(r.line, "column %d: %s stands in a column without a name; are there too many separators?", column, quoted(cells[column-1]))
 	}
-	cell := func(i int) string {
-		if i < 0 {
+	text := func(i int) string {
+		if i < 0 || i >= len(cells) {
 			return ""
 		}
-		return strings.TrimSpace(cells[i])
+		return cells[i]
+	}
+	cell := func(i int) string { return strings.TrimSpace(Unescape(text(i))) }
+	name := func(i int) string {
+		if trimmed := cell(i); r.columns.spaced || trimmed == "" {
+			return strings.Clone(trimmed)
+		}
+		return strings.Clone(Unescape(text(i)))
 	}
 	if id := cell(r.columns.id); id != "" {
-		return r.edit(id, cell)
+		return r.edit(id, cell, name)
 	}
 	if r.columns.name < 0 || r.columns.category < 0 {
 		return Entry{}, faultf(r.line, "a row without an id is a new pet, which needs the columns name and category")
 	}
-	pet, err := r.pet(cell(r.columns.status), cell(r.columns.stock))
+	stock, add := cell(r.columns.stock), cell(r.columns.add)
+	if stock != "" && add != "" {
+		return Entry{}, r.both()
+	}
+	pet, err := r.pet(cell(r.columns.status), stock, add)
 	if err != nil {
 		return Entry{}, err
 	}
-	pet.Name = strings.Clone(cell(r.columns.name))
-	category, fresh, err := r.category(cell(r.columns.category))
-	if err != nil {
-		return Entry{}, err
+	pet.Name = name(r.columns.name)
+	category := name(r.columns.category)
+	if category == "" {
+		return Entry{}, faultf(r.line, "category: a new pet needs one")
 	}
-	return r.after(category, fresh, Entry{Line: r.line, Unit: petstore.Unit{Pet: pet, In: category}}), nil
+	return Entry{Line: r.line, category: category, Unit: petstore.Unit{Pet: pet, In: unnamed}}, nil
 }
 
-// after returns the entry, or its category first if that is new.
-func (r *csvReader) after(category *petstore.Category, fresh bool, e Entry) Entry {
-	if !fresh {
-		return e
-	}
-	r.ahead = &e
-	return Entry{Line: r.line, more: true, Unit: petstore.Unit{Category: category}}
+// unnamed stands for the category of a pet until that is found.
+var unnamed = new(petstore.Category)
+
+// both returns the fault of a row that sets the stock and adds to it.
+func (r *csvReader) both() error {
+	return faultf(r.line, "stock and add are both given; stock says how many there are, and add how many came or went")
 }
 
 // edit reads a record that names a pet by its id.
-func (r *csvReader) edit(id string, cell func(int) string) (Entry, error) {
+func (r *csvReader) edit(id string, cell, name func(int) string) (Entry, error) {
 	n, err := strconv.ParseInt(id, 10, 64)
 	if err != nil || n < 1 || n > petstore.MaxID {
 		return Entry{}, faultf(r.line, "id: %s is not the id of a pet; leave the cell empty for a new one", quoted(id))
@@ -192,58 +204,74 @@ func (r *csvReader) edit(id string, cell func(int) string) (Entry, error) {
 		return Entry{}, faultf(r.line, "id: the pet %d is already in line %d; give it one row", n, before)
 	}
 	r.edited[n] = r.line
-	e := Entry{Line: r.line, Edit: &Edit{ID: n, Name: strings.Clone(cell(r.columns.name))}}
+	e := &Edit{ID: n, Name: name(r.columns.name), Category: name(r.columns.category)}
+	if text := cell(r.columns.version); text != "" {
+		was, ok := parseVersion(text, n)
+		if !ok {
+			return Entry{}, faultf(r.line, "version: %s is not that of the pet %d; leave it as it was exported, or empty", quoted(text), n)
+		}
+		e.was = was
+	}
 	if stock := cell(r.columns.stock); stock != "" {
 		quantity, err := r.quantity(stock)
 		if err != nil {
 			return Entry{}, err
 		}
-		e.Edit.Stock = &quantity
+		e.Stock = &quantity
+	}
+	if e.Add, err = r.addition(cell(r.columns.add)); err != nil {
+		return Entry{}, err
+	}
+	if cell(r.columns.add) != "" && e.setsStock() {
+		return Entry{}, r.both()
 	}
 	if status := cell(r.columns.status); status != "" {
-		if e.Edit.Status = petstore.Status(strings.ToLower(status)); !e.Edit.Status.Valid() {
+		if e.Status = statusIn(status); !e.Status.Valid() {
 			return Entry{}, r.noStatus(status)
 		}
 	}
-	name := cell(r.columns.category)
-	if name == "" {
-		return e, nil
+	return Entry{Line: r.line, Edit: e}, nil
+}
+
+// statusIn returns the status that a cell names. It is no part of the record.
+func statusIn(cell string) petstore.Status {
+	for _, known := range petstore.Statuses() {
+		if strings.EqualFold(cell, string(known)) {
+			return known
+		}
 	}
-	category, fresh, err := r.category(name)
-	if err != nil {
-		return Entry{}, err
-	}
-	e.In = category
-	return r.after(category, fresh, e), nil
+	return "?"
 }
 
 func (r *csvReader) noStatus(status string) error {
 	return faultf(r.line, "status: %s is none of available, pending and sold", quoted(status))
 }
 
-// pet reads the status and the stock. Without a stock it is that of a pet
-// that was just created; without a status, the stock decides.
-func (r *csvReader) pet(status, stock string) (*petstore.StockedPet, error) {
-	p := &petstore.StockedPet{Pet: petstore.Pet{Status: petstore.Status(strings.ToLower(status))}}
-	for _, known := range petstore.Statuses() {
-		if p.Status == known {
-			p.Status = known // and not a part of the record
-		}
-	}
-	if stock != "" {
-		n, err := r.quantity(stock)
-		if err != nil {
-			return nil, err
-		}
-		p.Quantity = n
-	}
+// pet reads the status and the stock of a new pet, from one of two cells. Without a stock it is that of a pet that was just
+// created; without a status, the stock decides.
+func (r *csvReader) pet(status, stock, add string) (*petstore.StockedPet, error) {
+	p, err := &petstore.StockedPet{}, error(nil)
 	switch {
-	case status == "" && (stock == "" || p.Quantity > 0):
+	case stock != "":
+		p.Quantity, err = r.quantity(stock)
+	case add != "":
+		if p.Quantity, err = r.addition(add); err == nil && p.Quantity < 0 {
+			err = faultf(r.line, "add: %s to a pet that has no stock yet", add)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	counted := stock != "" || add != ""
+	switch {
+	case status != "":
+		p.Status = statusIn(status)
+	case !counted || p.Quantity > 0:
 		p.Status = petstore.Available
-	case status == "":
+	default:
 		p.Status = petstore.Sold
 	}
-	if stock == "" && p.Status == petstore.Available {
+	if !counted && p.Status == petstore.Available {
 		p.Quantity = 1
 	}
 	if !p.Status.Valid() {
@@ -256,7 +284,9 @@ func (r *csvReader) pet(status, stock string) (*petstore.StockedPet, error) {
 func (r *csvReader) quantity(stock string) (int64, error) {
 	n, err := strconv.ParseInt(stock, 10, 64)
 	switch {
-	case errors.Is(err, strconv.ErrRange), err == nil && (n < 0 || n > petstore.MaxQuantity):
+	case err == nil && strings.ContainsAny(stock[:1], "+-"):
+		return 0, faultf(r.line, "stock: %s has a sign; stock says how many there are, and the column add how many came or went", quoted(stock))
+	case errors.Is(err, strconv.ErrRange), err == nil && n > petstore.MaxQuantity:
 		return 0, faultf(r.line, "stock: must be between 0 and %d", petstore.MaxQuantity)
 	case err != nil:
 		return 0, faultf(r.line, "stock: %s is not a whole number", quoted(stock))
@@ -264,34 +294,19 @@ func (r *csvReader) quantity(stock string) (int64, error) {
 	return n, nil
 }
 
-// mostNames is how many spellings of categories are remembered.
-const mostNames = 4096
-
-// category returns the category of the name, and whether it is new.
-func (r *csvReader) category(name string) (c *petstore.Category, fresh bool, err error) {
-	if c = r.names[name]; c != nil {
-		return c, false, nil
+// addition reads what is added to a stock, such as +5 and -2; nothing is 0.
+func (r *csvReader) addition(add string) (int64, error) {
+	if add == "" {
+		return 0, nil
 	}
-	name = strings.Clone(name)
-	c = &petstore.Category{Name: name}
-	check := petstore.Unit{Category: c}
-	if _, err := check.Check(petstore.Time{}); err != nil {
-		return nil, false, faultf(r.line, "category: %s", reason(err))
+	n, err := strconv.ParseInt(add, 10, 64)
+	switch {
+	case errors.Is(err, strconv.ErrRange), err == nil && (n < -petstore.MaxQuantity || n > petstore.MaxQuantity):
+		return 0, faultf(r.line, "add: must be between -%d and %d", petstore.MaxQuantity, petstore.MaxQuantity)
+	case err != nil:
+		return 0, faultf(r.line, "add: %s is not a whole number, such as +5 or -2", quoted(add))
 	}
-	folded := petstore.Fold(c.Name)
-	if known := r.known[folded]; known != nil {
-		c = known
-	} else {
-		if r.most > 0 && len(r.known) >= r.most {
-			return nil, false, finalf(r.line, "with this line there are more than %d categories", r.most)
-		}
-		r.known[folded], fresh = c, true
-	}
-	if len(r.names) >= mostNames {
-		clear(r.names)
-	}
-	r.names[name] = c
-	return c, fresh, nil
+	return n, nil
 }
 
 // reason returns what a client may see of err.

@@ -14,13 +14,6 @@ type Options struct {
 	// first. It must be one at which a unit begins.
 	FromLine int
 
-	// Categories are those that a workspace has; CSV names them.
-	Categories []petstore.Category
-
-	// MaxCategories is how many categories the workspace may have with those of a
-	// CSV, which are remembered; 0 is no bound.
-	MaxCategories int
-
 	// Ignore names columns of CSV that are left out.
 	Ignore []string
 }

@@ -49,7 +49,10 @@ type Writer interface {
 // NewWriter returns a writer of the format.
 func NewWriter(to io.Writer, f Format, h Head) Writer {
 	if f == CSV {
-		return &csvWriter{to: csv.NewWriter(to), categories: map[int64]string{}}
+		names := map[int64]string{}
+		w := NewSheet(to, func(id int64) string { return names[id] })
+		w.names = names
+		return w
 	}
 	return &ndjsonWriter{to: bufio.NewWriterSize(to, 1<<16), head: h}
 }
@@ -173,40 +176,67 @@ func (w *ndjsonWriter) Close() error {
 	return w.to.Flush()
 }
 
-// columns are the columns of CSV, in the order in which they are written.
-func columns() []string { return []string{"id", "name", "category", "status", "stock"} }
-
-type csvWriter struct {
-	to         *csv.Writer
-	categories map[int64]string // the names by id
-	n          Counts
+// columns are the columns of CSV, and writtenColumns those that are written, in their order.
+func columns() []string {
+	return []string{"id", "name", "category", "status", "stock", "add", "version"}
 }
 
-func (w *csvWriter) Written() Counts { return w.n }
+func writtenColumns() []string {
+	return []string{"id", "name", "category", "status", "stock", "version"}
+}
+
+// A Sheet is a [Writer] of CSV.
+type Sheet struct {
+	to      *csv.Writer
+	file    io.Writer
+	nameOf  func(category int64) string
+	names   map[int64]string // those that Category learns, or nil
+	version []byte
+	row     []string
+	n       Counts
+}
+
+// NewSheet returns a writer of CSV to which nobody has to give the categories: nameOf returns their names.
+func NewSheet(to io.Writer, nameOf func(category int64) string) *Sheet {
+	return &Sheet{to: csv.NewWriter(to), file: to, nameOf: nameOf}
+}
+
+// Written implements [Writer].
+func (w *Sheet) Written() Counts { return w.n }
 
 // Begin implements [petstore.Sink].
-func (w *csvWriter) Begin(petstore.LastIDs) error { return w.to.Write(columns()) }
+func (w *Sheet) Begin(petstore.LastIDs) error {
+	if _, err := io.WriteString(w.file, ByteOrderMark); err != nil {
+		return err
+	}
+	return w.to.Write(writtenColumns())
+}
 
 // Category implements [petstore.Sink].
-func (w *csvWriter) Category(c petstore.Category) error {
-	w.categories[c.ID] = c.Name
+func (w *Sheet) Category(c petstore.Category) error {
+	if w.names != nil {
+		w.names[c.ID] = c.Name
+	}
 	return nil
 }
 
 // Pet implements [petstore.Sink].
-func (w *csvWriter) Pet(p petstore.StockedPet) error {
+func (w *Sheet) Pet(p petstore.StockedPet) error {
 	w.n.Pets++
-	return w.to.Write([]string{strconv.FormatInt(p.ID, 10), p.Name, w.categories[p.CategoryID], string(p.Status), strconv.FormatInt(p.Quantity, 10)})
+	category := w.nameOf(p.CategoryID)
+	w.version = versionOf(&p, category).append(w.version[:0], p.ID)
+	w.row = append(w.row[:0], strconv.FormatInt(p.ID, 10), Escape(p.Name), Escape(category), string(p.Status), strconv.FormatInt(p.Quantity, 10), string(w.version))
+	return w.to.Write(w.row)
 }
 
 // Order implements [petstore.Sink]; CSV has none.
-func (*csvWriter) Order(petstore.Order) error { return nil }
+func (*Sheet) Order(petstore.Order) error { return nil }
 
 // Movement implements [petstore.Sink]; CSV has none.
-func (*csvWriter) Movement(petstore.Movement) error { return nil }
+func (*Sheet) Movement(petstore.Movement) error { return nil }
 
 // Close implements [Writer].
-func (w *csvWriter) Close() error {
+func (w *Sheet) Close() error {
 	w.to.Flush()
 	return w.to.Error()
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"example.com/petstore/internal/portal/admin"
+	"example.com/petstore/internal/portal/page"
 	"example.com/petstore/internal/store/sqlite"
 )
 
@@ -29,12 +30,25 @@ func (n *node) health(ctx context.Context, checks []check) []admin.Figure {
 	}
 	l, s := n.limiter.Stats(), n.store.Figures()
 	return append(list, n.backups.figure(ctx, n.started),
-		admin.Figure{Name: "limiter", Value: fmt.Sprintf("workspaces %d, keys %d, bans %d", l.Workspaces, l.Keys, l.Bans)},
-		admin.Figure{Name: "addresses without a key", Value: fmt.Sprintf("%d of at most %d counted, %d requests from others", l.Addresses, l.AddressCapacity, l.OverflowAdmitted)},
-		admin.Figure{Name: "limits that could not be saved", Value: fmt.Sprint(l.FailedSaves), Bad: l.FailedSaves > 0},
-		admin.Figure{Name: "writes", Value: fmt.Sprintf("%d in %d commits, at most %d together, %d waiting", s.Writes, s.Groups, s.LargestGroup, s.Waiting)},
-		admin.Figure{Name: "requests missing in the charts", Value: fmt.Sprint(n.usage.Lost()), Bad: n.usage.Lost() > 0},
+		admin.Figure{Name: "limits", Value: fmt.Sprintf("%s and %s counted here, %s", counted(l.Workspaces, "workspace"), counted(l.Keys, "key"), counted(l.Bans, "ban"))},
+		admin.Figure{Name: "callers without a key", Value: fmt.Sprintf("%s counted, of at most %s; %s from others", counted(l.Addresses, "address", "addresses"), page.Number(int64(l.AddressCapacity)), counted(l.OverflowAdmitted, "request"))},
+		admin.Figure{Name: "counts of limits", Value: saved(l.FailedSaves, "all are saved", "not saved"), Bad: l.FailedSaves > 0},
+		admin.Figure{Name: "changes", Value: fmt.Sprintf("%s in %s, at most %s together, %s waiting", counted(s.Writes, "change"), counted(s.Groups, "commit"), page.Number(int64(s.LargestGroup)), page.Number(int64(s.Waiting)))},
+		admin.Figure{Name: "charts", Value: saved(n.usage.Lost(), "no request is missing", "missing: the database took none for hours"), Bad: n.usage.Lost() > 0},
 	)
+}
+
+// counted returns a number with the word for what is counted, and its plural unless that ends in s alone.
+func counted[N int | int64 | uint64](n N, one string, many ...string) string {
+	return page.Counted(int64(n), one, append(many, one+"s")[0])
+}
+
+// saved says that nothing was lost, or how much.
+func saved[N int | int64 | uint64](lost N, none, some string) string {
+	if lost == 0 {
+		return none
+	}
+	return page.Number(int64(lost)) + " " + some
 }
 
 // uptime names the instant in RFC 3339, of which the page makes a time.
@@ -97,7 +111,7 @@ func (s *scheduler) figure(ctx context.Context, started time.Time) admin.Figure 
 		f.Value = rfc3339(all[0].CreatedAt) + ", " + inBytes(all[0].Bytes)
 	}
 	if s.every > 0 {
-		f.Value += ", one each " + s.every.String()
+		f.Value += ", one every " + page.Lasting(s.every)
 	}
 	return f
 }

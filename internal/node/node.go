@@ -225,8 +225,8 @@ func (n *node) observe(o httpapi.Observation) {
 		n.usage.Record(o.Workspace, usage.Event{
 			At: o.At, Method: o.Method, Path: o.Path, Query: o.Query, Operation: o.Operation, Status: o.Status, Code: o.Code,
 			Duration: o.Duration, KeyID: o.KeyID, RequestID: o.RequestID,
-			Deprecated: o.Sunset,
-			Refused:    refusedBy(&o), Limit: o.Refused.Limit, Until: o.Refused.Reset,
+			Deprecated: o.Sunset, Console: o.Operation == "" && page.Within("/console", o.Path),
+			Refused: refusedBy(&o), Limit: o.Refused.Limit, Until: o.Refused.Reset,
 		})
 	}
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // operations returns the handler of the operations listener, with the console and
-// the API of the operator.
-func (n *node) operations(ctx context.Context, phase *phase) (http.Handler, error) {
+// the API of the operator, of a service that the public reaches at a URL.
+func (n *node) operations(ctx context.Context, phase *phase, public string) (http.Handler, error) {
 	secret, err := n.store.Secret(ctx)
 	if err != nil {
 		return nil, err
@@ -20,6 +20,7 @@ func (n *node) operations(ctx context.Context, phase *phase) (http.Handler, erro
 	checks := []check{{"service", phase.err}, {"store", n.store.Err}}
 	pages, err := admin.New(admin.Options{
 		Page:   n.pages(ctx, secret, ""),
+		Public: public,
 		Health: func() []admin.Figure { return n.health(ctx, checks) },
 	})
 	if err != nil {
@@ -34,6 +35,8 @@ func (n *node) operations(ctx context.Context, phase *phase) (http.Handler, erro
 	machines := probes(checks, n.metrics, n.log)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch path := r.URL.Path + "/"; {
+		case path == "//":
+			http.Redirect(w, r, "/console", http.StatusFound)
 		case strings.HasPrefix(path, "/console/"):
 			pages.ServeHTTP(w, r)
 		case strings.HasPrefix(path, "/admin/"):

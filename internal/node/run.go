@@ -98,7 +98,7 @@ func (n *node) serve(ctx context.Context, s *servers, on *sockets) error {
 // startListeners starts what answers on both listeners.
 func (n *node) startListeners(ctx context.Context, s *servers, on *sockets) (Serving, error) {
 	serving := Serving{URL: n.publicURL(on.public.Addr())}
-	operations, err := n.operations(ctx, &s.phase)
+	operations, err := n.operations(ctx, &s.phase, serving.URL)
 	if err != nil {
 		return serving, err
 	}

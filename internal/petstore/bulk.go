@@ -28,6 +28,19 @@ type Bulk interface {
 	// Reached returns the last line of a file that the batches of an import
 	// have kept, if it was cut off; else 0. A reset forgets it.
 	Reached(ctx context.Context, workspace int64, file string) (line int, err error)
+
+	// Amend carries out changes of pets, which [Amend] returns, in one durable transaction. It returns the error of each that
+	// was refused. If whole is true and any was, nothing has happened.
+	Amend(ctx context.Context, workspace int64, changes []*Change, whole bool) ([]error, error)
+
+	// StockedPets is [Store.Pets] with what the pets have in stock.
+	StockedPets(ctx context.Context, workspace int64, q PetQuery) ([]StockedPet, error)
+	Categories(ctx context.Context, workspace int64, q CategoryQuery) ([]Category, error)
+
+	// Rehearse calls f with the workspace as it is at one instant. There Load and Amend decide as they do, and keep nothing but
+	// the ids: a later Load finds the rows of those before it. Other pets are as they were, so each can be amended once.
+	// Nobody waits for it. f uses no other store meanwhile.
+	Rehearse(ctx context.Context, workspace int64, f func(Bulk) error) error
 }
 
 // LastIDs are the ids that were issued last, of each kind.

@@ -1,6 +1,9 @@
 package petstore
 
-import "context"
+import (
+	"context"
+	"fmt"
+)
 
 // UpdateInventory sets what can still be ordered of a pet; the units in
 // open orders have left it already. The status settles.
@@ -21,4 +24,40 @@ func (s *Service) UpdateInventory(ctx context.Context, workspace, petID, quantit
 		return Effects{SavePet: f.Pet, Movement: m}, nil
 	})
 	return after, err
+}
+
+// AddStock adds units to what can still be ordered of a pet, once if asked to; fewer
+// than none take some away. The status settles.
+func (s *Service) AddStock(ctx context.Context, workspace, petID, units int64, once *Idempotency) (Created, error) {
+	var after InventoryItem
+	return s.create(ctx, &Change{
+		Workspace: workspace, Needs: Needs{PetID: petID}, Idempotency: once,
+		Decide: func(f Facts) (Effects, error) {
+			if f.Pet == nil {
+				return Effects{}, NoPet(petID)
+			}
+			if err := f.Pet.checkUnits(units); err != nil {
+				return Effects{}, err
+			}
+			m := f.Pet.count(f.Pet.Quantity+units, f.Now)
+			after = f.Pet.Item()
+			return Effects{SavePet: f.Pet, Movement: m}, nil
+		},
+	}, func() (int64, canonical) { return petID, after })
+}
+
+// checkUnits returns why units cannot be added to the stock of a pet, or nil.
+func (p *StockedPet) checkUnits(units int64) error {
+	why := ""
+	switch {
+	case units == 0:
+		why = "units must not be 0."
+	case units > MaxQuantity-p.Quantity:
+		why = fmt.Sprintf("The stock can be %d at most.", MaxQuantity)
+	case units < -p.Quantity:
+		why = fmt.Sprintf("Only %d can be taken away.", p.Quantity)
+	default:
+		return nil
+	}
+	return Invalid([]Field{{Pointer: "/units", Code: OutOfRange, Message: why}})
 }

@@ -37,6 +37,7 @@ func TestInvariants(t *testing.T) {
 			"updateOrder":     m.updateOrder,
 			"cancelOrder":     m.cancelOrder,
 			"updateInventory": m.updateInventory,
+			"addStock":        m.addStock,
 			"deleteCategory":  m.deleteCategory,
 		})
 	})
@@ -193,6 +194,14 @@ func (m *machine) updateInventory(t *rapid.T) {
 		_, err := m.UpdateInventory(context.Background(), home, id, quantity, Condition{})
 		return err
 	}, CodePetNotFound)
+}
+
+func (m *machine) addStock(t *rapid.T) {
+	id, units := m.drawPet(t), rapid.Int64Range(-3, 3).Draw(t, "units")
+	m.run(t, "AddStock", func() error {
+		_, err := m.AddStock(context.Background(), home, id, units, nil)
+		return err
+	}, CodePetNotFound, CodeValidationFailed)
 }
 
 func (m *machine) deleteCategory(t *rapid.T) {

@@ -29,6 +29,10 @@ func TestNotFound(t *testing.T) {
 			_, err := s.UpdateInventory(ctx, home, none, 1, stale)
 			return err
 		}, CodePetNotFound},
+		"AddStock": {func() error {
+			_, err := s.AddStock(ctx, home, none, 1, nil)
+			return err
+		}, CodePetNotFound},
 		"ReplaceCategory": {func() error {
 			_, err := s.ReplaceCategory(ctx, home, none, NewCategory{Name: "a"}, stale)
 			return err

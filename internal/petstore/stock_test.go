@@ -3,6 +3,7 @@ package petstore
 import (
 	"context"
 	"fmt"
+	"math"
 	"testing"
 )
 
@@ -86,6 +87,12 @@ func TestStatusSettles(t *testing.T) {
 			return err
 		}
 	}
+	add := func(units int64) func(*shop, int64, []int64) error {
+		return func(s *shop, pet int64, _ []int64) error {
+			_, err := s.AddStock(context.Background(), home, pet, units, nil)
+			return err
+		}
+	}
 	for _, test := range []struct {
 		name           string
 		status         Status
@@ -123,6 +130,10 @@ func TestStatusSettles(t *testing.T) {
 		{"set more, held", Pending, 3, 0, set(4), Pending, 4, 0},
 		{"set less, held", Pending, 3, 1, set(1), Pending, 1, 1},
 		{"set the most", Available, 3, 0, set(MaxQuantity), Available, MaxQuantity, 0},
+		{"add to sold", Sold, 0, 0, add(4), Available, 4, 0},
+		{"add to the most", Available, 3, 0, add(MaxQuantity - 3), Available, MaxQuantity, 0},
+		{"take some away, held", Pending, 3, 1, add(-1), Pending, 2, 1},
+		{"take all away", Available, 3, 0, add(-3), Sold, 0, 0},
 
 		{"release a hold on some", Pending, 3, 0, release, Available, 3, 0},
 		{"release a hold with open orders", Pending, 3, 1, release, Available, 3, 1},
@@ -278,4 +289,19 @@ func (s *spyStore) Do(ctx context.Context, c *Change) (*Receipt, error) {
 
 func text(f Facts) string {
 	return fmt.Sprintf("%+v %+v %+v", f.Pet, f.Category, f.Order)
+}
+
+// TestAddStock: units that leave no stock that can be are refused.
+func TestAddStock(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	pet, _ := s.seed(Available, 3, 0)
+	for _, units := range []int64{0, -4, MaxQuantity - 2, math.MaxInt64, math.MinInt64} {
+		_, err := s.AddStock(context.Background(), home, pet, units, nil)
+		wantField(t, fmt.Sprint("AddStock of ", units), err, "/units", OutOfRange)
+	}
+	made, err := s.AddStock(context.Background(), home, pet, 2, nil)
+	if want := fmt.Sprintf(`{"petId":%d,"quantity":5,"status":"available"}`, pet); err != nil || made.ID != pet || string(made.Body) != want {
+		t.Errorf("AddStock = %d, %s, %v, want %d, %s", made.ID, made.Body, err, pet, want)
+	}
 }

@@ -139,6 +139,6 @@ func (p *penalty) lift(now int64) {
 func (p *penalty) newBan(cfg *Config, keyID string) *Ban {
 	return &Ban{
 		KeyID: keyID, From: time.Unix(0, p.banFrom).UTC(), Until: time.Unix(0, p.banUntil).UTC(), Level: int(p.level), By: ByLimiter,
-		Reason: fmt.Sprintf("%d refused requests within %v, each more than %v after the first refusal", cfg.Strikes, cfg.StrikeWindow, cfg.Grace),
+		Reason: fmt.Sprintf("%d refused requests within %g s, each more than %g s after the first refusal", cfg.Strikes, cfg.StrikeWindow.Seconds(), cfg.Grace.Seconds()),
 	}
 }

@@ -245,21 +245,7 @@ func (l *Load) loadExisting(tx Tx) error {
 		exists = true
 		return nil
 	}, "SELECT 1 FROM workspaces WHERE id = $1", l.workspace)
-	for kind, named := range l.named() {
-		if len(named) == 0 {
-			continue
-		}
-		condition, arg := dialect.Among(slices.Sorted(maps.Keys(named)))
-		if petstore.RowKind(kind) == petstore.CategoryRow {
-			condition += dialect.LockNamed
-		}
-		b.Query(func(row Row) error {
-			var id int64
-			err := row.Scan(&id)
-			l.existing[kind][id] = true
-			return err
-		}, findRows[kind]+condition, l.workspace, arg)
-	}
+	l.find(&b, dialect.LockNamed)
 	err := tx.Run(&b)
 	switch {
 	case err != nil:
@@ -270,6 +256,25 @@ func (l *Load) loadExisting(tx Tx) error {
 		return access.Resetting()
 	}
 	return nil
+}
+
+// find adds the statements that look for the ids which the batch names. Those of categories end with lock.
+func (l *Load) find(b *Batch, lock string) {
+	for kind, named := range l.named() {
+		if len(named) == 0 {
+			continue
+		}
+		condition, arg := l.store.options.Dialect.Among(slices.Sorted(maps.Keys(named)))
+		if petstore.RowKind(kind) == petstore.CategoryRow {
+			condition += lock
+		}
+		b.Query(func(row Row) error {
+			var id int64
+			err := row.Scan(&id)
+			l.existing[kind][id] = true
+			return err
+		}, findRows[kind]+condition, l.workspace, arg)
+	}
 }
 
 // named returns the ids that the batch brings along or refers to.

@@ -39,10 +39,7 @@ var ErrApart = errors.New("one of several changes failed after others had built 
 // commit carries out a group and answers it, one by one if the whole of it is refused
 // because of one.
 func (s *Store) commit(changes []*change) {
-	g := &Group{store: s, dialect: &s.options.Dialect, changes: make([]groupedChange, len(changes))}
-	for i, c := range changes {
-		g.changes[i].change = c
-	}
+	g := s.group(changes)
 	err := s.carryOut(g)
 	if err != nil && petstore.CodeOf(err) != petstore.CodeServiceUnavailable && len(changes) > 1 {
 		s.counted.split.Add(1)
@@ -54,10 +51,23 @@ func (s *Store) commit(changes []*change) {
 	s.counted.Add(len(changes), err)
 	g.answer(err)
 	if err == nil {
-		for _, w := range g.workspaces {
-			if len(w.events) > 0 {
-				s.options.Written(w.id)
-			}
+		g.told()
+	}
+}
+
+func (s *Store) group(changes []*change) *Group {
+	g := &Group{store: s, dialect: &s.options.Dialect, changes: make([]groupedChange, len(changes))}
+	for i, c := range changes {
+		g.changes[i].change = c
+	}
+	return g
+}
+
+// told says of whom events were committed.
+func (g *Group) told() {
+	for _, w := range g.workspaces {
+		if len(w.events) > 0 {
+			g.store.options.Written(w.id)
 		}
 	}
 }
@@ -81,6 +91,7 @@ type Group struct {
 	store   *Store
 	dialect *Dialect
 	changes []groupedChange
+	whole   bool // nothing is written if a change is refused
 
 	now        petstore.Time
 	workspaces []*groupedWorkspace // in order

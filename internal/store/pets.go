@@ -35,16 +35,29 @@ func (s *Store) Pet(ctx context.Context, workspace, id int64) (petstore.Pet, err
 
 // Pets implements [petstore.Store].
 func (s *Store) Pets(ctx context.Context, workspace int64, q petstore.PetQuery) ([]petstore.Pet, error) {
-	page, err := petList(&s.options.Dialect, workspace, &q).read(ctx, s)
-	if len(q.IDs) == 0 || err != nil {
-		return page, err
-	}
-	page = slices.DeleteFunc(page, func(p petstore.Pet) bool { return !q.Has(p.ID) || !q.Selects(p) })
-	return page[:min(len(page), max(q.Limit, 0))], nil
+	page, err := petList(&s.options.Dialect, workspace, &q, petColumns, scanPet).read(ctx, s)
+	return selectPets(&q, page, func(p petstore.Pet) petstore.Pet { return p }), err
 }
 
-func petList(d *Dialect, workspace int64, q *petstore.PetQuery) *list[petstore.Pet] {
-	l := &list[petstore.Pet]{dialect: d, table: "pets", columns: petColumns, scan: scanPet, workspace: workspace, page: q.Page}
+// StockedPets implements [petstore.Bulk].
+func (s *Store) StockedPets(ctx context.Context, workspace int64, q petstore.PetQuery) ([]petstore.StockedPet, error) {
+	page, err := petList(&s.options.Dialect, workspace, &q, stockedPetColumns, scanStockedPet).read(ctx, s)
+	return selectPets(&q, page, petOf), err
+}
+
+func petOf(p petstore.StockedPet) petstore.Pet { return p.Pet }
+
+// selectPets returns what a query selects of the pets that its list found.
+func selectPets[T any](q *petstore.PetQuery, page []T, pet func(T) petstore.Pet) []T {
+	if len(q.IDs) == 0 {
+		return page
+	}
+	page = slices.DeleteFunc(page, func(row T) bool { return !q.Has(pet(row).ID) || !q.Selects(pet(row)) })
+	return page[:min(len(page), max(q.Limit, 0))]
+}
+
+func petList[T any](d *Dialect, workspace int64, q *petstore.PetQuery, columns string, scan func(Row, *T) error) *list[T] {
+	l := &list[T]{dialect: d, table: "pets", columns: columns, scan: scan, workspace: workspace, page: q.Page}
 	if len(q.IDs) > 0 { // they are few: Pets looks at their other columns
 		l.ids, l.page.Limit = q.IDs, len(q.IDs)
 		return l
@@ -70,7 +83,7 @@ func petList(d *Dialect, workspace int64, q *petstore.PetQuery) *list[petstore.P
 }
 
 // findByName is the find of a list of pets whose names contain a text.
-func findByName(tx Tx, s *statement, l *list[petstore.Pet], text string) (found bool, err error) {
+func findByName[T any](tx Tx, s *statement, l *list[T], text string) (found bool, err error) {
 	where := l.where(s)
 	search, err := l.dialect.Search(tx, l.workspace, l.page.Start(), text, s.arg)
 	if err != nil || search == nil {

@@ -83,6 +83,28 @@ func once(tx Tx, workspace int64, i *petstore.Idempotency, now petstore.Time, do
 	return nil, tx.Run(&b)
 }
 
+// formAnswers is the operation of receipts for forms that were sent to a console.
+const formAnswers = "form's answer"
+
+// FormAnswer implements [access.Store].
+func (s *Store) FormAnswer(ctx context.Context, workspace int64, form string) ([]byte, error) {
+	return read(ctx, s, func(tx Tx) ([]byte, error) {
+		var kept storedReceipt
+		_, err := one(tx, selectReceipt, func(row Row) error { return scanReceipt(row, &kept) }, workspace, formAnswers, form)
+		return kept.Body, err
+	})
+}
+
+// KeepFormAnswer implements [access.Store].
+func (s *Store) KeepFormAnswer(ctx context.Context, workspace int64, form string, answer []byte) error {
+	return s.db.Change(ctx, func(tx Tx) error {
+		_, err := once(tx, workspace, &petstore.Idempotency{Operation: formAnswers, Key: form}, petstore.At(s.now()), func() (petstore.Receipt, error) {
+			return petstore.Receipt{Body: answer}, nil
+		})
+		return err
+	})
+}
+
 // loadReceipt adds the statement that loads a receipt.
 func (g *Group) loadReceipt(b *Batch, id receiptID) {
 	b.Query(func(row Row) error {

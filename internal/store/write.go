@@ -10,6 +10,9 @@ import (
 // statements for all effects: rows before those that refer to them, and existing rows in
 // the order of their keys. Of a row that several changed, the last state is written.
 func (g *Group) Write(b *Batch) error {
+	if g.whole && slices.ContainsFunc(g.changes, func(m groupedChange) bool { return m.err != nil }) {
+		return petstore.ErrRefused
+	}
 	if err := g.finish(); err != nil {
 		return err
 	}

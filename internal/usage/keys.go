@@ -45,12 +45,19 @@ type keyDay struct {
 	day int64
 }
 
-// countKey adds a request to what its key did.
+// Forms is the id under which the forms of the console are counted by the day, whatever key they were sent with.
+const Forms = "console"
+
+// countKey adds a request to what its key did. A form of the console is none, and uses the key all the same.
 func (m *meter) countKey(e *Event) {
 	if e.KeyID == "" {
 		return
 	}
 	k := KeyDay{KeyID: e.KeyID, Day: Day.start(e.At), LastUsed: e.At.UnixMilli()}
+	if e.Console {
+		m.addKey(&k)
+		k.KeyID = Forms
+	}
 	k.Requests[ClassOf(e.Status)]++
 	if e.Deprecated {
 		k.Deprecated++

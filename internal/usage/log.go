@@ -20,6 +20,7 @@ type Event struct {
 	KeyID     string
 	RequestID string
 
+	Console    bool // it is a form of the console, and none of the API's: it is counted apart
 	Deprecated bool // the operation will end
 
 	Refused string // by what the limiter refused it: "minute", "day", "banned"; or ""

@@ -35,10 +35,12 @@ func (m *meter) withLock(f func(*meter)) bool {
 // count adds a request to the meter, which is locked.
 func (m *meter) count(r *Recorder, e *Event) {
 	m.last = max(m.last, e.At.Unix())
-	var c Counts
-	c.Requests[ClassOf(e.Status)]++
-	c.Latency[bucketOf(e.Duration)]++
-	m.add(Minute.start(e.At), &c, r)
+	if !e.Console {
+		var c Counts
+		c.Requests[ClassOf(e.Status)]++
+		c.Latency[bucketOf(e.Duration)]++
+		m.add(Minute.start(e.At), &c, r)
+	}
 	m.countKey(e)
 	m.log(r, e)
 }

@@ -381,6 +381,19 @@ func TestKeyDays(t *testing.T) {
 	if err != nil || len(days) != 2 || days[0].Total() != 4 || days[0].Requests[usage.Limited] != 1 || days[0].Deprecated != 2 || days[1].Requests[usage.ServerError] != 1 {
 		t.Errorf("KeyDays = %+v, %v, want 4 requests, one of them refused and two deprecated, and a failure on the next day", days, err)
 	}
+	two.Record(7, usage.Event{At: noon, Path: "/console/pets/new", Status: 303, Duration: time.Second, KeyID: "a", Console: true})
+	if again, err := two.KeyDays(t.Context(), 7, "a", noon); err != nil || again[0].Total() != 4 {
+		t.Errorf("after a form of the console KeyDays = %+v, %v, want the same", again, err)
+	}
+	if forms, err := two.KeyDays(t.Context(), 7, usage.Forms, noon); err != nil || len(forms) != 1 || forms[0].Total() != 1 {
+		t.Errorf("KeyDays of forms = %+v, %v, want one", forms, err)
+	}
+	if rows, err := two.Series(t.Context(), 7, usage.Minute, noon, noon); err != nil || rows[0].Total() != 5 || rows[0].Quantile(1) >= time.Second {
+		t.Errorf("Series = %+v, %v, want the 5 requests of the API alone", rows, err)
+	}
+	if latest := two.Latest(7); len(latest) == 0 || latest[0].Path != "/console/pets/new" {
+		t.Errorf("Latest = %+v, want the form first", latest)
+	}
 	if days, err = two.KeyDays(t.Context(), 7, "", noon.Add(24*time.Hour)); err != nil || len(days) != 1 {
 		t.Errorf("KeyDays from tomorrow on = %+v, %v, want one day", days, err)
 	}

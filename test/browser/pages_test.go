@@ -107,8 +107,14 @@ func (b *tab) inspect(t *testing.T, page, program string) {
 		what := fmt.Sprintf("%s, %d wide, %s", page, v.width, v.scheme)
 		b.accessible(t, what)
 		b.fits(t, what)
+		if low := ask(t, b, chromedp.Evaluate[string](small)); low != "" {
+			t.Errorf("%s has controls of less than 24 pixels: %s", what, low)
+		}
 	}
 }
+
+// small are the controls of a console's page that are less than 24 pixels high.
+const small = `[...document.querySelectorAll("body:has(.me) :is(.does a, .crumb a, .card h2 > a, .spans a, .choices a, .acts a, .nav a, .me a, .me button, td > a, .facts dd > a)")].filter((e) => e.offsetParent && e.getBoundingClientRect().height < 24).map((e) => e.textContent).join(", ")`
 
 // zoom holds that the page is not too wide at twice the size, in a window of 320 pixels, and on paper.
 func (b *tab) zoom(t *testing.T, page string) {

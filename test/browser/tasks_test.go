@@ -145,7 +145,7 @@ func TestOperatorTasks(t *testing.T) {
 	b.task(t, "a workspace over quota seen", s.ops+"/console", func() {
 		b.until(t, `document.querySelector("[data-card='0'] [data-hint]").textContent === "1 over quota"`)
 		b.click(t, `[data-card="0"]`, `document.querySelector("main tbody tr")?.textContent.includes("small") && document.querySelector("main tbody tr").textContent.includes("over quota")`)
-		b.click(t, `main tbody tr a.name`, `document.querySelector(".note.bad")?.textContent.includes("Over quota: the 5 requests of this day are used up")`)
+		b.click(t, `main tbody tr a.name`, `document.querySelector(".note.bad")?.textContent.includes("Over quota: the limit of 5 requests a day is used up")`)
 	})
 	b.task(t, "a plan changed", s.ops+"/console", func() {
 		b.click(t, `.nav a[href$="/console/workspaces"]`, titled("Workspaces"))

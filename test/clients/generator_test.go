@@ -31,16 +31,19 @@ func TestOpenAPIGenerator(t *testing.T) {
 	java := servertest.Need(t, "java", "default-jre-headless")
 	jar := filepath.Join(others.Dir(t), "node_modules/@openapitools/openapi-generator-cli/bin/openapi-generator.jar")
 	s := serve(t, "business", "shop")
-	served := s.description(t)
+	served, afterwards := s.description(t), later(t, s.url)
 	for _, l := range languages {
 		t.Run(l.generator, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			run(t, dir, java, append([]string{"-jar", jar, "generate", "-g", l.generator, "-i", served, "-o", filepath.Join(dir, "petstore")}, l.flags...)...)
 			run(t, ".", "cp", filepath.Join("testdata", l.program), dir)
-			command := append(l.build(t, dir), s.url, s.keys["shop"])
-			if out := run(t, dir, command[0], command[1:]...); !strings.Contains(out, "all worked") {
-				t.Errorf("it printed %q, want that all worked", out)
+			command := l.build(t, dir)
+			for where, url := range map[string]string{"the server": s.url, "a later server": afterwards} {
+				args := append(command[1:], url, s.keys["shop"])
+				if out := run(t, dir, command[0], args...); !strings.Contains(out, "all worked") {
+					t.Errorf("against %s it printed %q, want that all worked", where, out)
+				}
 			}
 		})
 	}

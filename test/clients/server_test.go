@@ -42,19 +42,25 @@ type server struct {
 	keys map[string]string // by workspace
 }
 
-// serve makes workspaces on a plan, with a key each, and serves them until the test ends.
+// serve makes workspaces on a plan, which may have flags after it, with a key each, and serves them until the test ends.
 func serve(t *testing.T, plan string, workspaces ...string) *server {
 	t.Helper()
 	s := &server{dir: t.TempDir(), keys: map[string]string{}}
 	for _, name := range workspaces {
-		run(t, s.dir, binary, "workspace", "create", name, "--plan", plan)
-		out := run(t, s.dir, binary, "key", "create", name, "--scope", "read,write,manage", "-o", "json")
-		s.keys[name] = regexp.MustCompile(`pst_\w{38}`).FindString(out)
+		s.add(t, name, plan)
 	}
 	s.cmd = exec.Command(binary, "serve", "--addr=127.0.0.1:0", "--ops-addr=off", "--log-level=error", "--webhook-allow-http", "--webhook-allow-to=127.0.0.0/8")
 	s.cmd.Dir = s.dir
 	s.url = started(t, s.cmd, regexp.MustCompile(`serves (http://\S+)`))
 	return s
+}
+
+// add makes a workspace, with a key.
+func (s *server) add(t *testing.T, name, plan string) {
+	t.Helper()
+	run(t, s.dir, binary, append([]string{"workspace", "create", name, "--plan"}, strings.Fields(plan)...)...)
+	out := run(t, s.dir, binary, "key", "create", name, "--scope", "read,write,manage", "-o", "json")
+	s.keys[name] = regexp.MustCompile(`pst_\w{38}`).FindString(out)
 }
 
 // serveDemo serves a demo until the test ends.

@@ -11,7 +11,10 @@ import (
 	"testing"
 )
 
-const oapiCodegen = "github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2"
+const (
+	oapiCodegen = "github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2"
+	ogen        = "github.com/ogen-go/ogen/cmd/ogen@v1.24.0"
+)
 
 // A built is a folder of programs, made once for all tests.
 type built struct {
@@ -43,18 +46,23 @@ func typeScript(t *testing.T) string {
 	t.Helper()
 	packages := others.Dir(t)
 	dir := scripts.build(t, func(dir string) {
-		run(t, ".", "cp", "-R", "src", "tsconfig.json", "package.json", "openapi-ts.config.mjs", dir)
+		run(t, ".", "cp", "-R", "src", "tsconfig.json", "package.json", "openapi-ts.config.mjs", "kubb.config.mjs", dir)
 		if err := os.Symlink(filepath.Join(packages, "node_modules"), filepath.Join(dir, "node_modules")); err != nil {
 			t.Fatal(err)
 		}
 		run(t, dir, others.Program(t, "openapi-typescript"), description(t), "--output", "src/schema.ts")
 		run(t, dir, others.Program(t, "openapi-ts"), "--input", description(t))
+		run(t, dir, others.Program(t, "swagger-typescript-api"), "generate", "--enum-style", "union", "-p", description(t), "-o", "src/generated", "-n", "swagger-typescript-api.ts")
+		run(t, dir, others.Program(t, "kubb"), "generate", "--config", "kubb.config.mjs", description(t))
+		for _, library := range []string{"fetch", "axios"} {
+			run(t, dir, others.Program(t, "orval"), "--input", description(t), "--output", "src/generated/orval-"+library+".ts", "--client", library)
+		}
 		run(t, dir, others.Program(t, "tsc"), "--project", ".", "--strict")
 	})
 	return filepath.Join(dir, "dist")
 }
 
-// goPrograms generates the client in Go, vets it and returns the folder of the programs.
+// goPrograms generates the clients in Go, vets what uses them and returns the folder of the programs.
 func goPrograms(t *testing.T) string {
 	t.Helper()
 	dir := programs.build(t, func(dir string) {
@@ -63,7 +71,8 @@ func goPrograms(t *testing.T) string {
 			t.Fatal(err)
 		}
 		run(t, ".", "go", "run", oapiCodegen, "-generate", "types,client", "-package", "petstore", "-o", filepath.Join(dir, "petstore", "petstore.gen.go"), description(t))
-		run(t, dir, "go", "vet", "./...")
+		run(t, ".", "go", "run", ogen, "--package", "ogen", "--target", filepath.Join(dir, "ogen"), description(t))
+		run(t, dir, "go", "vet", "./shop", "./limited", "./ogenshop")
 		run(t, dir, "go", "build", "-o", "bin/", "./...")
 	})
 	return filepath.Join(dir, "bin")
@@ -81,7 +90,7 @@ func prism(t *testing.T, upstream string, flags ...string) string {
 func TestShopOfOthers(t *testing.T) {
 	t.Parallel()
 	direct := serve(t, "business", "shop")
-	behind := prism(t, direct.url, "--errors")
+	behind, afterwards := prism(t, direct.url, "--errors"), later(t, direct.url)
 	for _, tc := range []struct {
 		name    string
 		command func(t *testing.T) []string
@@ -93,7 +102,7 @@ func TestShopOfOthers(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			command := tc.command(t)
-			for where, url := range map[string]string{"the server": direct.url, "the validating proxy": behind} {
+			for where, url := range map[string]string{"the server": direct.url, "the validating proxy": behind, "a later server": afterwards} {
 				args := append(command[1:], url, direct.keys["shop"])
 				if out := run(t, ".", command[0], args...); !strings.Contains(out, "a shop's life is over") {
 					t.Errorf("against %s it printed %q, want the end of the shop's life", where, out)

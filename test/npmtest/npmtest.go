@@ -15,7 +15,7 @@ import (
 )
 
 // patience is how long an installation may take.
-const patience = 3 * time.Minute
+const patience = 10 * time.Minute
 
 // Packages are those of one folder, for all the tests of a package. The first of them that asks installs them. Its methods
 // may be called concurrently.

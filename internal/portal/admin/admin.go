@@ -17,6 +17,7 @@ import (
 // Options are what the operator's console is made of. All are needed.
 type Options struct {
 	Page   page.Options
+	Public string          // where owners and programs reach the service
 	Health func() []Figure // how this node stands
 }
 
@@ -36,6 +37,7 @@ const linkPurpose = "operator's link"
 // A Console serves /console and everything below it. It may be used concurrently.
 type Console struct {
 	site   *page.Site
+	public string
 	health func() []Figure
 	totals *totals
 }
@@ -49,7 +51,7 @@ func New(o Options) (*Console, error) {
 		return nil, errors.New("console: an option is missing")
 	}
 	site, err := page.New(o.Page, page.Kind{Cookie: "petstore_operator", Link: linkPurpose, Templates: templateFiles, Routes: Routes()})
-	return &Console{site: site, health: o.Health, totals: newTotals()}, err
+	return &Console{site: site, public: o.Public, health: o.Health, totals: newTotals()}, err
 }
 
 // ServeHTTP answers one request.
@@ -64,7 +66,7 @@ func Routes() []page.Route {
 	t.Open("GET", "/console/link", func(v *visit) error { return v.ShowLink(v.linkEnded) })
 	t.Open("POST", "/console/link", useLink)
 	t.Open("POST", "/console/signout", func(v *visit) error { return signOut(v, false, "from ") })
-	t.Open("POST", "/console/signout/everywhere", func(v *visit) error { return signOut(v, true, "everywhere, from ") })
+	t.Form(access.Read, "/console/signout/everywhere", signOutEverywhere)
 	t.Look("/console", showOverview)
 	t.Look("/console/{$}", func(v *visit) error { return v.Redirect("/console") })
 	t.Stream("/console/live", liveOverview)
@@ -83,6 +85,7 @@ func Routes() []page.Route {
 	t.Form(access.Write, "/console/workspaces/{id}/reset", resetWorkspace)
 	t.Form(access.Write, "/console/workspaces/{id}/delete", deleteWorkspace)
 	t.Form(access.Write, "/console/workspaces/{id}/keys/new", newWorkspaceKey)
+	t.Form(access.Write, "/console/workspaces/{id}/owner", letOwnerIn)
 	t.Form(access.Write, "/console/keys/{id}/rotate", rotateKey)
 	t.Form(access.Write, "/console/keys/{id}/revoke", revokeKey)
 	t.Form(access.Write, "/console/keys/{id}/ban", banKey)
@@ -147,11 +150,17 @@ func (v *visit) Describe(to *page.View) {
 
 // acting returns the operator who is signed in.
 func (v *visit) acting() *operator.Local {
-	return &operator.Local{Store: v.Access, Counts: operator.Live(v.Limiter), Now: v.Now, By: actor}
+	return &operator.Local{Store: v.Access, Counts: operator.Live(v.Limiter), Now: v.Now, By: actor, Secret: v.Token}
 }
 
 func showSignIn(v *visit) error {
 	v.Refuse(http.StatusOK, "Operators only", "Run petstore operator login on the machine of the service, and open the link that it prints.")
+	return nil
+}
+
+// AskAgain implements page.Guest: a link opens in another tab, and this page can be sent once more.
+func (v *visit) AskAgain(why page.Notice) error {
+	v.Refuse(http.StatusForbidden, "Your session is over", "Nothing was done. Run petstore operator login, open the link that it prints in another tab, and sign in. Then reload this page: that sends what you entered once more.")
 	return nil
 }
 
@@ -164,6 +173,12 @@ func useLink(v *visit) error {
 func (v *visit) linkEnded() error {
 	v.Refuse(http.StatusGone, "This link has ended", "It has been used, or its ten minutes are over. Run petstore operator login again.")
 	return nil
+}
+
+func signOutEverywhere(v *visit) (page.Form, error) {
+	f := page.EverywhereForm("All sessions of operators end, in all browsers.")
+	f.Send = func(*page.Input) error { return signOut(v, true, "everywhere, from ") }
+	return f, nil
 }
 
 // signOut ends a session of the operator's, or all of them, and notes it in the audit log.

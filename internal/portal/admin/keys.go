@@ -1,7 +1,9 @@
 package admin
 
 import (
+	"net/http"
 	"strings"
+	"time"
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/operator"
@@ -14,9 +16,13 @@ func newWorkspace(v *visit) (page.Form, error) {
 		Back:   page.Link{Title: "Workspaces", URL: "/console/workspaces"},
 		Fields: append([]page.Field{{Name: "name", Label: "Name", Required: true, Max: access.MaxName}}, planFields(access.Free)...),
 		Send: func(in *page.Input) error {
-			n := operator.NewWorkspace{Name: strings.TrimSpace(in.Text("name")), Plan: planOf(in)}
+			plan, err := planOf(in)
+			if err != nil {
+				return err
+			}
+			n := operator.NewWorkspace{Name: strings.TrimSpace(in.Text("name")), Plan: plan}
 			w, err := v.acting().CreateWorkspace(v.R.Context(), n)
-			return v.ThenRefresh(workspacePath(w.ID), "The workspace was created. It needs a key.", err)
+			return v.ThenRefresh(workspacePath(w.ID)+"/owner", "The workspace was created.", err)
 		},
 	}, nil
 }
@@ -50,7 +56,7 @@ func newWorkspaceKey(v *visit) (page.Form, error) {
 				end := v.Now().Add(life)
 				n.ExpiresAt = &end
 			}
-			k, err := v.acting().CreateKey(v.R.Context(), w.ID, n)
+			k, _, err := v.acting().CreateKeyOnce(v.R.Context(), w.ID, n, v.OnceHere())
 			return showMade(v, k, workspacePath(w.ID), err)
 		},
 	}, err
@@ -61,7 +67,32 @@ func showMade(v *visit, k operator.Key, workspace string, err error) error {
 	if err != nil {
 		return err
 	}
-	return page.ShowSecret(v.Visit, page.NewKey(k.Key, page.Link{Title: "To the workspace", URL: workspace}))
+	scopes, _ := access.ParseScopes(strings.Join(k.Scopes, ",")) // it was made with them
+	return page.ShowKey(v.Visit, "The new key", k.Key, v.public, scopes, page.Link{Title: "To the workspace", URL: workspace})
+}
+
+// ownerLife is how long a link for an owner holds.
+const ownerLife = 7 * 24 * time.Hour
+
+// letOwnerIn makes a link for the owner of a workspace.
+func letOwnerIn(v *visit) (page.Form, error) {
+	w, err := workspaceInPath(v)
+	name := access.Printable(w.Name)
+	return page.Form{
+		Title: "Let the owner in", Submit: "Create the link", Back: page.Link{Title: name, URL: workspacePath(w.ID)},
+		Lead: "A link to send to the owner of " + name + ". It works once, within 7 days: who opens it gets a key with the scopes read, write and manage, and is signed in to the console of the workspace.",
+		Send: func(*page.Input) error {
+			until := v.Now().Add(ownerLife)
+			made := access.AuditEntry{Actor: actor, Action: "workspace.link", Subject: w.Name, Detail: "a link for the owner, until " + page.InWords(until)}
+			if err := v.Access.Note(v.R.Context(), made); err != nil {
+				return err
+			}
+			return page.ShowSecret(v.Visit, page.Secret{
+				Title: "A link for the owner of " + name, Lead: "Send it to the owner. It works once, within 7 days, for whoever opens it first. It is not stored.",
+				Secret: v.public + v.site.OwnerPath(w.ID, until), Next: page.Link{Title: "To the workspace", URL: workspacePath(w.ID)},
+			})
+		},
+	}, err
 }
 
 // keyInPath returns the key in the path, its facts, and the way back to its workspace.
@@ -81,13 +112,13 @@ func keyInPath(v *visit) (access.Key, []page.Fact, page.Link, error) {
 
 func rotateKey(v *visit) (page.Form, error) {
 	k, facts, back, err := keyInPath(v)
-	if err == nil {
+	if err == nil && v.R.Method != http.MethodPost {
 		err = k.CheckRotation(v.Now())
 	}
 	f := page.RotateForm()
 	f.Facts, f.Back = facts, back
 	f.Send = func(in *page.Input) error {
-		made, err := v.acting().RotateKey(v.R.Context(), k.ID, in.Hours("overlap"))
+		made, _, err := v.acting().RotateKeyOnce(v.R.Context(), k.ID, in.Hours("overlap"), v.OnceHere())
 		return showMade(v, made, back.URL, err)
 	}
 	return f, err

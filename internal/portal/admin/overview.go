@@ -169,7 +169,7 @@ func healthSummary(v *visit) summary {
 	s := summary{Title: "This node", Value: "Ready", Hint: "everything answers", URL: "/console/health"}
 	for _, f := range v.health() {
 		if f.Bad {
-			return summary{Title: s.Title, Value: "Look", Hint: f.Name + ": " + f.Value, URL: s.URL, Bad: true}
+			return summary{Title: s.Title, Value: "Problem", Hint: f.Name + ": " + f.Value, URL: s.URL, Bad: true}
 		}
 	}
 	return s

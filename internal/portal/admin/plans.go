@@ -21,8 +21,11 @@ func changePlan(v *visit) (page.Form, error) {
 		f.Fields[1].Value, f.Fields[2].Value = page.Text(w.PerMinute), page.Text(w.PerDay)
 	}
 	f.Send = func(in *page.Input) error {
-		p := planOf(in)
-		_, err := v.acting().SetPlan(v.R.Context(), w.ID, p)
+		p, err := planOf(in)
+		if err != nil {
+			return err
+		}
+		_, err = v.acting().SetPlan(v.R.Context(), w.ID, p)
 		return v.ThenRefresh(f.Back.URL, fmt.Sprintf("The plan of %s is now %s.", access.Printable(w.Name), p.Plan), err)
 	}
 	return f, err
@@ -41,7 +44,7 @@ func planChoices() []page.Option {
 	plans := page.OptionsOf("", access.Plans()...)[1:]
 	for i := range plans {
 		if q, err := access.QuotaFor(access.Plan(plans[i].Value), access.Quota{}); err == nil {
-			plans[i].Label += fmt.Sprintf(": %s requests a minute, %s a day", page.Number(q.PerMinute), page.Number(q.PerDay))
+			plans[i].Label += fmt.Sprintf(": %s a minute, %s a day", page.Counted(q.PerMinute, "request", "requests"), page.Number(q.PerDay))
 		} else {
 			plans[i].Label += ": the two numbers below"
 		}
@@ -49,12 +52,20 @@ func planChoices() []page.Option {
 	return plans
 }
 
-func planOf(in *page.Input) operator.Plan {
+// planOf returns the plan that was chosen. Numbers that another one than enterprise does not have are refused, but for those
+// that the form came with.
+func planOf(in *page.Input) (operator.Plan, error) {
 	p := operator.Plan{Plan: access.Plan(in.Text("plan"))}
 	if p.Plan == access.Enterprise {
 		p.PerMinute, p.PerDay = in.Number("perMinute"), in.Number("perDay")
+		return p, nil
 	}
-	return p
+	for _, f := range in.Form.Fields {
+		if entered := in.Text(f.Name); f.WithPlan != "" && entered != "" && entered != f.Value {
+			return p, page.FieldError(f.Name, "Only the plan enterprise has numbers of its own. Choose it, or leave this empty.")
+		}
+	}
+	return p, nil
 }
 
 func liftBan(v *visit) (page.Form, error) {
@@ -93,6 +104,6 @@ func usableAfter(v *visit, id, now string) string {
 	if name == "" {
 		return now
 	}
-	return fmt.Sprintf("The key may be used again after %s: the %s requests of its workspace's %s are used up.",
-		page.InWords(time.Unix(w.Reset, 0)), page.Number(w.Limit), name)
+	return fmt.Sprintf("The key may be used again after %s: its workspace's limit of %s a %s is used up.",
+		page.InWords(time.Unix(w.Reset, 0)), page.Counted(w.Limit, "request", "requests"), name)
 }

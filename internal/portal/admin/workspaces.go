@@ -123,18 +123,16 @@ func showWorkspace(v *visit) error {
 	}
 	shown := workspaceView{
 		Name: access.Printable(w.Name), Path: workspacePath(w.ID), Plan: w.Plan, Made: *w.CreatedAt,
-		Lead:   fmt.Sprintf("%s requests a minute, %s a day.", page.Number(w.PerMinute), page.Number(w.PerDay)),
+		Lead:   fmt.Sprintf("%s a minute, %s a day.", page.Counted(w.PerMinute, "request", "requests"), page.Number(w.PerDay)),
 		Meters: []page.Gauge{gaugeOf("This minute", w.Minute), gaugeOf("Today (UTC)", w.Day)},
 		Keys:   int64(w.Keys), Pets: w.Pets, Orders: w.Orders, Categories: w.Categories,
 	}
 	if w.LastUsedAt != nil {
 		shown.Used = *w.LastUsedAt
 	}
-	switch w.Over() {
-	case "day":
-		shown.Over = fmt.Sprintf("Over quota: the %s requests of this day are used up. More are refused until %s.", page.Number(w.Day.Limit), page.InWords(w.Day.Reset))
-	case "minute":
-		shown.Over = fmt.Sprintf("Over quota: the %s requests of this minute are used up. More are refused until %s.", page.Number(w.Minute.Limit), page.InWords(w.Minute.Reset))
+	if over := w.Over(); over != "" {
+		full := map[string]operator.Window{"day": w.Day, "minute": w.Minute}[over]
+		shown.Over = fmt.Sprintf("Over quota: the limit of %s a %s is used up. More are refused until %s.", page.Counted(full.Limit, "request", "requests"), over, page.InWords(full.Reset))
 	}
 	if err := addUse(v, &shown, w.ID); err != nil {
 		return err

@@ -32,13 +32,18 @@ type File struct {
 // NewFile returns the file of that content.
 func NewFile(mediaType string, text []byte) *File {
 	sum := sha256.Sum256(text)
-	small := sync.OnceValue(func() []byte { return compress(text) })
+	small := sync.OnceValue(func() []byte { return Compress(text) })
 	return &File{mediaType: mediaType, etag: hex.EncodeToString(sum[:6]), text: text, small: small}
 }
 
-func compress(text []byte) []byte {
+var writers = sync.Pool{New: func() any { return gzip.NewWriter(nil) }} // one has some 800 KB
+
+// Compress returns text in gzip.
+func Compress(text []byte) []byte {
 	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
+	z := writers.Get().(*gzip.Writer)
+	defer writers.Put(z)
+	z.Reset(&b)
 	_, _ = z.Write(text) // a buffer takes everything
 	_ = z.Close()
 	return b.Bytes()
@@ -78,7 +83,7 @@ func (f *File) send(w http.ResponseWriter, r *http.Request, status int, body []b
 	}
 }
 
-// sharedFiles are those that all pages have: the style that they build on, the script of times, and the icon.
+// sharedFiles are those that all pages have: the style that they build on, the scripts of themes and times, and the icon.
 //
 //go:embed shared
 var sharedFiles embed.FS

@@ -1,7 +1,6 @@
-// The script of the reference: theme, search, copying, languages, trying out. Pages are whole without it.
+// The script of the reference: search, copying, languages, trying out. Pages are whole without it.
 "use strict";
 (() => {
-  const root = document.documentElement;
   const memory = (store) => ({
     get: (key) => { try { return store().getItem(key); } catch { return null; } },
     set: (key, value) => { try { store().setItem(key, value); } catch { /* a reader may refuse to be remembered */ } },
@@ -14,20 +13,6 @@
     element.append(...children);
     return element;
   };
-
-  // Before the page is painted, so that it does not flash.
-  root.classList.add("js");
-  if (kept.get("theme")) root.dataset.theme = kept.get("theme");
-
-  function theme() {
-    const button = document.querySelector(".theme");
-    button.hidden = false;
-    button.addEventListener("click", () => {
-      const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-      root.dataset.theme = dark ? "light" : "dark";
-      kept.set("theme", root.dataset.theme);
-    });
-  }
 
   function copying() {
     for (const panel of all(".panel")) {
@@ -304,6 +289,6 @@
   }
 
   document.addEventListener("DOMContentLoaded", () => {
-    for (const part of [theme, copying, languages, contents, search, answers, trying]) part();
+    for (const part of [copying, languages, contents, search, answers, trying]) part();
   });
 })();

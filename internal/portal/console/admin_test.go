@@ -22,7 +22,7 @@ func (h *house) operatorPages() *admin.Console {
 		h.t.Fatal(err)
 	}
 	pages, err := admin.New(admin.Options{
-		Page: h.pages(secret),
+		Page: h.pages(secret), Public: h.url,
 		Health: func() []admin.Figure {
 			return []admin.Figure{{Name: "service", Value: "ready", State: true}, {Name: "store", Value: "on fire", State: true, Bad: true}, {Name: "writes", Value: "9"}}
 		},
@@ -118,7 +118,7 @@ func TestOperator(t *testing.T) {
 	w := h.workspace("shop")
 	k, secret := h.key(w, access.Read|access.Write|access.Manage, time.Time{})
 	g, link := h.operator()
-	g.post("/console/workspaces/1/plan", "plan", "pro").leadsTo("/console/signin")
+	g.post("/console/workspaces/1/plan", "plan", "pro").leadsTo("/console/signin?next=%2Fconsole%2Fworkspaces%2F1%2Fplan")
 	g.post("/console/link", "token", strings.TrimPrefix(link, "/console/link?token=")).leadsTo("/console")
 
 	g.post("/console/workspaces/1/plan", "plan", "enterprise", "perMinute", "x", "perDay", "9").want(422, "whole number")
@@ -126,7 +126,10 @@ func TestOperator(t *testing.T) {
 	g.post("/console/workspaces/1/plan", "plan", "enterprise", "perMinute", "0", "perDay", "9").want(422, "needs its requests per minute")
 	g.post("/console/workspaces/1/plan", "plan", "gold").want(422, "no plan")
 	g.post("/console/workspaces/9/plan", "plan", "pro").want(404, "Not found")
-	g.post("/console/workspaces/1/plan", "plan", "pro", "perMinute", "of enterprise").leadsTo("/console/workspaces/1")
+	for _, number := range []string{"500", "of enterprise"} {
+		g.post("/console/workspaces/1/plan", "plan", "pro", "perMinute", number).want(422, `id="h-perMinute">Only the plan enterprise has numbers of its own`).want(422, `value="`+number+`"`)
+	}
+	g.post("/console/workspaces/1/plan", "plan", "pro", "perMinute", "1000000000").leadsTo("/console/workspaces/1") // what the form came with
 	g.get("/console/workspaces").want(200, "The plan of shop is now pro")
 	entry, err := h.keys.Verify(secret)
 	if err != nil || entry.Workspace.Quota.PerMinute != 300 {

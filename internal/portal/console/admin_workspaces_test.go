@@ -20,11 +20,11 @@ func TestWorkspacePage(t *testing.T) {
 	g := h.signedInOperator()
 	g.post("/console/workspaces/new", "name", " ", "plan", "free").want(422, "blank")
 	g.post("/console/workspaces/new", "name", "other", "plan", "free").want(422, "already a workspace")
-	g.post("/console/workspaces/new", "name", "Corner <b>shop</b>", "plan", "enterprise", "perMinute", "2", "perDay", "50").leadsTo("/console/workspaces/2")
+	g.post("/console/workspaces/new", "name", "Corner <b>shop</b>", "plan", "enterprise", "perMinute", "2", "perDay", "50").leadsTo("/console/workspaces/2/owner")
 	g.get("/console/workspaces/2").want(200, "It has no keys").want(200, "Corner &lt;b&gt;shop").want(200, "2 requests a minute, 50 a day")
 	g.post("/console/workspaces/2/keys/new", "name", "till", "expires", "24").want(422, "scope")
 	g.post("/console/workspaces/2/keys/new", "name", "till", "scopes", "read", "expires", "7").want(422, "Choose one of these")
-	made := g.post("/console/workspaces/2/keys/new", "name", "till", "scopes", "read", "expires", "24").want(200, "Your new key").body
+	made := g.post("/console/workspaces/2/keys/new", "name", "till", "scopes", "read", "expires", "24").want(200, "The new key").body
 	secret := regexp.MustCompile(`pst_[0-9A-Za-z]+`).FindString(made)
 	entry, err := h.keys.Verify(secret)
 	if err != nil || entry.Key.Scopes != access.Read || !entry.Key.ExpiresAt.Equal(h.now().Add(24*time.Hour)) {
@@ -34,14 +34,14 @@ func TestWorkspacePage(t *testing.T) {
 		h.limiter.Admit(t.Context(), entry.Attachment)
 	}
 	h.usage.Record(2, usage.Event{At: h.now(), Method: "GET", Path: "/pets", Status: 429, Code: "rate_limited", KeyID: entry.Key.ID})
-	g.get("/console/workspaces/2").want(200, "Over quota: the 2 requests of this minute are used up").want(200, "rate_limited").want(200, `datetime="2026-03-02T12:00:00Z"`)
+	g.get("/console/workspaces/2").want(200, "Over quota: the limit of 2 requests a minute is used up").want(200, "rate_limited").want(200, `datetime="2026-03-02T12:00:00Z"`)
 
 	at := "/console/keys/" + entry.Key.ID
 	g.post(at+"/ban", "for", "24", "reason", "").want(422, "blank")
 	g.post(at+"/ban", "for", "24", "reason", "too <i>fast</i>").leadsTo("/console/workspaces/2")
 	g.get("/console/workspaces/2").want(200, "too &lt;i&gt;fast&lt;/i&gt;, until").want(200, `href="/console/bans/`+entry.Key.ID)
 	g.post("/console/bans/" + entry.Key.ID).leadsTo("/console/bans")
-	g.post(at+"/rotate", "overlap", "0").want(200, "Your new key")
+	g.post(at+"/rotate", "overlap", "0").want(200, "The new key")
 	g.post(at + "/revoke").leadsTo("/console/workspaces/2")
 	g.get(at+"/revoke").want(404, "Not found")
 	g.post("/console/workspaces/2/name", "name", "Corner").leadsTo("/console/workspaces/2")
@@ -169,4 +169,47 @@ func TestTimesAreInstants(t *testing.T) {
 	} {
 		g.get("/console/orders?"+query).want(200, want)
 	}
+}
+
+// TestOwnerIsLetIn: an operator makes a workspace and a link, by which its owner signs in once and gets a key. Who sends the
+// same page again is shown the same key; the link is of no use to anybody else.
+func TestOwnerIsLetIn(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.workspace("other")
+	g, link := h.operator()
+	g.post("/console/link", "token", strings.TrimPrefix(link, "/console/link?token=")).leadsTo("/console")
+	to := g.post("/console/workspaces/new", "name", "acme & sons", "plan", "pro").want(303, "").header.Get("Location")
+	g.get(to).want(200, "Let the owner in").want(200, "acme &amp; sons")
+	ownerLink := regexp.MustCompile(regexp.QuoteMeta(h.url) + `(/console/link\?token=[\w-]+)`)
+	made := func() (path string) {
+		t.Helper()
+		return ownerLink.FindStringSubmatch(g.post(to).want(200, "within 7 days").body)[1]
+	}
+	path, late := made(), made()
+	open := func(one *guest, path string) []string {
+		t.Helper()
+		fields := []string{}
+		for _, field := range hiddenIn.FindAllStringSubmatch(one.get(path).want(200, "You get a key of your own").body, -1) {
+			fields = append(fields, field[1], field[2])
+		}
+		return fields
+	}
+	owner, thief := h.guest(), h.guest()
+	form, other := open(owner, path), open(thief, path)
+	first := secretIn.FindString(owner.post("/console/link", form...).want(200, "Your key to acme &amp; sons").want(200, h.url+"/pets?limit=3").body)
+	again := secretIn.FindString(owner.post("/console/link", form...).want(200, "Your key to acme").body)
+	thief.post("/console/link", other...).want(410, "has been used")
+	thief.get("/console").leadsTo("/console/signin?next=%2Fconsole")
+	owner.get("/console").want(200, "acme &amp; sons").want(200, "Create a key for your program")
+	entry, err := h.keys.Verify(first)
+	if err != nil || again != first || entry.Workspace.Name != "acme & sons" || entry.Key.Scopes != access.Read|access.Write|access.Manage || !entry.Key.ExpiresAt.IsZero() {
+		t.Fatalf("the keys are %q and %q, %+v, %v", first, again, entry, err)
+	}
+	if keys, err := h.db.Keys(t.Context(), entry.Workspace.ID); err != nil || len(keys) != 1 {
+		t.Errorf("the keys are %+v, %v, want one", keys, err)
+	}
+	g.get("/console/audit").want(200, "workspace.link").want(200, "workspace.owner").want(200, "let in by a link")
+	h.advance(7 * 24 * time.Hour)
+	h.guest().get(late).want(410, "its time is over")
 }

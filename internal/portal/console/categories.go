@@ -62,7 +62,7 @@ func newCategory(v *visit) (page.Form, error) {
 	f := categoryForm(petstore.Category{})
 	f.Title, f.Submit = "Add a category", "Add the category"
 	f.Send = func(in *page.Input) error {
-		_, err := v.Service.CreateCategory(v.R.Context(), v.who.Workspace.ID, categoryOf(in), nil)
+		_, err := v.Service.CreateCategory(v.R.Context(), v.who.Workspace.ID, categoryOf(in), v.Once())
 		return v.Then("/console/categories", "The category was added.", err)
 	}
 	return f, nil

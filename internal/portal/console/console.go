@@ -85,7 +85,7 @@ func routesOf(events bool) []page.Route {
 	t.Open("GET", "/console/signin", showSignIn)
 	t.Open("POST", "/console/signin", signIn)
 	t.Open("POST", "/console/signout", signOut)
-	t.Open("POST", "/console/signout/everywhere", signOutEverywhere)
+	t.Form(access.Read, "/console/signout/everywhere", signOutEverywhere).Free = true
 	t.Open("GET", "/console/link", showLink)
 	t.Open("POST", "/console/link", useLink)
 
@@ -98,7 +98,7 @@ func routesOf(events bool) []page.Route {
 	t.Download("/console/requests.csv", requestsCSV)
 	t.Look("/console/requests/{id}", showRequest)
 
-	t.Look("/console/keys", showKeys).Takes = access.Manage // as its buttons do
+	t.Look("/console/keys", showKeys)
 	t.Download("/console/keys.csv", keysCSV)
 	t.Form(access.Manage, "/console/keys/new", newKey)
 	t.Form(access.Manage, "/console/keys/{id}", showKey)
@@ -107,6 +107,11 @@ func routesOf(events bool) []page.Route {
 	addShop(&t)
 	if events {
 		addEvents(&t)
+	}
+	for i := range t { // all that tells of keys, and of webhooks, whose addresses may be secrets
+		if r := &t[i]; page.Within("/console/keys", r.Path) || r.Path == "/console/keys.csv" || page.Within("/console/webhooks", r.Path) {
+			r.Needs, r.Takes = access.Manage, access.Manage
+		}
 	}
 	return t
 }
@@ -158,9 +163,4 @@ func addEvents(t *page.Table[*visit]) {
 	t.Form(access.Manage, one+"/delete", deleteWebhook)
 	t.Form(access.Manage, one+"/delivery", showDelivery)
 	t.Form(access.Manage, one+"/test", testWebhook).Alone = true // it waits for the receiver
-	for i := range *t {                                          // an address may be a secret
-		if r := &(*t)[i]; page.Within("/console/webhooks", r.Path) {
-			r.Needs, r.Takes = access.Manage, access.Manage
-		}
-	}
 }

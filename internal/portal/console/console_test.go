@@ -43,6 +43,8 @@ type house struct {
 	url     string
 	done    chan struct{}
 
+	pagesPerMinute int
+
 	api http.Handler // the console behind the API, which counts and bounds it
 
 	mu sync.Mutex
@@ -77,37 +79,44 @@ func buildHouse(t testing.TB, cfg ratelimit.Config, pages int) *house {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	secret, err := db.Secret(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
 	h.db, h.shop, h.limiter, h.usage = db, petstore.NewService(db), ratelimit.NewMemory(cfg, h.now), usage.NewRecorder(db, h.now)
 	h.keys = access.NewDirectory(db, h.now, func(w access.Workspace, k access.Key) *ratelimit.Caller {
 		return h.limiter.Caller(w.ID, k.ID, ratelimit.Limits(w.Quota))
 	}, func(k access.Key) { h.limiter.Drop(k.ID) })
+	h.pagesPerMinute = pages
 	h.hooks = &webhook.Service{
 		Store: db, Now: h.now, Wake: func() {},
 		Sender: webhook.NewSender(webhook.SenderOptions{Guard: webhook.NewGuard(true, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}), Now: h.now, Version: "test"}),
 	}
 	t.Cleanup(h.hooks.Sender.Close)
-	h.console, err = console.New(console.Options{
-		Page:   h.pages(secret),
-		Events: db, Webhooks: h.hooks, Service: h.shop, Bulk: db, PagesPerMinute: pages,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.api, err = httpapi.New(httpapi.Options{
-		Service: h.shop, Access: h.db, Keys: h.keys, Limiter: h.limiter, Secret: secret, Sunset: h.now().AddDate(1, 0, 0), Docs: http.NotFoundHandler(), Now: h.now, Log: slog.New(slog.DiscardHandler),
-		Console: func(w http.ResponseWriter, r *http.Request, p *httpapi.Page) { h.console.Serve(w, r, p) },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewServer(h.api)
-	t.Cleanup(server.Close)
-	h.url = server.URL
+	h.api, h.url = h.node(h.shop, &h.console)
 	return h
+}
+
+// node returns the API of a node on the store of the house, with a console, which it makes.
+func (h *house) node(shop *petstore.Service, pages **console.Console) (http.Handler, string) {
+	h.t.Helper()
+	secret, err := h.db.Secret(h.t.Context())
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	*pages, err = console.New(console.Options{
+		Page:   h.pages(secret),
+		Events: h.db, Webhooks: h.hooks, Service: shop, Bulk: h.db, PagesPerMinute: h.pagesPerMinute,
+	})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	api, err := httpapi.New(httpapi.Options{
+		Service: shop, Access: h.db, Keys: h.keys, Limiter: h.limiter, Secret: secret, Sunset: h.now().AddDate(1, 0, 0), Docs: http.NotFoundHandler(), Now: h.now, Log: slog.New(slog.DiscardHandler),
+		Console: func(w http.ResponseWriter, r *http.Request, p *httpapi.Page) { (*pages).Serve(w, r, p) },
+	})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	server := httptest.NewServer(api)
+	h.t.Cleanup(server.Close)
+	return api, server.URL
 }
 
 // pages are what both consoles are made of.
@@ -192,11 +201,12 @@ func (h *house) refresh() {
 type guest struct {
 	*house
 	client *http.Client
+	node   string // the host of another node, or ""
 }
 
 func (h *house) guest() *guest {
 	jar, _ := cookiejar.New(nil) // never fails without options
-	return &guest{h, &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	return &guest{h, &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, ""}
 }
 
 // signedIn returns a guest who is signed in with a key that may do everything.
@@ -234,6 +244,9 @@ func (a answer) leadsTo(path string) answer {
 
 func (g *guest) send(r *http.Request) answer {
 	g.t.Helper()
+	if g.node != "" {
+		r.URL.Host = g.node
+	}
 	resp, err := g.client.Do(r)
 	if err != nil {
 		g.t.Fatal(err)
@@ -290,6 +303,9 @@ func TestSignIn(t *testing.T) {
 		g.post("/console/signin", "key", " "+good+" ", "next", next).leadsTo(want)
 	}
 	g.get("/console").want(200, "shop")
+	if log := h.audited(1); !strings.HasPrefix(log, "console:key_") || !strings.HasSuffix(log, " console.sign_in") {
+		t.Errorf("the audit log says %s, want the sign-in", log)
+	}
 }
 
 // TestGuessesWait: an address that tried too many keys is not heard.
@@ -367,7 +383,7 @@ func TestSignInLink(t *testing.T) {
 	h.guest().post("/console/link", "token", token).want(410, "has been used")
 	late := h.console.SignInPath(k.ID)
 	h.advance(10 * time.Minute)
-	h.guest().get(late).want(410, "ten minutes")
+	h.guest().get(late).want(410, "its time is over")
 }
 
 // TestScopes: a key that only reads is offered nothing else, and gets nothing else.
@@ -376,8 +392,8 @@ func TestScopes(t *testing.T) {
 	h := newHouse(t)
 	w := h.workspace("shop")
 	g := h.signedIn(w, access.Read)
-	for _, path := range []string{"/console/pets", "/console/pets/1", "/console/keys", "/console/pets/new"} {
-		if a := g.get(path).want(200, ""); strings.Contains(a.body, `<button class="button" type="submit">Add`) || strings.Contains(a.body, ">Revoke<") {
+	for _, path := range []string{"/console/pets", "/console/pets/1", "/console/pets/new"} {
+		if a := g.get(path).want(200, ""); strings.Contains(a.body, `<button class="button" type="submit">Add`) || strings.Contains(a.body, "/console/keys") {
 			t.Errorf("%s offers a reader to change something:\n%s", path, a.body)
 		}
 	}
@@ -572,7 +588,7 @@ func TestCSV(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	w := h.workspace("shop")
-	g := h.signedIn(w, access.Read)
+	g := h.signedIn(w, access.Read|access.Manage)
 	for i := range 40 {
 		if _, err := h.shop.CreatePet(t.Context(), w.ID, petstore.NewPet{Name: fmt.Sprintf("Pet, \"%d\"", i), CategoryID: 1}, nil); err != nil {
 			t.Fatal(err)

@@ -254,7 +254,7 @@ func FuzzConsoleQueries(f *testing.F) {
 	f.Add(uint8(0), "1/../2", "")
 	h := newHouse(f)
 	w := h.workspace("shop")
-	_, secret := h.key(w, access.Read, time.Time{})
+	_, secret := h.key(w, access.Read|access.Manage, time.Time{})
 	for _, name := range strings.Fields("Mia Max Ida") {
 		if _, err := h.shop.CreatePet(f.Context(), w.ID, petstore.NewPet{Name: name, CategoryID: 1}, nil); err != nil {
 			f.Fatal(err)

@@ -17,7 +17,10 @@ type step struct {
 	Done  bool
 }
 
-// firstSteps returns what to do first in a workspace that has no pet or no order yet, or nil.
+// stepsFor is for how long a workspace that has pets and orders, but has made no request, is told how.
+const stepsFor = 7 * 24 * time.Hour
+
+// firstSteps returns what to do first in a workspace, until it has pets and orders, and a program that asks for them; or nil.
 func firstSteps(v *visit) ([]step, error) {
 	ctx, workspace, one := v.R.Context(), v.who.Workspace.ID, petstore.Page{Limit: 1}
 	pets, err := v.Service.Pets(ctx, workspace, petstore.PetQuery{Page: one})
@@ -25,22 +28,31 @@ func firstSteps(v *visit) ([]step, error) {
 		return nil, err
 	}
 	orders, err := v.Service.Orders(ctx, workspace, petstore.OrderQuery{Page: one})
-	if err != nil || len(pets) > 0 && len(orders) > 0 {
+	if err != nil {
+		return nil, err
+	}
+	days, err := v.Usage.KeyDays(ctx, workspace, "", v.Now().Add(-usage.KeepHours))
+	days = slices.DeleteFunc(days, func(d usage.KeyDay) bool { return d.KeyID == usage.Forms || d.Total() == 0 })
+	if old := v.Now().Sub(v.who.Workspace.CreatedAt) > stepsFor; err != nil || len(pets) > 0 && len(orders) > 0 && (old || len(days) > 0) {
 		return nil, err
 	}
 	categories, err := v.Service.Categories(ctx, workspace, petstore.CategoryQuery{Page: one})
 	if err != nil {
 		return nil, err
 	}
-	keys, err := v.Access.KeyPage(ctx, workspace, access.KeyPage{Unrevoked: true, Limit: 2})
-	asked := slices.ContainsFunc(v.Usage.Latest(workspace), func(e usage.Event) bool { return e.Operation != "" })
-	return []step{
+	steps := []step{
 		{"Add a category", "/console/categories/new", len(categories) > 0},
 		{"Add a pet", "/console/pets/new", len(pets) > 0},
-		{"Create a key for your program", "/console/keys/new", len(keys) > 1},
-		{"Make the first request", "/docs/guides/first-request", asked},
 		{"Place an order", "/console/orders/new", len(orders) > 0},
-	}, err
+	}
+	if v.May(access.Manage) {
+		keys, err := v.Access.KeyPage(ctx, workspace, access.KeyPage{Unrevoked: true, Limit: 2})
+		if err != nil {
+			return nil, err
+		}
+		steps = append(steps, step{"Create a key for your program", "/console/keys/new", len(keys) > 1})
+	}
+	return append(steps, step{"Make the first request", "/docs/guides/first-request", len(days) > 0}), nil
 }
 
 // sunsetDays is how far back the overview looks for requests of operations that will end.

@@ -29,7 +29,8 @@ const (
 
 func importPets(v *visit) (page.Form, error) {
 	return page.Form{
-		Title: "Import pets", Lead: "A CSV file. Its first line names the columns: name and category, and optionally id, status and stock. A row with an id changes that pet, a row without an id adds one. You can edit an export and import it.",
+		Title: "Import pets", Lead: "A CSV file. Its first line names the columns: name and category, and optionally id, status, stock, add and version. A row with an id changes that pet, a row without an id adds one. " +
+			"You can download the pets, edit the file and import it: what you did not change stays as it is by then.",
 		Submit: "Send the file", Back: page.Link{Title: "Pets", URL: "/console/pets"}, Upload: true,
 		Fields: []page.Field{
 			{Name: "file", Label: "File", Kind: "file", Required: true, Hint: "At most 1 MiB. Every hundred rows count as one request."},
@@ -130,15 +131,14 @@ func uploadFault(err error) error {
 }
 
 var (
-	errNoFile     = page.FieldError("file", "Choose a file.")
-	errLate       = page.FieldError("file", "The file took longer than 30 seconds to arrive. Send it in parts.")
-	errCategories = page.FieldError("file", "The workspace has more categories than can be looked through here. Use the command petstore import.")
-	errTooLong    = page.FieldError("file", "The file is longer than 1 MiB. Send it in parts, or use the command petstore import.")
+	errNoFile  = page.FieldError("file", "Choose a file.")
+	errLate    = page.FieldError("file", "The file took longer than 30 seconds to arrive. Send it in parts.")
+	errTooLong = page.FieldError("file", "The file is longer than 1 MiB. Send it in parts, or use the command petstore import.")
 )
 
 // admitRows counts the requests that the rows of a file are, but the first, which was counted when it came.
 func admitRows(v *visit, file []byte) error {
-	more := int64(max(0, bytes.Count(file, []byte("\n"))-2) / rowsInRequest)
+	more := int64(max(0, linesOf(file)-2) / rowsInRequest)
 	now := v.Limiter.Peek(v.R.Context(), v.who.Attachment)
 	if left := min(now.Minute.Remaining(), now.Day.Remaining()); more > left {
 		return page.FieldError("file", fmt.Sprintf("The file counts as %s requests more, and the plan has %s left just now. Send it in parts, or later.", page.Number(more), page.Number(left)))
@@ -149,6 +149,11 @@ func admitRows(v *visit, file []byte) error {
 		}
 	}
 	return nil
+}
+
+// linesOf returns how many lines end in the file, with CR alone if need be.
+func linesOf(file []byte) int {
+	return max(bytes.Count(file, []byte("\n")), bytes.Count(file, []byte("\r")))
 }
 
 // importFile tries the file and, if it is asked to and nothing is wrong, imports it.
@@ -165,9 +170,12 @@ func importFile(v *visit, in *page.Input, file []byte) error {
 	} else if err != nil && !errors.Is(err, interchange.ErrFaults) {
 		return err
 	}
-	before, err := importedBefore(v, ctx, file, report)
+	doubts, err := doubtsOf(v, ctx, file, report)
 	if err != nil {
 		return err
+	}
+	if len(doubts) > 0 {
+		f.Fields = append(f.Fields, page.Field{Name: "again", Label: "To be confirmed", Kind: "checks", Options: []page.Option{{Value: "true", Label: "Import it all the same"}}})
 	}
 	switch {
 	case len(f.Faults) > 0:
@@ -180,22 +188,33 @@ func importFile(v *visit, in *page.Input, file []byte) error {
 		}
 		return v.Again(in)
 	case in.Text("do") != "import":
-		f.Said = "All rows are right: " + sum(report, "to add", "to change", "to leave as they are") + ". Choose the file again to import it."
+		f.Notes = report.Notes.Lines()
+		f.Said = strings.Join(append([]string{"All rows are right: " + sum(report, "to add", "to change", "to leave as they are") + "."}, append(doubts, "Choose the file again to import it.")...), " ")
 		f.Fields[1].Options = page.Choose(f.Fields[1].Options, "import")
-		if before {
-			f.Said, f.Fields = f.Said+" It was imported before.", append(f.Fields, againField())
-		}
 		return v.Show(http.StatusOK, *f)
-	case before && in.Text("again") == "":
-		f.Fields = append(f.Fields, againField())
-		f.Error = "This file was imported before. Importing it again adds " + page.Counted(report.Pets, "pet", "pets") + " a second time. Nothing was imported."
+	case len(doubts) > 0 && in.Text("again") == "":
+		f.Notes = report.Notes.Lines()
+		f.Error = strings.Join(append(doubts, "Nothing was imported. Confirm that below, and choose the file again."), " ")
 		return v.Again(in)
 	}
-	if report, err = runImport(v, ctx, file, func(i *interchange.Import) (interchange.Report, error) { return i.Run(ctx) }); err != nil {
+	return keepFile(v, ctx, in, file)
+}
+
+// keepFile imports a file that was tried.
+func keepFile(v *visit, ctx context.Context, in *page.Input, file []byte) error {
+	report, err := runImport(v, ctx, file, func(i *interchange.Import) (interchange.Report, error) { return i.Run(ctx) })
+	if fault, ok := errors.AsType[*interchange.Fault](err); ok { // the shop was changed since it was tried
+		in.Form.Faults = []string{faultLine(fault)}
+		if in.Form.Error = "Somebody changed the shop meanwhile. Nothing was imported."; report.Rows()+report.Changed > 0 {
+			in.Form.Error = "Somebody changed the shop meanwhile. Until then there were " + sum(report, "added", "changed", "left as they were") + ". Send the file again, and the import goes on."
+		}
+		return v.Again(in)
+	}
+	if err != nil {
 		return err
 	}
-	if report.Pets > 0 {
-		if _, err := v.Bulk.Load(ctx, v.who.Workspace.ID, &petstore.Batch{File: wholeOf(file), Through: bytes.Count(file, []byte("\n")) + 1}); err != nil {
+	if report.Pets+report.Added > 0 {
+		if _, err := v.Bulk.Load(ctx, v.who.Workspace.ID, &petstore.Batch{File: wholeOf(file), Through: linesOf(file) + 1}); err != nil {
 			return err
 		}
 	}
@@ -203,15 +222,24 @@ func importFile(v *visit, in *page.Input, file []byte) error {
 	return v.Then("/console/pets", "The file was imported: "+sum(report, "added", "changed", "left as they were")+".", nil)
 }
 
-// importedBefore reports whether the whole of the file was imported, so that its rows would add the same pets again.
-func importedBefore(v *visit, ctx context.Context, file []byte, r interchange.Report) (bool, error) {
+// doubtsOf returns, in sentences, why the import of a file should be confirmed: what the trial asks, or that the whole of it was
+// imported before, so that its rows would add the same once more.
+func doubtsOf(v *visit, ctx context.Context, file []byte, r interchange.Report) (doubts []string, err error) {
+	for _, question := range r.Notes.Questions {
+		doubts = append(doubts, "It would "+question+".")
+	}
+	if r.Pets+r.Added == 0 {
+		return doubts, nil
+	}
 	reached, err := v.Bulk.Reached(ctx, v.who.Workspace.ID, wholeOf(file))
-	return reached > 0 && r.Pets > 0, err
-}
-
-// againField takes the word of somebody who wants what a file adds once more.
-func againField() page.Field {
-	return page.Field{Name: "again", Label: "Imported before", Kind: "checks", Options: []page.Option{{Value: "true", Label: "Add its pets once more"}}}
+	if reached > 0 {
+		twice := page.Counted(r.Pets, "pet", "pets")
+		if r.Pets == 0 {
+			twice = "to the stock of " + page.Counted(r.Added, "pet", "pets")
+		}
+		doubts = append([]string{"This file was imported before. Importing it again adds " + twice + " a second time."}, doubts...)
+	}
+	return doubts, err
 }
 
 // digestOf is the name under which the store remembers how far an import of the file came, and wholeOf that under which it
@@ -227,16 +255,12 @@ func wholeOf(file []byte) string { return "whole:" + digestOf(file) }
 
 // runImport reads the file from where an import of it was broken off, if one was.
 func runImport(v *visit, ctx context.Context, file []byte, run func(*interchange.Import) (interchange.Report, error)) (interchange.Report, error) {
-	i := interchange.Import{To: v.Bulk, Workspace: v.who.Workspace.ID, Now: v.Now, Service: v.Service, File: digestOf(file)}
+	i := interchange.Import{To: v.Bulk, Workspace: v.who.Workspace.ID, Now: v.Now, MaxCategories: maxCategories, File: digestOf(file)}
 	reached, err := v.Bulk.Reached(ctx, i.Workspace, i.File)
 	if err != nil {
 		return interchange.Report{}, err
 	}
-	known, err := allCategories(v, ctx)
-	if err != nil {
-		return interchange.Report{}, err
-	}
-	o := interchange.Options{Categories: known, MaxCategories: maxCategories}
+	o := interchange.Options{}
 	if i.Resumed = reached > 0; i.Resumed {
 		o.FromLine = reached + 1
 	}
@@ -244,24 +268,6 @@ func runImport(v *visit, ctx context.Context, file []byte, run func(*interchange
 		return interchange.Report{}, err
 	}
 	return run(&i)
-}
-
-// allCategories returns those that a file may name.
-func allCategories(v *visit, ctx context.Context) (all []petstore.Category, err error) {
-	p := petstore.Page{Limit: petstore.MaxPage}
-	for {
-		some, err := v.Service.Categories(ctx, v.who.Workspace.ID, petstore.CategoryQuery{Page: p})
-		if err != nil {
-			return nil, err
-		}
-		if all = append(all, some...); len(all) > maxCategories {
-			return nil, errCategories
-		}
-		if len(some) < p.Limit {
-			return all, nil
-		}
-		p.After = some[len(some)-1].ID
-	}
 }
 
 // faultLine says what is wrong with a row. The flags of the command are of no use here.

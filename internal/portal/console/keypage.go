@@ -22,6 +22,7 @@ type keyPage struct {
 	Days  []keyDay
 	Sum   string // of the days
 	Uses  []keyUse
+	Since time.Time // the oldest of what Uses were counted from
 	ID    string
 }
 
@@ -60,7 +61,8 @@ func readKeyPage(v *visit) (keyPage, access.Key, error) {
 	if err != nil {
 		return keyPage{}, k, err
 	}
-	p := keyPage{Title: access.Printable(k.Name), ID: k.ID, Facts: facts, Links: keyLinks(v, &k), Uses: usesOf(v, k.ID)}
+	p := keyPage{Title: access.Printable(k.Name), ID: k.ID, Facts: facts, Links: keyLinks(v, &k)}
+	p.Uses, p.Since = usesOf(v, k.ID)
 	days, err := v.Usage.KeyDays(v.R.Context(), v.who.Workspace.ID, k.ID, v.Now().AddDate(0, 0, 1-shownDays))
 	p.Days, p.Sum = daysOf(days)
 	return p, k, err
@@ -73,22 +75,27 @@ func daysOf(days []usage.KeyDay) (shown []keyDay, sum string) {
 		most, total = max(most, days[i].Total()), total+days[i].Total()
 	}
 	for _, d := range slices.Backward(days) {
+		if d.Total() == 0 { // it was used in the console alone
+			continue
+		}
 		failed, refused := d.Requests[usage.ClientError]+d.Requests[usage.ServerError], d.Requests[usage.Limited]
 		shown = append(shown, keyDay{
 			At: time.Unix(d.Day, 0).UTC(), Good: page.Number(d.Total() - failed - refused), Failed: page.Number(failed), Refused: page.Number(refused),
 			Share: d.Total() * 100 / most, FailedShare: (failed + refused) * 100 / most, LimitShare: refused * 100 / most,
 		})
 	}
-	return shown, page.Number(total)
+	return shown, page.Counted(total, "request", "requests")
 }
 
-// usesOf returns what a key was used for in the log, the most frequent first. What was refused by a limit is no use.
-func usesOf(v *visit, keyID string) []keyUse {
+// usesOf returns what a key was used for in the log, the most frequent first, and when the oldest of that was. What was
+// refused by a limit is no use.
+func usesOf(v *visit, keyID string) (list []keyUse, since time.Time) {
 	uses := map[string]*keyUse{}
 	for _, e := range v.Usage.Latest(v.who.Workspace.ID) {
-		if e.KeyID != keyID || usage.ClassOf(e.Status) == usage.Limited {
+		if e.KeyID != keyID || e.Console || usage.ClassOf(e.Status) == usage.Limited {
 			continue
 		}
+		since = e.At
 		what := cmp.Or(e.Operation, e.Method+" "+e.Path)
 		if uses[what] == nil {
 			uses[what] = &keyUse{What: what, Last: e.At, Deprecated: e.Deprecated}
@@ -98,12 +105,11 @@ func usesOf(v *visit, keyID string) []keyUse {
 			uses[what].Failed++
 		}
 	}
-	var list []keyUse
 	for _, u := range uses {
 		list = append(list, *u)
 	}
 	slices.SortFunc(list, func(a, b keyUse) int { return cmp.Or(b.Times-a.Times, cmp.Compare(a.What, b.What)) })
-	return list[:min(len(list), page.PageSize)]
+	return list[:min(len(list), page.PageSize)], since
 }
 
 func showKey(v *visit) (page.Form, error) {
@@ -129,13 +135,14 @@ func whatBreaks(v *visit, k access.Key) ([]page.Fact, error) {
 	}
 	_, sum := daysOf(days)
 	facts, err := page.KeyFacts(v.Visit, k)
-	facts = append(facts, page.Fact{Title: "Requests in the last 7 days", Cell: page.Cell{Text: sum}})
+	facts = append(facts, page.Fact{Title: "In the last 7 days", Cell: page.Cell{Text: sum}})
 	var uses []string
-	for _, u := range usesOf(v, k.ID) {
+	list, since := usesOf(v, k.ID)
+	for _, u := range list {
 		uses = append(uses, u.What)
 	}
 	if len(uses) > 0 {
-		facts = append(facts, page.Fact{Title: "Recent use", Cell: page.Cell{Text: strings.Join(uses[:min(len(uses), few)], ", ")}})
+		facts = append(facts, page.Fact{Title: "In the log of this server", Cell: page.Cell{Text: strings.Join(uses[:min(len(uses), few)], ", "), Note: "since", At: since}})
 	}
 	return facts, err
 }

@@ -19,7 +19,7 @@ func TestKeyPage(t *testing.T) {
 	g := h.signedIn(w, access.Read|access.Write|access.Manage)
 	at := "/console/keys/" + k.ID
 	g.get("/console/keys").want(200, `href="`+at+`"`)
-	g.get(at).want(200, "It was not used in the last 14 days").want(200, "<dt>Last used</dt><dd>never")
+	g.get(at).want(200, "No program used it in the last 14 days").want(200, "<dt>Last used</dt><dd>never")
 	for i := range 6 {
 		h.usage.Record(w.ID, usage.Event{At: h.now(), Method: "GET", Path: "/pets/1", Operation: "getPet", Status: 200, KeyID: k.ID, Deprecated: true})
 		h.usage.Record(w.ID, usage.Event{At: h.now(), Method: "GET", Path: "/pets", Operation: "listPets", Status: []int{404, 429}[i%2], KeyID: k.ID})
@@ -40,7 +40,7 @@ func TestKeyPage(t *testing.T) {
 		t.Error("the days do not begin with the latest")
 	}
 	g.get("/console").want(200, "Keys that still call getPet").want(200, `data-label="In 7 days" class="n">7</td><td role="cell" data-label="Last (UTC)">2 Mar</td>`)
-	g.get(at+"/revoke").want(200, "<dt>Requests in the last 7 days</dt><dd>13</dd>").want(200, "<dt>Recent use</dt><dd>getPet, listPets")
+	g.get(at+"/revoke").want(200, "<dt>In the last 7 days</dt><dd>13 requests</dd>").want(200, "<dt>In the log of this server</dt><dd>getPet, listPets <small>since</small>")
 
 	version := versionIn.FindStringSubmatch(a.body)[1]
 	g.post(at, "name", " ", "version", version).want(422, "blank")
@@ -48,7 +48,7 @@ func TestKeyPage(t *testing.T) {
 	g.get(at).want(200, "<h1><bdi>web shop</bdi></h1>")
 	g.post(at, "name", "till 2", "version", version).want(422, "Now: <strong><bdi>web shop</bdi></strong>. You entered: <strong><bdi>till 2")
 	looker := h.signedIn(w, access.Read|access.Write)
-	looker.get(at).want(200, "This key cannot change this.")
+	looker.get(at).want(403, "This key may not see that")
 	looker.post(at, "name", "mine").want(403, "")
 }
 
@@ -66,7 +66,9 @@ func TestFirstSteps(t *testing.T) {
 	g.post("/console/pets/new", "name", "Rex", "categoryId", "1", "status", "").leadsTo("/console/pets/2")
 	g.get("/console").want(200, `<li class="done"><a href="/console/pets/new">Add a pet`)
 	g.post("/console/orders/new", "petId", "2", "quantity", "1").leadsTo("/console/orders/1")
+	g.get("/console").want(200, `<li><a href="/docs/guides/first-request">Make the first request`)
+	h.usage.Record(w.ID, usage.Event{At: h.now(), Method: "GET", Path: "/pets", Operation: "listPets", Status: 200, KeyID: "key_x"})
 	if a := g.get("/console").want(200, "Overview"); strings.Contains(a.body, "First steps") {
-		t.Error("the first steps are still shown after the first order")
+		t.Error("the first steps are still shown after the first request")
 	}
 }

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -122,25 +123,21 @@ func createKey(v *visit, in *page.Input) error {
 	if life := in.Hours("expires"); life > 0 {
 		n.ExpiresAt = petstore.At(v.Now().Add(life))
 	}
-	made, err := v.keyring().Create(v.R.Context(), v.who.Workspace.ID, n, nil)
-	if err != nil {
-		return err
-	}
-	return showMade(v, made)
+	made, err := v.keyring().Create(v.R.Context(), v.who.Workspace.ID, n, v.OnceHere())
+	return showMade(v, made, scopes, err)
 }
 
 // keyring returns the keys of the workspace, as far as the one may change them that is signed in with.
 func (v *visit) keyring() access.Keyring {
-	return access.Keyring{Store: v.Access, Now: v.Now, By: access.Actor(v.actor()), Maker: &v.who.Key}
+	return access.Keyring{Store: v.Access, Now: v.Now, By: access.Actor(v.actor()), Maker: &v.who.Key, Secret: v.Token}
 }
 
-// showMade shows a new key, this once: nothing of it is kept, in the browser neither.
-func showMade(v *visit, k access.IssuedKey) error {
-	made := page.NewKey(k.Secret, page.Link{Title: "To the keys", URL: "/console/keys"})
-	if k.Key.Scopes.Has(access.Read) {
-		made.Call = "export PETSTORE_KEY=" + k.Secret + "\ncurl -H \"Authorization: Bearer $PETSTORE_KEY\" " + shellQuoted(baseURL(v)+"/pets?limit=3")
+// showMade shows a new key with the scopes, this once, unless it failed: nothing of it is kept, in the browser neither.
+func showMade(v *visit, k access.IssuedKey, scopes access.Scopes, err error) error {
+	if err != nil {
+		return err
 	}
-	return page.ShowSecret(v.Visit, made)
+	return page.ShowKey(v.Visit, "Your new key", k.Secret, baseURL(v), scopes, page.Link{Title: "To the keys", URL: "/console/keys"})
 }
 
 // keyInPath returns the key in the path, if it is of the workspace and not revoked. The
@@ -151,7 +148,7 @@ func keyInPath(v *visit) (access.Key, error) {
 
 func rotateKey(v *visit) (page.Form, error) {
 	k, err := keyInPath(v)
-	if err == nil {
+	if err == nil && v.R.Method != http.MethodPost { // else the rotation checks it, unless it was made by this form
 		err = k.CheckRotation(v.Now())
 	}
 	if err != nil {
@@ -160,11 +157,8 @@ func rotateKey(v *visit) (page.Form, error) {
 	f := page.RotateForm()
 	f.Back = page.Link{Title: "API keys", URL: "/console/keys"}
 	f.Send = func(in *page.Input) error {
-		made, err := v.keyring().Rotate(v.R.Context(), k.ID, in.Hours("overlap"), nil)
-		if err != nil {
-			return err
-		}
-		return showMade(v, made)
+		made, err := v.keyring().Rotate(v.R.Context(), k.ID, in.Hours("overlap"), v.OnceHere())
+		return showMade(v, made, k.Scopes, err)
 	}
 	f.Facts, err = page.KeyFacts(v.Visit, k)
 	return f, err

@@ -162,7 +162,7 @@ func placeOrder(v *visit, in *page.Input) error {
 		PetID: pet, Quantity: in.Number("quantity"), ShipDate: in.Instant("shipDate"),
 		Complete: in.Text("complete") == "true",
 	}
-	made, err := v.Service.CreateOrder(v.R.Context(), v.who.Workspace.ID, n, nil)
+	made, err := v.Service.CreateOrder(v.R.Context(), v.who.Workspace.ID, n, v.Once())
 	return v.Then("/console/orders/"+page.Text(made.ID), "The order was placed.", err)
 }
 

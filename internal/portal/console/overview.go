@@ -9,6 +9,7 @@ import (
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/portal/page"
+	"example.com/petstore/internal/usage"
 )
 
 // An overview is the first page.
@@ -29,6 +30,7 @@ type figures struct {
 	page.Drawing
 	Meters []page.Gauge   `json:"meters"`
 	Limits page.LimitNote `json:"limits"` // of the key that is signed in
+	Forms  string         `json:"-"`      // how many the console was sent
 }
 
 func readFigures(v *visit, ctx context.Context, s page.Span) (f figures, err error) {
@@ -50,11 +52,16 @@ func showOverview(v *visit) error {
 		return err
 	}
 	o := overview{figures: f, Spans: s.Links(page.Spans(), "/console"), Live: "/console/live?range=" + s.Name, NewKey: v.who.Key.Scopes.Has(access.Manage) && v.limits.Banned().IsZero()}
+	if o.Forms, err = formsSent(v); err != nil {
+		return err
+	}
 	if o.Steps, err = firstSteps(v); err != nil {
 		return err
 	}
-	if o.Sunset, err = sunsetWatch(v); err != nil {
-		return err
+	if v.May(access.Manage) {
+		if o.Sunset, err = sunsetWatch(v); err != nil {
+			return err
+		}
 	}
 	if o.Low, err = lowOnStock(v); err != nil {
 		return err
@@ -66,6 +73,16 @@ func showOverview(v *visit) error {
 		return err
 	}
 	return v.Render(http.StatusOK, "overview", "Overview", o)
+}
+
+// formsSent returns in words how many forms the console was sent in a week.
+func formsSent(v *visit) (string, error) {
+	days, err := v.Usage.KeyDays(v.R.Context(), v.who.Workspace.ID, usage.Forms, v.Now().AddDate(0, 0, -6))
+	sent := int64(0)
+	for i := range days {
+		sent += days[i].Total()
+	}
+	return page.Counted(sent, "form", "forms"), err
 }
 
 // How many rows the overview shows of a list, from which stock on a pet is low, and how many pets with little

@@ -38,13 +38,18 @@ func statusOptions(none, chosen string) []page.Option {
 	return page.Choose(page.OptionsOf(none, petstore.Statuses()...), chosen)
 }
 
-func petSource(v *visit) source[petstore.Pet] {
+func petQuery(v *visit) petstore.PetQuery {
 	query := v.R.URL.Query()
 	q := petstore.PetQuery{Name: petstore.Fold(query.Get("name"))}
 	if s := petstore.Status(query.Get("status")); s.Valid() {
 		q.Statuses = []petstore.Status{s}
 	}
 	q.CategoryID, _ = strconv.ParseInt(query.Get("category"), 10, 64)
+	return q
+}
+
+func petSource(v *visit) source[petstore.Pet] {
+	q := petQuery(v)
 	return source[petstore.Pet]{
 		id: func(p petstore.Pet) int64 { return p.ID },
 		fetch: func(ctx context.Context, p petstore.Page) ([]petstore.Pet, error) {
@@ -91,12 +96,6 @@ func showPets(v *visit) error {
 	return v.List(l, nil)
 }
 
-func petsCSV(v *visit) error {
-	return petSource(v).csv(v, []string{"id", "name", "categoryId", "status"}, func(p petstore.Pet) []string {
-		return []string{page.Text(p.ID), page.CSVText(p.Name), page.Text(p.CategoryID), string(p.Status)}
-	})
-}
-
 func petForm(v *visit, p petstore.Pet) (page.Form, error) {
 	category, err := categoryField(v, "categoryId", "", page.Text(p.CategoryID))
 	f := page.Form{Back: page.Link{Title: "Pets", URL: "/console/pets"}, Fields: []page.Field{
@@ -118,7 +117,7 @@ func newPet(v *visit) (page.Form, error) {
 	}
 	f.Send = func(in *page.Input) error {
 		n := petstore.NewPet{Name: in.Text("name"), CategoryID: in.Number("categoryId"), Status: petstore.Status(in.Text("status"))}
-		made, err := v.Service.CreatePet(v.R.Context(), v.who.Workspace.ID, n, nil)
+		made, err := v.Service.CreatePet(v.R.Context(), v.who.Workspace.ID, n, v.Once())
 		return v.Then("/console/pets/"+page.Text(made.ID), "The pet was added.", err)
 	}
 	return f, err

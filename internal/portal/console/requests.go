@@ -64,8 +64,23 @@ func (s *requestFilter) takes(e *usage.Event) bool {
 // target returns what was asked for: the path, with the query if there was one.
 func target(e *usage.Event) string { return strings.TrimSuffix(e.Path+"?"+e.Query, "?") }
 
-// knownKeys returns the latest keys of the workspace, of those that are not revoked and of the others.
+// latestOf returns the requests of the log. Without the scope for keys, it does not tell the others apart.
+func latestOf(v *visit) []usage.Event {
+	all := v.Usage.Latest(v.who.Workspace.ID)
+	for i := range all {
+		if !v.May(access.Manage) && all[i].KeyID != v.who.Key.ID {
+			all[i].KeyID = "another key"
+		}
+	}
+	return all
+}
+
+// knownKeys returns the latest keys of the workspace, of those that are not revoked and of the others; only that of who is
+// signed in without the scope for keys.
 func knownKeys(ctx context.Context, v *visit) ([]access.Key, error) {
+	if !v.May(access.Manage) {
+		return []access.Key{v.who.Key}, nil
+	}
 	live, err := v.Access.KeyPage(ctx, v.who.Workspace.ID, access.KeyPage{Newest: true, Unrevoked: true, Limit: 2 * access.MaxKeys})
 	if err != nil {
 		return nil, err
@@ -82,7 +97,7 @@ func listRequests(ctx context.Context, v *visit) (page.List, error) {
 	names := page.KeyNames(keys)
 	wanted, fields := filterOf(v, keys)
 	var rows []usage.Event
-	for _, e := range v.Usage.Latest(v.who.Workspace.ID) {
+	for _, e := range latestOf(v) {
 		if (wanted.at.IsZero() || cmp.Or(e.At.Compare(wanted.at), cmp.Compare(e.RequestID, wanted.last)) < 0) && wanted.takes(&e) {
 			rows = append(rows, e)
 		}
@@ -112,7 +127,7 @@ func requestsCSV(v *visit) error {
 		keys, err := knownKeys(v.R.Context(), v)
 		names := page.KeyNames(keys)
 		wanted, _ := filterOf(v, keys)
-		for _, e := range v.Usage.Latest(v.who.Workspace.ID) {
+		for _, e := range latestOf(v) {
 			if err == nil && wanted.takes(&e) {
 				err = row(lineOf(&e, cmp.Or(names[e.KeyID], e.KeyID)))
 			}
@@ -152,7 +167,7 @@ type refused struct {
 
 // showRequest shows a request that the log still has: what was asked, what became of it, and why.
 func showRequest(v *visit) error {
-	events := v.Usage.Latest(v.who.Workspace.ID)
+	events := latestOf(v)
 	i := slices.IndexFunc(events, func(e usage.Event) bool { return e.RequestID == v.ID })
 	if i < 0 {
 		v.Refuse(http.StatusNotFound, "This request is not in the log",

@@ -1,7 +1,10 @@
 package console
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"path"
@@ -37,15 +40,36 @@ func entryOf(v *visit, id string) (*access.Entry[*ratelimit.Caller], error) {
 	}
 }
 
-// A signInForm is the page on which a key is entered.
-type signInForm struct{ Error, Next string }
+// A signInForm is the page on which a key is entered. Entered is a form that was sent without a session: it goes on with
+// the key, in the same form.
+type signInForm struct {
+	Error, Next string
+	Entered     url.Values
+}
 
 func showSignIn(v *visit) error {
 	return v.Render(http.StatusOK, "signin", "Sign in", signInForm{Next: v.R.URL.Query().Get("next")})
 }
 
+// AskAgain implements page.Guest.
+func (v *visit) AskAgain(why page.Notice) error {
+	return v.Render(http.StatusForbidden, "signin", "Sign in", signInForm{string(why), v.R.URL.RequestURI(), enteredIn(v)})
+}
+
+// enteredIn returns what a request has of another form than that to sign in, if it has one.
+func enteredIn(v *visit) url.Values {
+	if !v.R.PostForm.Has(page.OnceField) {
+		return nil
+	}
+	entered := maps.Clone(v.R.PostForm)
+	for _, own := range []string{"user", "key", "next"} {
+		delete(entered, own)
+	}
+	return entered
+}
+
 func signIn(v *visit) error {
-	form := signInForm{Next: v.R.PostFormValue("next")}
+	form := signInForm{Next: v.R.PostFormValue("next"), Entered: enteredIn(v)}
 	if len(form.Next) > page.MaxQuery {
 		form.Next = ""
 	}
@@ -62,10 +86,17 @@ func signIn(v *visit) error {
 		form.Error = messageOf(err)
 		return v.Render(http.StatusUnprocessableEntity, "signin", "Sign in", form)
 	}
+	used := access.AuditEntry{Actor: access.Actor("console:" + entry.Key.ID), Action: "console.sign_in", Subject: entry.Key.ID, Detail: "with the key, from " + v.gate.Addr().String()}
+	if err := v.Access.Note(v.R.Context(), used); err != nil {
+		return err
+	}
 	if err := v.StartSession(entry.Key.ID); err != nil {
 		return err
 	}
-	v.Log.Info("signed in to the console", "audit", "console.sign_in", "workspace", entry.Workspace.ID, "key", entry.Key.ID)
+	v.Log.Info("signed in to the console", "audit", used.Action, "workspace", entry.Workspace.ID, "key", entry.Key.ID)
+	if form.Entered != nil {
+		return v.Resend(inside(form.Next))
+	}
 	return v.Redirect(inside(form.Next))
 }
 
@@ -88,11 +119,18 @@ func inside(next string) string {
 
 func signOut(v *visit) error { return v.SignOut(false) }
 
-func signOutEverywhere(v *visit) error { return v.SignOut(true) }
+func signOutEverywhere(v *visit) (page.Form, error) {
+	f := page.EverywhereForm("Every session that was begun with the key " + access.Printable(v.who.Key.Name) + " ends, in all browsers. The key goes on working.")
+	f.Send = func(*page.Input) error { return v.SignOut(true) }
+	return f, nil
+}
 
 func showLink(v *visit) error { return v.ShowLink(func() error { return linkEnded(v) }) }
 
 func useLink(v *visit) error {
+	if workspace, link, ok := v.OwnerOf(); ok {
+		return letOwnerIn(v, workspace, link)
+	}
 	return v.UseLink(func() error { return linkEnded(v) }, func(id string) (string, access.AuditEntry, bool) {
 		_, err := entryOf(v, id)
 		return id, access.AuditEntry{Actor: access.Actor("console:" + id), Action: "console.sign_in", Subject: id}, err == nil
@@ -100,5 +138,44 @@ func useLink(v *visit) error {
 }
 
 func linkEnded(v *visit) error {
-	return v.Render(http.StatusGone, "signin", "Sign in", signInForm{Error: "This link has been used, or its ten minutes are over. Sign in with a key."})
+	return v.Render(http.StatusGone, "signin", "Sign in", signInForm{Error: "This link has been used, or its time is over. Sign in with a key, or ask for another link."})
+}
+
+// letOwnerIn makes the owner of a workspace a key by a link that was not used before, and signs in with it. The page that
+// used the link may send it again, and is shown the same key.
+func letOwnerIn(v *visit, workspace int64, link access.Link) error {
+	w, err := v.Access.WorkspaceByID(v.R.Context(), workspace)
+	if err != nil {
+		return linkEnded(v)
+	}
+	sum := sha256.Sum256([]byte(v.R.PostFormValue("token") + v.R.PostFormValue("nonce")))
+	use := hex.EncodeToString(sum[:])
+	return v.Sending(use, func() error {
+		const owner access.Actor = "owner"
+		used := access.AuditEntry{Actor: owner, Action: "workspace.owner", Subject: w.Name, Detail: "let in by a link, from " + v.gate.Addr().String()}
+		first, err := v.Access.UseLink(v.R.Context(), link, used)
+		if err != nil {
+			return err
+		}
+		before, err := v.Access.FormAnswer(v.R.Context(), workspace, use)
+		if err != nil {
+			return err
+		}
+		if before == nil && !first {
+			return linkEnded(v)
+		}
+		ring := access.Keyring{Store: v.Access, Now: v.Now, By: owner, Secret: v.R.PostFormValue("token") + v.R.PostFormValue("nonce")}
+		all := access.Read | access.Write | access.Manage
+		made, err := ring.Create(v.R.Context(), workspace, access.NewKey{Name: "owner", Scopes: all}, &petstore.Idempotency{Operation: "owner", Key: use})
+		if err == nil {
+			err = v.Access.KeepFormAnswer(v.R.Context(), workspace, use, []byte(made.ID))
+		}
+		if err == nil {
+			err = v.StartSession(made.ID)
+		}
+		if err != nil {
+			return err
+		}
+		return page.ShowKey(v.Visit, "Your key to "+access.Printable(w.Name), made.Secret, baseURL(v), all, page.Link{Title: "To the console", URL: "/console"})
+	})
 }

@@ -54,24 +54,30 @@ const rowsTogether = 100
 // pagesCSV sends a whole list, page by page: fetch returns a page of rowsTogether after the last row of the one before.
 func pagesCSV[T any](v *visit, head []string, fetch func(last *T) ([]T, error), line func(T) []string) error {
 	return v.CSV(head, func(row func([]string) error) error {
-		for last := (*T)(nil); ; {
-			var rows []T
-			err := v.Gated(false, func() (err error) {
-				rows, err = fetch(last)
-				return err
-			})
-			if err != nil {
-				return err
-			}
-			for i := range rows {
-				if err := row(line(rows[i])); err != nil {
-					return err
-				}
-			}
-			if len(rows) < rowsTogether {
-				return nil
-			}
-			last = &rows[len(rows)-1]
-		}
+		return eachPage(v, fetch, func(r *T) error { return row(line(*r)) })
 	})
+}
+
+// eachPage gives away the rows of a whole list. Each page takes its turn among the reads, and nothing is held for it while its
+// rows are sent.
+func eachPage[T any](v *visit, fetch func(last *T) ([]T, error), give func(*T) error) error {
+	for last := (*T)(nil); ; {
+		var rows []T
+		err := v.Gated(false, func() (err error) {
+			rows, err = fetch(last)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for i := range rows {
+			if err := give(&rows[i]); err != nil {
+				return err
+			}
+		}
+		if len(rows) < rowsTogether {
+			return nil
+		}
+		last = &rows[len(rows)-1]
+	}
 }

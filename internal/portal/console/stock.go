@@ -116,12 +116,12 @@ const (
 func stockForms(v *visit, i petstore.InventoryItem) []page.Form {
 	at := "/console/stock/" + page.Text(i.PetID)
 	return []page.Form{
-		{Heading: "Set the stock", Action: at, Submit: "Set the stock", Locked: v.WhyLocked(), Fields: []page.Field{
+		v.Ready(page.Form{Heading: "Set the stock", Action: at, Submit: "Set the stock", Fields: []page.Field{
 			{Name: "quantity", Label: "Quantity", Kind: "number", Value: page.Text(i.Quantity), Required: true}, page.VersionField(i),
-		}},
-		{Heading: "Add to the stock", Action: at + "/add", Submit: "Add the units", Locked: v.WhyLocked(), Fields: []page.Field{
+		}}),
+		v.Ready(page.Form{Heading: "Add to the stock", Action: at + "/add", Submit: "Add the units", Fields: []page.Field{
 			{Name: "units", Label: "Units to add", Kind: "number", Required: true, Hint: "A negative number, such as -2, takes units away."},
-		}},
+		}}),
 	}
 }
 
@@ -150,33 +150,10 @@ func setStock(v *visit) (page.Form, error) {
 func addStock(v *visit) (page.Form, error) {
 	f, item, err := stockForm(v, formToAdd)
 	f.Send = func(in *page.Input) error {
-		return v.Then("/console/stock/"+page.Text(item.PetID), "The units were added.", addUnits(v, item, in.Number("units")))
+		_, err := v.Service.AddStock(v.R.Context(), v.who.Workspace.ID, item.PetID, in.Number("units"), v.Once())
+		return v.Then("/console/stock/"+page.Text(item.PetID), "The units were added.", err)
 	}
 	return f, err
-}
-
-// tries is how often units are added again to a stock that others change meanwhile.
-const tries = 5
-
-// addUnits adds units to what the stock is by then.
-func addUnits(v *visit, i petstore.InventoryItem, units int64) (err error) {
-	for range tries {
-		switch left := i.Quantity + units; {
-		case units > petstore.MaxQuantity || left > petstore.MaxQuantity:
-			return page.FieldError("units", "The stock can be "+page.Number(petstore.MaxQuantity)+" at most.")
-		case units < -petstore.MaxQuantity || left < 0:
-			return page.FieldError("units", "Only "+page.Number(i.Quantity)+" can be taken away.")
-		}
-		seen := petstore.Condition{IfMatch: &petstore.TagSet{Tags: []petstore.Tag{petstore.TagOf(i.AppendJSON(nil))}}}
-		_, err = v.Service.UpdateInventory(v.R.Context(), v.who.Workspace.ID, i.PetID, i.Quantity+units, seen)
-		if petstore.CodeOf(err) != petstore.CodePreconditionFailed {
-			return err
-		}
-		if i, err = v.Service.InventoryItem(v.R.Context(), v.who.Workspace.ID, i.PetID); err != nil {
-			return err
-		}
-	}
-	return petstore.Errorf(petstore.CodePreconditionFailed, "The stock changes too fast just now. Try again.")
 }
 
 // stockHistory returns the movements of the stock that the query asks for, the newest first.

@@ -134,15 +134,25 @@ func (v *visit) Describe(to *page.View) {
 		return
 	}
 	to.Workspace, to.Plan, to.Key = access.Printable(v.who.Workspace.Name), string(v.who.Workspace.Plan), access.Printable(v.who.Key.Name)
-	to.Limits, to.Looks = v.limits.Note(), !v.limits.Banned().IsZero() || v.who.Key.Scopes == access.Read
+	to.Limits = v.limits.Note()
+	switch {
+	case !v.limits.Banned().IsZero():
+		to.Cannot = "which is banned"
+	case v.who.Key.Scopes == access.Read:
+		to.Cannot = "which can only read"
+	}
 	link := page.NavLinks(path)
+	first, changes := []page.NavLink{link("Overview", "/console"), link("Requests", "/console/requests")}, []page.NavLink{link("Events", "/console/events")}
+	if v.May(access.Manage) {
+		first, changes = append(first, link("API keys", "/console/keys")), append(changes, link("Webhooks", "/console/webhooks"))
+	}
 	to.Nav = []page.NavGroup{
-		{Links: []page.NavLink{link("Overview", "/console"), link("Requests", "/console/requests"), link("API keys", "/console/keys")}},
+		{Links: first},
 		{Title: "Pets", Links: []page.NavLink{link("Pets", "/console/pets"), link("Categories", "/console/categories")}},
 		{Title: "Store", Links: []page.NavLink{link("Orders", "/console/orders"), link("Stock", "/console/stock")}},
 	}
 	if v.Events != nil {
-		to.Nav = append(to.Nav, page.NavGroup{Title: "Changes", Links: []page.NavLink{link("Events", "/console/events"), link("Webhooks", "/console/webhooks")}})
+		to.Nav = append(to.Nav, page.NavGroup{Title: "Changes", Links: changes})
 	}
 }
 

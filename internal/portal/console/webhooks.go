@@ -3,6 +3,7 @@ package console
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -89,8 +90,8 @@ func newWebhook(v *visit) (page.Form, error) {
 		Title: "Create a webhook", Submit: "Create the webhook", Back: page.Link{Title: "Webhooks", URL: "/console/webhooks"},
 		Lead: "It sends the events from now on to your URL.", Fields: hookFields(&webhook.Webhook{}),
 		Send: func(in *page.Input) error {
-			made, err := v.Webhooks.Create(v.R.Context(), v.who.Workspace.ID, hookOf(in), nil, v.actor())
-			return madeSecret(v, &made.Webhook, err)
+			made, err := v.Webhooks.Create(v.R.Context(), v.who.Workspace.ID, hookOf(in), v.OnceHere(), v.actor())
+			return madeSecret(v, made, err)
 		},
 	}, nil
 }
@@ -140,12 +141,16 @@ func patchOf(w *webhook.Webhook, n webhook.New) (p webhook.Patch) {
 	return p
 }
 
-func madeSecret(v *visit, w *webhook.Webhook, err error) error {
+func madeSecret(v *visit, made webhook.Changed, err error) error {
+	w := made.Webhook
+	if err == nil && made.Replayed {
+		err = json.Unmarshal(made.Body, &w)
+	}
 	if err != nil {
 		return err
 	}
-	return v.Render(http.StatusOK, "made", "The secret of your webhook", page.Secret{
-		Lead: "With it your receiver verifies that events come from here. Copy it now: you cannot see it again.", Secret: w.Secret,
+	return page.ShowSecret(v.Visit, page.Secret{
+		Title: "The secret of your webhook", Lead: "With it your receiver verifies that events come from here. Copy it now: you cannot see it again.", Secret: w.Secret,
 		Next: page.Link{Title: "To the webhook", URL: webhookPath(w.ID)},
 	})
 }
@@ -307,8 +312,8 @@ func rotateWebhook(v *visit) (page.Form, error) {
 	return hookForm(v, page.Form{
 		Title: "Rotate the secret?", Lead: "A new secret is made. Both sign for a day, so that your receiver can take over the new one.", Submit: "Create the new secret",
 		Send: func(*page.Input) error {
-			made, err := v.Webhooks.Rotate(v.R.Context(), v.who.Workspace.ID, v.ID, nil, v.actor())
-			return madeSecret(v, &made.Webhook, err)
+			made, err := v.Webhooks.Rotate(v.R.Context(), v.who.Workspace.ID, v.ID, v.OnceHere(), v.actor())
+			return madeSecret(v, made, err)
 		},
 	})
 }

@@ -7,8 +7,9 @@ import (
 	"io"
 	"net/http"
 	"path"
-	"strings"
 	"time"
+
+	"example.com/petstore/internal/interchange"
 )
 
 // Bounds of a download.
@@ -72,9 +73,15 @@ func (d *download) Write(part []byte) (int, error) {
 	return d.v.W.Write(part)
 }
 
+// MediaCSV is the media type of comma-separated values whose first line names the columns.
+const MediaCSV = "text/csv; charset=utf-8; header=present"
+
 // CSV sends a file of comma-separated values, to which fill adds rows.
 func (v *Visit) CSV(head []string, fill func(row func([]string) error) error) error {
-	return v.Download("text/csv; charset=utf-8; header=present", func(to io.Writer) error {
+	return v.Download(MediaCSV, func(to io.Writer) error {
+		if _, err := io.WriteString(to, interchange.ByteOrderMark); err != nil {
+			return err
+		}
 		file := csv.NewWriter(to)
 		if err := file.Write(head); err != nil {
 			return err
@@ -88,9 +95,4 @@ func (v *Visit) CSV(head []string, fill func(row func([]string) error) error) er
 }
 
 // CSVText returns text that a spreadsheet does not take for a formula.
-func CSVText(text string) string {
-	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
-		return "'" + text
-	}
-	return text
-}
+func CSVText(text string) string { return interchange.Escape(text) }

@@ -24,12 +24,15 @@ type Form struct {
 	Danger      bool   // it destroys something
 	Upload      bool   // it sends a file
 	Said        string // what was found out by sending it
+	Notes       []string
 	Faults      []string
 	Error       string // what was wrong with no field in particular
 	Back        Link
 	Links       []Link // what else can be done
 	Facts       []Fact
 	Locked      string // why nothing can be sent, or ""
+	Always      bool   // it can be sent whatever else cannot
+	Once        string // its token
 	changed     bool   // somebody changed meanwhile what it edits
 
 	Send func(*Input) error             // does what it asks for, and answers; what an error finds wrong is shown on the form
@@ -38,7 +41,7 @@ type Form struct {
 
 // Show shows a form.
 func (v *Visit) Show(status int, f Form) error {
-	f.Locked = v.WhyLocked()
+	f = v.Ready(f)
 	if f.Page != nil {
 		return f.Page(status, f)
 	}
@@ -48,7 +51,10 @@ func (v *Visit) Show(status int, f Form) error {
 // take does what the form was sent for, or shows it once more with what was wrong.
 func (v *Visit) take(f Form) error {
 	in := &Input{Form: f, R: v.R, Faults: map[string]string{}}
-	if in.check(); len(in.Faults) > 0 {
+	if in.check(); v.oldForm {
+		in.Form.Error = oldForm
+	}
+	if v.oldForm || len(in.Faults) > 0 {
 		return v.Again(in)
 	}
 	if err := f.Send(in); err == nil || in.note(err) != nil {

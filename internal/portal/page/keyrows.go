@@ -95,21 +95,28 @@ func RotateForm() Form {
 
 // A Secret is a new key or secret, and where to go on.
 type Secret struct {
+	Title  string
 	Lead   string
 	Secret string
 	Call   string // a first request with it, or ""
 	Next   Link
 }
 
-// NewKey returns the page of a new key.
-func NewKey(secret string, next Link) Secret {
-	return Secret{Lead: "Copy it now: it is not stored, and you cannot see it again.", Secret: secret, Next: next}
+// ShowKey shows a new key with the scopes, to the workspace of a service, this once.
+func ShowKey(v *Visit, title, secret, service string, scopes access.Scopes, next Link) error {
+	s := Secret{Title: title, Secret: secret, Next: next, Lead: "Copy it now: it is not stored, and you cannot see it again. With it programs call the API"}
+	if scopes.Has(access.Read) {
+		s.Lead += ", and people sign in at " + service + "/console"
+		s.Call = "export PETSTORE_KEY=" + secret + "\ncurl -H \"Authorization: Bearer $PETSTORE_KEY\" '" + strings.ReplaceAll(service, "'", "%27") + "/pets?limit=3'"
+	}
+	s.Lead += "."
+	return ShowSecret(v, s)
 }
 
 // ShowSecret shows a new key or secret, this once.
 func ShowSecret(v *Visit, page Secret) error {
 	v.Refresh()
-	return v.Render(http.StatusOK, "made", "Your new key", page)
+	return v.Render(http.StatusOK, "made", page.Title, page)
 }
 
 // Refresh takes over at once what was changed in the store.

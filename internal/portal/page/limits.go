@@ -46,7 +46,7 @@ func (s KeyLimits) Words() (title, text string) {
 		return "", ""
 	case banned.IsZero():
 		title = "The requests of this " + name + " are used up"
-		return title, "The plan has " + Number(w.Limit) + " requests a " + name + ", and what you change here counts too."
+		return title, "The plan has " + Counted(w.Limit, "request", "requests") + " a " + name + ", and what you change here counts too."
 	case name != "" && time.Unix(w.Reset, 0).After(banned):
 		return "The requests of this " + name + " are used up", "The key is banned besides, until " + InWords(banned) + "."
 	}

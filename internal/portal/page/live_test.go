@@ -25,6 +25,7 @@ type tenant struct {
 func (g tenant) Identify(*access.Session) error       { return nil }
 func (g tenant) Admit(*Route) error                   { return nil }
 func (g tenant) Readmit() error                       { return nil }
+func (g tenant) AskAgain(Notice) error                { return nil }
 func (g tenant) Enter(bool) (leave func(), err error) { return func() {}, nil }
 func (g tenant) May(access.Scopes) bool               { return true }
 func (g tenant) Locked() string                       { return "" }

@@ -12,8 +12,10 @@ import (
 	"strings"
 	"time"
 
+	"example.com/petstore/internal/accept"
 	"example.com/petstore/internal/fairshare"
 	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/portal/asset"
 )
 
 // parsePages returns the templates by the name of their page, each with the layout and the parts.
@@ -48,8 +50,8 @@ type View struct {
 	Limits      LimitNote
 	Workspace   string // "" unless signed in
 	Plan, Key   string
-	Write       bool // what the page offers to do can be done
-	Looks       bool // nothing can be done with the key
+	Write       bool   // what the page offers to do can be done
+	Cannot      string // what keeps the key from doing anything, or ""
 	Operator    bool
 	Nav         []NavGroup
 	Docs        string // the page of the reference about this one
@@ -119,6 +121,11 @@ func (v *Visit) execute() error {
 	var b bytes.Buffer
 	err := v.answer.execute(&b)
 	v.answer.body = b.Bytes()
+	// No other site can ask for a page in a session's name, and each page has other tokens: its length tells nothing.
+	if err == nil && accept.Gzip(v.R.Header["Accept-Encoding"]) {
+		v.W.Header().Set("Content-Encoding", "gzip")
+		v.answer.body = asset.Compress(v.answer.body)
+	}
 	return err
 }
 
@@ -150,9 +157,17 @@ func (v *Visit) send() {
 
 // Redirect leads on to another page of ours, with GET.
 func (v *Visit) Redirect(to string) error {
+	v.ledTo = to
 	v.W.Header().Set("Location", v.At(to))
 	v.answer = answer{status: http.StatusSeeOther}
 	return nil
+}
+
+// Resend has the browser send the form that came once more, to another page of ours.
+func (v *Visit) Resend(to string) error {
+	err := v.Redirect(to)
+	v.answer.status = http.StatusTemporaryRedirect
+	return err
 }
 
 // RenderJSON answers a script with a value.
@@ -241,6 +256,7 @@ func (s *Site) functions() template.FuncMap {
 		"asset":   func(name string) (string, error) { path, err := s.assets.Path(name); return s.At(path), err },
 		"at":      s.At,
 		"num":     Number,
+		"counted": Counted,
 		"instant": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"utc":     utc,
 		"prose":   prose,

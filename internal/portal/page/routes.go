@@ -58,11 +58,13 @@ func (t *Table[G]) Form(needs access.Scopes, path string, form func(G) (Form, er
 		return g.visit().Show(http.StatusOK, f)
 	})
 	return t.Add(Route{Method: http.MethodPost, Path: path, Needs: needs, Takes: needs}, func(g G) error {
-		f, err := form(g)
-		if err != nil {
-			return err
-		}
-		return g.visit().take(f)
+		return g.visit().once(func() error {
+			f, err := form(g)
+			if err != nil {
+				return err
+			}
+			return g.visit().take(f)
+		})
 	})
 }
 
@@ -85,6 +87,9 @@ func (t *Table[G]) Follow(path string, read func(context.Context, G) (List, erro
 // StreamRows adds what tells a page that the rows of its list have changed.
 func (t *Table[G]) StreamRows(path string, read func(context.Context, G) (List, error)) {
 	t.Stream(path, func(g G) error {
+		if _, err := read(g.visit().R.Context(), g); err != nil { // while there can be a page about it
+			return err
+		}
 		return g.visit().Live(changedRows(g.visit(), func(ctx context.Context) (List, error) { return read(ctx, g) }))
 	})
 }

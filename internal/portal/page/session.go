@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -25,6 +26,12 @@ const (
 	sessionLife = 12 * time.Hour
 	linkLife    = 10 * time.Minute
 	noteLife    = time.Minute
+)
+
+// Where links lead, and the purpose of those for owners.
+const (
+	linkPath     = "/console/link"
+	ownerPurpose = "owner's link"
 )
 
 // noteCookie has what to say on the next page.
@@ -52,6 +59,7 @@ func sessionOf(v *Visit) (*access.Session, error) {
 	if !ok {
 		return nil, ErrSession
 	}
+	v.Token = token
 	found, err := v.Access.Session(v.R.Context(), sha256.Sum256([]byte(token)))
 	if petstore.CodeOf(err) == access.CodeSessionNotFound {
 		return nil, ErrSession
@@ -93,14 +101,20 @@ func (v *Visit) IdentifyAgain() error {
 	return v.guest.Readmit()
 }
 
-// askToSignIn leads from a page to the sign-in form and back.
+// maxEntered is how many bytes of what was entered may go along through the sign-in, encoded.
+const maxEntered = maxOpenForm - 2<<10
+
+// askToSignIn leads from a page to the sign-in form and back. A form that was sent goes along.
 func (v *Visit) askToSignIn(why Notice) error {
 	v.clearCookie(v.Cookie)
+	if v.R.PostForm.Has(OnceField) && len(v.R.PostForm.Encode()) <= maxEntered {
+		return v.guest.AskAgain(cmp.Or(why, ErrSession))
+	}
 	if why != "" {
 		v.note(string(why))
 	}
 	next := ""
-	if v.R.Method == http.MethodGet && !strings.Contains(v.R.URL.Path, "/live") {
+	if !strings.Contains(v.R.URL.Path, "/live") { // each form can be asked for, too
 		next = "?next=" + url.QueryEscape(v.R.URL.RequestURI())
 	}
 	if len(next) > MaxQuery {
@@ -141,11 +155,15 @@ func (v *Visit) SignOut(everywhere bool) error {
 	return v.Then("/console/signin", said, nil)
 }
 
+// EverywhereForm asks before all sessions are ended.
+func EverywhereForm(lead string) Form {
+	return Form{Title: "Sign out everywhere?", Lead: lead, Submit: "Sign out everywhere", Danger: true, Always: true, Back: Link{Title: "Overview", URL: "/console"}}
+}
+
 // SignInPath returns the path of a page on which one can sign in, on every node that has the secret: once, within ten
 // minutes. who is what the console is told of who does.
 func (s *Site) SignInPath(who string) string {
-	path, _ := s.sessions.link(s.Link, s.Now(), who)
-	return path
+	return s.sessions.link(s.Link, s.Now().Add(linkLife), who)
 }
 
 // SignInLink is SignInPath without a site. It returns until when the link holds, too.
@@ -154,22 +172,39 @@ func SignInLink(secret []byte, purpose string, now time.Time, who string) (path 
 	if err != nil {
 		return "", time.Time{}, err
 	}
-	path, until = s.link(purpose, now, who)
-	return path, until, nil
+	until = now.Add(linkLife)
+	return s.link(purpose, until, who), until, nil
 }
 
-func (s sealer) link(purpose string, now time.Time, who string) (path string, until time.Time) {
-	until = now.Add(linkLife)
-	return "/console/link?token=" + s.seal(purpose, until, who), until
+func (s sealer) link(purpose string, until time.Time, who string) (path string) {
+	return linkPath + "?token=" + s.seal(purpose, until, who)
 }
+
+// OwnerPath returns the path of a page of the workspace's console on which its owner can sign in and gets a key: once, until
+// then, on every node that has the secret.
+func (s *Site) OwnerPath(workspace int64, until time.Time) string {
+	return s.sessions.link(ownerPurpose, until, Text(workspace))
+}
+
+// A linkPage is the page of a link, which asks before the link is used up: programs look at links too.
+type linkPage struct{ Lead, Submit, Token, Once string }
 
 // ShowLink asks before the link is used up: programs look at links too. ended answers for one that holds no more.
 func (v *Visit) ShowLink(ended func() error) error {
-	token := v.R.URL.Query().Get("token")
-	if _, _, ok := v.sessions.open(v.Link, token, v.Now()); !ok {
+	p := linkPage{"This link signs you in to the console once. It then ends.", "Sign in to the console", v.R.URL.Query().Get("token"), rand.Text()}
+	if _, _, ok := v.sessions.open(ownerPurpose, p.Token, v.Now()); ok {
+		p.Lead, p.Submit = "This link lets the owner of a workspace in, once. You get a key of your own, which you need to sign in again: keep it like a password.", "Sign in and get a key"
+	} else if _, _, ok := v.sessions.open(v.Link, p.Token, v.Now()); !ok {
 		return ended()
 	}
-	return v.Render(http.StatusOK, "link", "Sign in", token)
+	return v.Render(http.StatusOK, "link", "Sign in", p)
+}
+
+// OwnerOf returns the workspace whose owner has the link that was sent, and the link.
+func (v *Visit) OwnerOf() (workspace int64, l access.Link, ok bool) {
+	who, l, ok := v.sessions.linkOf(ownerPurpose, v.R.PostFormValue("token"), v.Now())
+	workspace, err := strconv.ParseInt(who, 10, 64)
+	return workspace, l, ok && err == nil
 }
 
 // UseLink signs in with the link that was sent, if it was not used before. check returns the id of the key that signs in,
@@ -220,6 +255,7 @@ func (v *Visit) clearCookie(name string) {
 
 // note says something on the page that is shown next.
 func (v *Visit) note(text string) {
+	v.said = text
 	v.setCookie(noteCookie, v.sessions.seal(noteCookie, v.Now().Add(noteLife), text), noteLife)
 }
 

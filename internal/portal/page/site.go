@@ -52,6 +52,7 @@ type Site struct {
 	// Streams are live pages: the oldest of the workspace that has most end for others. Of downloads each holds a buffer
 	// and its connection; its reads take their turn page by page.
 	streams, downloads *fairshare.Pool
+	sending            sendings
 	writing            *fairshare.Pool // pages from their templates
 }
 
@@ -124,6 +125,8 @@ type Guest interface {
 	Admit(r *Route) error
 	// Readmit is Admit for what was counted, and has taken long to come.
 	Readmit() error
+	// AskAgain asks who sent a form to sign in, after which it is sent again as it was.
+	AskAgain(why Notice) error
 	// Enter waits for room among the reads or the writes. Whoever was let in must leave.
 	Enter(write bool) (leave func(), err error)
 	// May reports whether who is signed in has the scopes.
@@ -146,11 +149,16 @@ type Visit struct {
 	ID string // in the path
 
 	Session *access.Session // nil unless signed in
+	Token   string          // of the session: its browser alone has it, and the store a hash
 
 	guest  Guest
 	began  time.Time
 	takes  access.Scopes // what the form of the page needs; 0 if it is none
 	answer answer        // unless it was written while it was made
+
+	form        string // identifies the form that was sent, with what it says; "" without a token
+	oldForm     bool   // its token holds no more, or was of another workspace
+	ledTo, said string // by Redirect, by note
 }
 
 func (v *Visit) visit() *Visit { return v }

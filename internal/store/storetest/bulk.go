@@ -18,6 +18,8 @@ var bulkTests = map[string]func(*testing.T, Open){
 	"counters":          testBulkCounters,
 	"unknown workspace": testBulkNowhere,
 	"beside writers":    testBulkBesideWriters,
+	"rehearsal":         testBulkRehearsal,
+	"amendments":        testAmend,
 }
 
 // A keeper is a sink that makes units of what it is given.
@@ -388,4 +390,98 @@ func testReached(t *testing.T, open Open) {
 	s.wantReached("a", 7)
 	s.load(&petstore.Batch{File: "a"})
 	s.wantReached("a", 0)
+}
+
+// testBulkRehearsal: a rehearsal refuses what Load and Amend refuse, also for what stood before in the same file, and keeps
+// nothing.
+func testBulkRehearsal(t *testing.T, open Open) {
+	s := newTenant(t, open)
+	s.lively()
+	want := s.dump()
+	for _, c := range s.clashes() {
+		err := s.Rehearse(s.ctx, s.workspace, func(in petstore.Bulk) error {
+			last := len(c.units) - 1
+			for i := range c.units { // one by one, as in a long file
+				refused, err := in.Load(s.ctx, s.workspace, &petstore.Batch{Units: checked(c.units[i : i+1])})
+				if err != nil {
+					return err
+				}
+				if (len(refused) == 1) != (i == last) || i == last && (refused[0].Place != c.place || errorText(refused[0].Err) != c.text) {
+					t.Errorf("%s: unit %d is refused with %+v, want %q of the last at %+v", c.name, i, refused, c.text, c.place)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Errorf("%s: Rehearse = %v", c.name, err)
+		}
+	}
+	err := s.Rehearse(s.ctx, s.workspace, func(in petstore.Bulk) error {
+		units := checked(newPets(3))
+		if refused, err := in.Load(s.ctx, s.workspace, &petstore.Batch{Units: units}); len(refused) > 0 || err != nil {
+			t.Errorf("Load = %+v, %v", refused, err)
+		}
+		made := units[0].Category.ID
+		var done [3]petstore.Amended
+		move := func(petstore.StockedPet) (petstore.Amendment, error) {
+			return petstore.Amendment{PetPatch: petstore.PetPatch{CategoryID: petstore.Some(made)}, Quantity: petstore.Some(int64(7))}, nil
+		}
+		refused, err := in.Amend(s.ctx, s.workspace, []*petstore.Change{
+			petstore.Amend(s.ctx, s.workspace, 1, made, move, &done[0]), petstore.Amend(s.ctx, s.workspace, 99, made, move, &done[1]),
+			petstore.Amend(s.ctx, s.workspace, 1, made-5, move, &done[2]),
+		}, false)
+		if err != nil || refused[0] != nil || errorText(refused[1]) != "There is no pet with the id 99." || refused[2] == nil || done[0].After.Quantity != 7 || done[0].After.CategoryID != made {
+			t.Errorf("Amend = %v, %v, which makes %+v", refused, err, done[0])
+		}
+		return nil
+	})
+	if err != nil {
+		t.Errorf("Rehearse = %v", err)
+	}
+	if got := s.dump(); !reflect.DeepEqual(got, want) {
+		t.Errorf("after the rehearsals there is\n%+v, want\n%+v", got, want)
+	}
+	wantCode(t, "Rehearse in no workspace", s.Rehearse(s.ctx, s.workspace+1, func(petstore.Bulk) error { return nil }), access.CodeWorkspaceNotFound)
+}
+
+// testAmend: changes of pets are kept together, or, if one is refused and that is asked for, not at all. Each tells what it did
+// by one event of each resource.
+func testAmend(t *testing.T, open Open) {
+	s := newTenant(t, open)
+	dogs, cats := s.category("Dogs"), s.category("Cats")
+	rex, tom := s.petIn(dogs, "Rex", petstore.Available), s.petIn(dogs, "Tom", petstore.Available)
+	s.order(tom, 1)
+	var done [3]petstore.Amended
+	changes := []*petstore.Change{
+		petstore.Amend(s.ctx, s.workspace, rex, cats, func(p petstore.StockedPet) (petstore.Amendment, error) {
+			return petstore.Amendment{PetPatch: petstore.PetPatch{CategoryID: petstore.Some(cats), Name: petstore.Some("Max")}, Quantity: petstore.Some(p.Quantity + 5)}, nil
+		}, &done[0]),
+		petstore.Amend(s.ctx, s.workspace, tom, 0, func(petstore.StockedPet) (petstore.Amendment, error) {
+			return petstore.Amendment{PetPatch: petstore.PetPatch{Status: petstore.Some(petstore.Sold)}}, nil
+		}, &done[1]),
+		petstore.Amend(s.ctx, s.workspace, tom, 0, func(petstore.StockedPet) (petstore.Amendment, error) {
+			return petstore.Amendment{PetPatch: petstore.PetPatch{Status: petstore.Some(petstore.Pending)}}, nil
+		}, &done[2]),
+	}
+	want := s.dump()
+	refused, err := s.Amend(s.ctx, s.workspace, changes, true)
+	if err != nil || refused[0] != nil {
+		t.Fatalf("Amend = %v, %v", refused, err)
+	}
+	wantCode(t, "a pet with an open order is sold", refused[1], petstore.CodePetHasOpenOrders)
+	if got := s.dump(); !reflect.DeepEqual(got, want) {
+		t.Errorf("what was refused as a whole left\n%+v, want\n%+v", got, want)
+	}
+	refused, err = s.Amend(s.ctx, s.workspace, changes, false)
+	if err != nil || refused[0] != nil || refused[1] == nil || refused[2] != nil || !done[0].Changed() || done[2].Changed() {
+		t.Fatalf("Amend = %v, %v, which makes %+v", refused, err, done)
+	}
+	s.wantItem(rex, 6, petstore.Available)
+	s.wantItem(tom, 0, petstore.Pending)
+	if p, err := s.Pet(s.ctx, s.workspace, rex); err != nil || p.Name != "Max" || p.CategoryID != cats {
+		t.Errorf("the pet is %+v, %v", p, err)
+	}
+	if found, err := s.StockedPets(s.ctx, s.workspace, petstore.PetQuery{Page: petstore.Page{Limit: 5}, CategoryID: cats}); err != nil || len(found) != 1 || found[0].Quantity != 6 {
+		t.Errorf("StockedPets = %+v, %v, want the one with 6", found, err)
+	}
 }

@@ -12,6 +12,7 @@ var receiptTests = map[string]func(*testing.T, Open){
 	"replay":  testReplay,
 	"expiry":  testExpiry,
 	"failure": testFailureKeepsNothing,
+	"forms":   testFormAnswers,
 }
 
 func once(key, body string) *petstore.Idempotency {
@@ -70,6 +71,29 @@ func testExpiry(t *testing.T, open Open) {
 	s.clock.Advance(time.Hour + time.Millisecond)
 	s.wantForgotten("when the young is older", 1)
 	s.wantOnce("the new one", once("old", "b"), 3, true)
+}
+
+// testFormAnswers: the first answer to a form is kept for its workspace, beside the receipt of what the form made, for a day.
+func testFormAnswers(t *testing.T, open Open) {
+	s := newTenant(t, open)
+	want := func(what string, workspace int64, answer string) {
+		t.Helper()
+		if got, err := s.FormAnswer(s.ctx, workspace, "form"); string(got) != answer || err != nil {
+			t.Errorf("%s: FormAnswer = %q, %v, want %q", what, got, err, answer)
+		}
+	}
+	want("before", s.workspace, "")
+	s.wantOnce("made", &petstore.Idempotency{Operation: "form", Key: "form"}, 1, false)
+	for _, answer := range []string{"first", "second"} {
+		wantCode(t, "KeepFormAnswer", s.KeepFormAnswer(s.ctx, s.workspace, "form", []byte(answer)), "")
+		wantCode(t, "KeepFormAnswer of an operator", s.KeepFormAnswer(s.ctx, 0, "form", []byte(answer+" of an operator")), "")
+	}
+	want("kept", s.workspace, "first")
+	want("an operator's", 0, "first of an operator")
+	want("another workspace's", s.workspace+1, "")
+	s.clock.Advance(petstore.KeepReceipts + time.Second)
+	s.wantForgotten("after a day", 3)
+	want("forgotten", s.workspace, "")
 }
 
 func testFailureKeepsNothing(t *testing.T, open Open) {

@@ -89,6 +89,7 @@ assert.equal(done(await api.GET("/store/orders", { params: { query: { petId: rex
 assert.equal(done(await api.GET("/inventory/{petId}", { params: { path } })).quantity, 1);
 assert(done(await api.GET("/inventory", { params: { query: { maxQuantity: 0, status: ["pending"] } } })).length >= 3);
 
+assert(done(await api.GET("/events")).length > 0);
 for (const petId of ids) {
   assert.equal((await api.DELETE("/pets/{petId}", { params: { path: { petId } } })).response.status, 204);
 }

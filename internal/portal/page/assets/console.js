@@ -1,33 +1,12 @@
-// The script of the console: theme, times in the viewer's zone, live figures and lists, copying. Pages are whole without it.
+// The script of the console: forms that are sent once, live figures and lists, copying. Pages are whole without it.
 "use strict";
 (() => {
-  const root = document.documentElement;
   const all = (selector, of = document) => [...of.querySelectorAll(selector)];
   const make = (name, props = {}, ...children) => {
     const element = Object.assign(document.createElement(name), props);
     element.append(...children);
     return element;
   };
-  const remembered = (value) => {
-    try {
-      if (value) localStorage.setItem("theme", value);
-      return localStorage.getItem("theme");
-    } catch { return null; /* a reader may refuse to be remembered */ }
-  };
-
-  // Before the page is painted, so that it does not flash.
-  root.classList.add("js");
-  if (remembered()) root.dataset.theme = remembered();
-
-  function theme() {
-    const button = document.querySelector(".theme");
-    button.hidden = false;
-    button.addEventListener("click", () => {
-      const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-      root.dataset.theme = dark ? "light" : "dark";
-      remembered(root.dataset.theme);
-    });
-  }
 
   // A reset that is near is counted down, to the server's clock as far as the page knows it.
   function countdown(span) {
@@ -226,6 +205,20 @@
     });
   }
 
+  // A form is sent once: its button says that it is at work until the next page is there.
+  function sending(form) {
+    form.addEventListener("submit", (event) => {
+      const button = event.submitter;
+      if (form.ariaBusy) return event.preventDefault();
+      const text = button.textContent;
+      const again = () => { form.ariaBusy = button.ariaDisabled = null; button.textContent = text; };
+      form.ariaBusy = button.ariaDisabled = "true";
+      button.textContent = "Working…";
+      addEventListener("pageshow", (shown) => { if (shown.persisted) again(); });
+      setTimeout(again, 30000);
+    });
+  }
+
   // While somebody types the name of a pet, the server says which there are.
   function finding(field) {
     let waiting = 0;
@@ -244,13 +237,13 @@
   }
 
   document.addEventListener("DOMContentLoaded", () => {
-    theme();
     all(".reset").forEach(countdown);
     all("[data-figures]").forEach(figures);
     all("[data-chart]").forEach(chart);
     all("[data-rows]").forEach(list);
     all("[data-copy]").forEach(copying);
     all("[data-find]").forEach(finding);
+    all('form[method="post"]').forEach(sending);
     const wrong = document.querySelector("[aria-invalid]");
     if (wrong) wrong.focus();
     document.addEventListener("keydown", (event) => {

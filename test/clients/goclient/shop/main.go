@@ -46,7 +46,7 @@ func want(what string, got, status int, body []byte, err error) {
 }
 
 func (s shop) fill() int64 {
-	account, err := s.api.GetAccountWithResponse(s.ctx, nil)
+	account, err := s.api.GetAccountWithResponse(s.ctx)
 	want("getAccount", account.StatusCode(), 200, account.Body, err)
 	made, err := s.api.CreateCategoryWithResponse(s.ctx, nil, petstore.NewCategory{Name: "Birds", Description: new("Early")})
 	want("createCategory", made.StatusCode(), 201, made.Body, err)
@@ -75,7 +75,7 @@ func (s shop) pets(category int64) int64 {
 	}
 	stale, err := s.api.UpdatePetWithResponse(s.ctx, id, &petstore.UpdatePetParams{IfMatch: new(`"stale"`)}, petstore.PetPatch{Name: new("Max")})
 	want("updatePet with a stale version", stale.StatusCode(), 412, stale.Body, err)
-	if stale.JSON412.Code != petstore.ErrorCodePreconditionFailed {
+	if stale.JSON412.Code != "precondition_failed" {
 		log.Fatalf("updatePet = %s, want precondition_failed", stale.Body)
 	}
 	read, err := s.api.GetPetWithResponse(s.ctx, id, nil)
@@ -117,6 +117,8 @@ func (s shop) leave(category, pet int64) {
 	if item.JSON200.Quantity != 0 || item.JSON200.Status != petstore.PetStatusSold {
 		log.Fatalf("getInventoryItem = %s, want it sold", item.Body)
 	}
+	events, err := s.api.ListEventsWithResponse(s.ctx, nil)
+	want("listEvents", events.StatusCode(), 200, events.Body, err)
 	gone, err := s.api.DeletePetWithResponse(s.ctx, pet, nil)
 	want("deletePet", gone.StatusCode(), 204, gone.Body, err)
 	missing, err := s.api.GetPetWithResponse(s.ctx, pet, nil)

@@ -1,0 +1,155 @@
+package interchange
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"example.com/petstore/internal/petstore"
+)
+
+// A catalogue has the categories of a workspace with those that a CSV adds.
+type catalogue struct {
+	most  int   // how many there may be; 0 is no bound
+	last  int64 // the greatest id of those that were there before
+	byID  map[int64]*petstore.Category
+	like  map[string][]*petstore.Category // by alike
+	spelt map[string]*petstore.Category   // by the name as it was written
+	added []addedCategory                 // that have no id yet
+}
+
+type addedCategory struct {
+	*petstore.Category
+	line int
+}
+
+// readCatalogue reads the categories of a workspace.
+func readCatalogue(ctx context.Context, from petstore.Bulk, workspace int64, most int) (*catalogue, error) {
+	c := &catalogue{most: most, byID: map[int64]*petstore.Category{}, like: map[string][]*petstore.Category{}, spelt: map[string]*petstore.Category{}}
+	page := petstore.Page{Limit: petstore.MaxPage}
+	for {
+		some, err := from.Categories(ctx, workspace, petstore.CategoryQuery{Page: page})
+		if err != nil {
+			return nil, err
+		}
+		for _, one := range some {
+			c.byID[one.ID], c.last = &one, one.ID
+			c.like[alike(one.Name)] = append(c.like[alike(one.Name)], &one)
+		}
+		if c.most > 0 && len(c.byID) > c.most {
+			return nil, finalf(1, "the workspace has more than %d categories; use the command petstore import", c.most)
+		}
+		if len(some) < page.Limit {
+			return c, nil
+		}
+		page.After = some[len(some)-1].ID
+	}
+}
+
+// alike returns the same text for names that are written alike: without regard to case and to spaces around them.
+func alike(name string) string { return petstore.Fold(strings.TrimSpace(name)) }
+
+// settle counts the added ones, which have their ids now, among the others.
+func (c *catalogue) settle() {
+	for _, one := range c.added {
+		c.byID[one.ID] = one.Category
+	}
+	c.added = nil
+}
+
+// nameOf returns the name of a category for a message.
+func (c *catalogue) nameOf(id int64) string {
+	if one := c.byID[id]; one != nil {
+		return strconv.Quote(one.Name)
+	}
+	return fmt.Sprintf("the category %d", id)
+}
+
+// mostSpelt is how many spellings of categories are remembered.
+const mostSpelt = 4096
+
+// named returns the category that a cell names: the one with just that name, or the one whose name is written alike, or a new
+// one.
+func (c *catalogue) named(cell string, line int) (*petstore.Category, error) {
+	if one := c.spelt[cell]; one != nil {
+		return one, nil
+	}
+	one := &petstore.Category{Name: strings.Clone(cell)}
+	check := petstore.Unit{Category: one}
+	if _, err := check.Check(petstore.Time{}); err != nil {
+		return nil, faultf(line, "category: %s", reason(err))
+	}
+	key := alike(one.Name)
+	all := c.like[key]
+	exact := func(other *petstore.Category) bool { return other.Name == one.Name }
+	switch at := slices.IndexFunc(all, exact); {
+	case len(all) == 0:
+		if c.most > 0 && len(c.like) >= c.most {
+			return nil, finalf(line, "with this line there are more than %d categories", c.most)
+		}
+		c.like[key] = append(c.like[key], one)
+		c.added = append(c.added, addedCategory{one, line})
+	case len(all) == 1:
+		one = all[0]
+	case at >= 0 && !slices.ContainsFunc(all[at+1:], exact):
+		one = all[at]
+	default:
+		return nil, faultf(line, "category: %s may be each of %s; give them names that can be told apart", quoted(cell), inWords(all))
+	}
+	if len(c.spelt) >= mostSpelt {
+		clear(c.spelt)
+	}
+	c.spelt[strings.Clone(cell)] = one
+	return one, nil
+}
+
+// inWords returns the ids and the names of categories, the first ones if there are many.
+func inWords(all []*petstore.Category) string {
+	const most = 5
+	words := []string{}
+	for _, one := range all[:min(len(all), most)] {
+		words = append(words, fmt.Sprintf("%d (%s)", one.ID, quoted(one.Name)))
+	}
+	if len(all) > most {
+		words = append(words, fmt.Sprintf("%d more", len(all)-most))
+	}
+	return strings.Join(words, ", ")
+}
+
+// near returns the name that an added one may be a slip of, or "": one that was there before, with at most two letters wrong,
+// and fewer than half.
+func (c *catalogue) near(added *petstore.Category) (near string) {
+	name := []rune(alike(added.Name))
+	least := min(3, (len(name)+1)/2)
+	for key, all := range c.like {
+		if other := []rune(key); all[0].ID > 0 && all[0].ID <= c.last && len(other)-len(name) < least && len(name)-len(other) < least {
+			if d := distance(name, other); d < least || d == least && near != "" && all[0].Name < near {
+				least, near = d, all[0].Name
+			}
+		}
+	}
+	return near
+}
+
+// distance returns how many letters have to be changed, added or left out to make b of a.
+func distance(a, b []rune) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range a {
+		before := row[0]
+		row[0] = i + 1
+		for j := range b {
+			changed := before
+			if a[i] != b[j] {
+				changed++
+			}
+			before = row[j+1]
+			row[j+1] = min(changed, row[j]+1, before+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,136 @@
+package page
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"strings"
+	"sync"
+	"time"
+
+	"example.com/petstore/internal/petstore"
+)
+
+// A form carries a token, another one each time it is shown. A form that is sent again as it was, by a double click, a
+// reload, or after a step back, is done once: the answer of the first time is shown again. What a form makes is made in
+// one transaction with the receipt under [Visit.Once], so that two nodes do not make it twice; other changes have the
+// version of what they change, and the answer is kept after them.
+
+// OnceField is the field with the token of a form.
+const OnceField = "once"
+
+const (
+	formPurpose = "form"
+	formLife    = petstore.KeepReceipts // within which a form must be sent
+)
+
+// oldForm is said of a form that was shown to a session of another workspace, or long ago.
+const oldForm = "This form was opened in another workspace, or more than a day ago. Nothing was done. Check it, and send it again."
+
+// Ready returns a form that can be shown, with a token and with what keeps it from being sent.
+func (v *Visit) Ready(f Form) Form {
+	if !f.Always {
+		f.Locked = v.WhyLocked()
+	}
+	f.Once = v.sessions.seal(formPurpose, v.Now().Add(formLife), Text(v.guest.Workspace()))
+	return f
+}
+
+// once answers a form by do, or by the answer of the first time that it was sent. One that is under way is awaited.
+func (v *Visit) once(do func() error) error {
+	token := v.R.PostForm.Get(OnceField)
+	if token == "" {
+		return do()
+	}
+	of, _, ok := v.sessions.open(formPurpose, token, v.Now())
+	if v.oldForm = !ok || of != Text(v.guest.Workspace()); v.oldForm {
+		return do()
+	}
+	sum := sha256.Sum256([]byte(v.R.URL.Path + "?" + v.R.PostForm.Encode()))
+	v.form = base64.RawURLEncoding.EncodeToString(sum[:])
+	return v.Sending(v.form, func() error { return v.answerOnce(do) })
+}
+
+// Sending does what a form was sent for, once no other of the same is under way on this node.
+func (v *Visit) Sending(form string, do func() error) error {
+	end, err := v.sending.begin(v.R.Context(), form)
+	if err != nil {
+		return err
+	}
+	defer end()
+	return do()
+}
+
+func (v *Visit) answerOnce(do func() error) error {
+	answered, err := v.Access.FormAnswer(v.R.Context(), v.guest.Workspace(), v.form)
+	if err != nil {
+		return err
+	}
+	if to, said, found := strings.Cut(string(answered), "\n"); found {
+		return v.Then(to, said+" It was sent twice, and done once.", nil)
+	}
+	if err := do(); err != nil || v.ledTo == "" {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(v.R.Context()), answerWait)
+	defer cancel()
+	if err := v.Access.KeepFormAnswer(ctx, v.guest.Workspace(), v.form, []byte(v.ledTo+"\n"+v.said)); err != nil {
+		v.Log.Warn("the answer to a form was not kept", "path", v.R.URL.Path, "err", err) // it is done all the same
+	}
+	return nil
+}
+
+// answerWait is how long the store may take to keep an answer, also of somebody who is gone.
+const answerWait = 5 * time.Second
+
+// Once identifies what the form makes, which must be made once, or is nil for a form without a token.
+func (v *Visit) Once() *petstore.Idempotency {
+	if v.form == "" {
+		return nil
+	}
+	return &petstore.Idempotency{Operation: "form", Key: v.form}
+}
+
+// OnceHere is Once for a secret, which is shown again to the session alone that made it.
+func (v *Visit) OnceHere() *petstore.Idempotency {
+	once := v.Once()
+	if once != nil {
+		once.Operation += " by " + base64.RawURLEncoding.EncodeToString(v.Session.Hash[:9])
+	}
+	return once
+}
+
+// sendings are the forms that are under way on this node.
+type sendings struct {
+	mu    sync.Mutex
+	forms map[string]chan struct{} // closed at the end
+}
+
+// begin returns what ends the sending of a form, once no other of the same form is under way.
+func (s *sendings) begin(ctx context.Context, form string) (end func(), err error) {
+	for {
+		s.mu.Lock()
+		other := s.forms[form]
+		if other == nil {
+			break
+		}
+		s.mu.Unlock()
+		select {
+		case <-other:
+		case <-ctx.Done():
+			return nil, petstore.Unavailable(ctx.Err())
+		}
+	}
+	defer s.mu.Unlock()
+	if s.forms == nil {
+		s.forms = map[string]chan struct{}{}
+	}
+	done := make(chan struct{})
+	s.forms[form] = done
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.forms, form)
+		close(done)
+	}, nil
+}
