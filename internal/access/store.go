@@ -47,6 +47,8 @@ type Store interface {
 	SetPlan(ctx context.Context, workspace int64, p Plan, q Quota, by Actor) (Workspace, error)
 	// RenameWorkspace returns CodeWorkspaceExists if another one has the new name.
 	RenameWorkspace(ctx context.Context, workspace int64, to string, by Actor) (Workspace, error)
+	// SetLowStock sets with how many units the stock of a pet is low, 0 to MaxLowStock.
+	SetLowStock(ctx context.Context, workspace, units int64, by Actor) (Workspace, error)
 	// Contents counts what a workspace has. Its cost grows with that.
 	Contents(ctx context.Context, workspace int64) (Contents, error)
 	// ResetWorkspace removes the categories, pets, orders, ledger and receipts

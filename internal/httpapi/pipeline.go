@@ -228,6 +228,9 @@ func (p *pipeline) admit(x *exchange) error {
 	defer share.Leave()
 	if x.route.method != http.MethodGet {
 		x.ctx = petstore.OfRequest(x.ctx, x.id)
+		if x.entry != nil {
+			x.ctx = petstore.ByKey(x.ctx, x.entry.Key.ID)
+		}
 	}
 	return x.route.handle(x)
 }

@@ -11,12 +11,12 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-const selectWorkspaces = `SELECT id, name, plan, per_minute, per_day, created_at,
+const selectWorkspaces = `SELECT id, name, plan, per_minute, per_day, created_at, low_stock,
 	(SELECT count(*) FROM removals r WHERE r.workspace = workspaces.id) FROM workspaces WHERE `
 
 func scanWorkspace(row Row, w *access.Workspace) error {
 	var removals int64
-	err := scan(row, &w.ID, &w.Name, (*string)(&w.Plan), &w.Quota.PerMinute, &w.Quota.PerDay, &w.CreatedAt, &removals)
+	err := scan(row, &w.ID, &w.Name, (*string)(&w.Plan), &w.Quota.PerMinute, &w.Quota.PerDay, &w.CreatedAt, &w.LowStock, &removals)
 	w.Resetting = removals > 0
 	return err
 }
@@ -60,7 +60,7 @@ func (s *Store) CreateWorkspace(ctx context.Context, w access.Workspace, by acce
 	if w.CreatedAt.IsZero() {
 		w.CreatedAt = s.now()
 	}
-	w.CreatedAt = instant(w.CreatedAt.UnixMilli())
+	w.CreatedAt, w.LowStock = instant(w.CreatedAt.UnixMilli()), access.DefaultLowStock
 	err := s.db.Change(ctx, func(tx Tx) (err error) {
 		w.ID, err = s.createWorkspace(tx, w, by)
 		return err
@@ -78,8 +78,8 @@ func (s *Store) createWorkspace(tx Tx, w access.Workspace, by access.Actor) (id 
 	case petstore.CodeOf(err) != access.CodeWorkspaceNotFound:
 		return 0, err
 	}
-	id, err = number(tx, "INSERT INTO workspaces (name, plan, per_minute, per_day, created_at) VALUES ($1, $2, $3, $4, $5) RETURNING id",
-		w.Name, string(w.Plan), w.Quota.PerMinute, w.Quota.PerDay, w.CreatedAt.UnixMilli())
+	id, err = number(tx, "INSERT INTO workspaces (name, plan, per_minute, per_day, created_at, low_stock) VALUES ($1, $2, $3, $4, $5, $6) RETURNING id",
+		w.Name, string(w.Plan), w.Quota.PerMinute, w.Quota.PerDay, w.CreatedAt.UnixMilli(), w.LowStock)
 	if err != nil {
 		return 0, err
 	}
@@ -196,6 +196,14 @@ func (s *Store) RenameWorkspace(ctx context.Context, id int64, to string, by acc
 		}
 		w.Name = to
 		return "renamed to " + to, exec(tx, "UPDATE workspaces SET name = $1 WHERE id = $2", to, w.ID)
+	})
+}
+
+// SetLowStock implements [access.Store].
+func (s *Store) SetLowStock(ctx context.Context, id, units int64, by access.Actor) (access.Workspace, error) {
+	return s.changeWorkspace(ctx, id, by, "workspace.set_low_stock", func(tx Tx, w *access.Workspace) (string, error) {
+		w.LowStock = units
+		return fmt.Sprintf("%d units or fewer", units), exec(tx, "UPDATE workspaces SET low_stock = $1 WHERE id = $2", units, w.ID)
 	})
 }
 

@@ -119,21 +119,22 @@ func routesOf(events bool) []page.Route {
 func addShop(t *page.Table[*visit]) {
 	t.Look("/console/pets", showPets)
 	t.Download("/console/pets.csv", petsCSV)
-	t.Look("/console/pets/find", findPets)
+	t.Look(petPicker.path, petPicker.tell)
 	t.Form(access.Write, "/console/pets/new", newPet)
 	upload := t.Form(access.Write, "/console/pets/import", importPets)
 	upload.Alone, upload.MaxBody = true, maxUpload+page.MaxForm
+	t.Form(access.Write, "/console/pets/low", setLowStock)
 	t.Form(access.Write, "/console/pets/{id}", showPet)
 	t.Form(access.Write, "/console/pets/{id}/delete", deletePet)
 
 	t.Look("/console/categories", showCategories)
 	t.Download("/console/categories.csv", categoriesCSV)
+	t.Look(categoryPicker.path, categoryPicker.tell)
 	t.Form(access.Write, "/console/categories/new", newCategory)
 	t.Form(access.Write, "/console/categories/{id}", showCategory)
 	t.Form(access.Write, "/console/categories/{id}/delete", deleteCategory)
 
-	t.Look("/console/stock", showStock)
-	t.Download("/console/stock.csv", stockCSV)
+	t.Look("/console/stock", func(v *visit) error { return v.Redirect("/console/pets") })
 	t.Form(access.Write, "/console/stock/{id}", setStock)
 	t.Form(access.Write, "/console/stock/{id}/add", addStock)
 

@@ -205,6 +205,19 @@
     });
   }
 
+  // What comes of units to add, while they are entered.
+  function sum(output) {
+    const field = document.getElementById(output.htmlFor.value);
+    const was = Number(output.dataset.sum);
+    const show = () => {
+      const n = Number(field.value);
+      output.hidden = !field.value.trim() || !Number.isInteger(n);
+      output.textContent = `${was} ${n < 0 ? "−" : "+"} ${Math.abs(n)} = ${was + n}`;
+    };
+    field.addEventListener("input", show);
+    show();
+  }
+
   // A form is sent once: its button says that it is at work until the next page is there.
   function sending(form) {
     form.addEventListener("submit", (event) => {
@@ -219,7 +232,7 @@
     });
   }
 
-  // While somebody types the name of a pet, the server says which there are.
+  // While somebody types a name, the server says which there are.
   function finding(field) {
     let waiting = 0;
     let asked = "";
@@ -243,6 +256,7 @@
     all("[data-rows]").forEach(list);
     all("[data-copy]").forEach(copying);
     all("[data-find]").forEach(finding);
+    all("[data-sum]").forEach(sum);
     all('form[method="post"]').forEach(sending);
     const wrong = document.querySelector("[aria-invalid]");
     if (wrong) wrong.focus();
