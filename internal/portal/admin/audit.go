@@ -13,24 +13,25 @@ import (
 
 const auditPage = 50
 
-func auditQuery(v *visit) operator.AuditQuery {
-	query := v.R.URL.Query()
-	q := operator.AuditQuery{Limit: auditPage, Action: query.Get("action"), Text: query.Get("text")}
-	q.Before, q.Workspace = page.PlaceIn(query, "before"), page.PlaceIn(query, "workspace")
-	return q
+// auditQuery returns what the address asks of the audit log, and the filters.
+func auditQuery(v *visit) (operator.AuditQuery, page.Filters) {
+	f := page.Filters{Query: v.R.URL.Query()}
+	kinds := []page.Option{{Label: "Any action"}}
+	for _, kind := range []string{"workspace", "key", "ban", "token", "operator", "console", "backup"} {
+		kinds = append(kinds, page.Option{Value: kind, Label: kind + ".…"})
+	}
+	q := operator.AuditQuery{Limit: auditPage, Before: page.PlaceIn(f.Query, "before"), Workspace: page.PlaceIn(f.Query, "workspace")}
+	q.Text = f.Add(page.Field{Name: "text", Label: "Text", Hint: "Name, id or word"})
+	q.Action = f.Add(page.Field{Name: "action", Label: "Action", Kind: "select", Options: kinds})
+	return q, f
 }
 
 // listAudit returns the page of the audit log that the query asks for.
 func listAudit(ctx context.Context, v *visit) (page.List, error) {
 	l := page.NewList("Audit log", "Who signed in, and who changed workspaces, keys and bans: the latest first.", "Nothing has happened yet.", "Time", "Actor", "Action", "Target", "Details")
-	q := auditQuery(v)
-	kinds := []page.Option{{Label: "Any action"}}
-	for _, kind := range []string{"workspace", "key", "ban", "token", "operator", "console", "backup"} {
-		kinds = append(kinds, page.Option{Value: kind, Label: kind + ".…"})
-	}
-	l.Filters = []page.Field{
-		{Name: "text", Label: "Text", Value: q.Text, Hint: "Name, id or word"},
-		{Name: "action", Label: "Action", Kind: "select", Options: page.Choose(kinds, q.Action)},
+	q, f := auditQuery(v)
+	if l.Filters = f.Fields; f.Wrong() != nil {
+		return l, nil
 	}
 	l.Filtered = q.Text != "" || q.Action != "" || q.Workspace != 0
 	if q.Workspace != 0 {
@@ -45,9 +46,8 @@ func listAudit(ctx context.Context, v *visit) (page.List, error) {
 	for _, e := range entries {
 		l.Rows = append(l.Rows, auditCells(e))
 	}
-	query := v.R.URL.Query()
-	query.Del("before")
-	l.CSV, l.NDJSON = page.Address("/console/audit.csv", query), page.Address("/console/audit.ndjson", query)
+	f.Query.Del("before")
+	l.CSV, l.NDJSON = page.Address("/console/audit.csv", f.Query), page.Address("/console/audit.ndjson", f.Query)
 	if q.Before == 0 && !l.Filtered {
 		l.Live = "/console/audit/live"
 	}
@@ -106,7 +106,10 @@ func auditNDJSON(v *visit) error {
 
 // eachAudited calls row with all that the query asks for of the audit log.
 func eachAudited(v *visit, row func(*auditLine) error) error {
-	q := auditQuery(v)
+	q, f := auditQuery(v)
+	if err := f.Wrong(); err != nil {
+		return err
+	}
 	q.Before, q.Limit = 0, 1000
 	for {
 		v.Extend(page.DownloadTimeout)
