@@ -43,9 +43,7 @@ func listAudit(ctx context.Context, v *visit) (page.List, error) {
 		l.Filters = append(l.Filters, page.Field{Name: "workspace", Kind: "hidden", Value: page.Text(q.Workspace)})
 	}
 	entries, next, err := v.acting().Audit(ctx, q)
-	for _, e := range entries {
-		l.Rows = append(l.Rows, auditCells(e))
-	}
+	l.Rows = auditRows(entries)
 	f.Query.Del("before")
 	l.CSV, l.NDJSON = page.Address("/console/audit.csv", f.Query), page.Address("/console/audit.ndjson", f.Query)
 	if q.Before == 0 && !l.Filtered {
@@ -55,8 +53,11 @@ func listAudit(ctx context.Context, v *visit) (page.List, error) {
 	return l, err
 }
 
-func auditCells(e operator.AuditEntry) []page.Cell {
-	return []page.Cell{{At: e.At}, {Text: e.ActorName, Name: true}, {Text: e.Action, Code: true}, {Text: e.SubjectName, Name: true}, {Text: e.DetailNamed, Name: true, Prose: true}}
+func auditRows(entries []operator.AuditEntry) (rows [][]page.Cell) {
+	for _, e := range entries {
+		rows = append(rows, []page.Cell{{At: e.At}, {Text: e.ActorName, Name: true}, {Text: e.Action, Code: true}, {Text: e.SubjectName, Name: true}, {Text: e.DetailNamed, Name: true, Prose: true}})
+	}
+	return rows
 }
 
 func showAudit(v *visit) error {
@@ -69,9 +70,7 @@ func auditSheet(v *visit, id int64) (page.List, error) {
 	l := page.NewList("Audit log", "", "Nothing has happened yet.", "Time", "Actor", "Action", "Target", "Details")
 	l.New = &page.Link{Title: "All", URL: "/console/audit?workspace=" + page.Text(id)}
 	entries, _, err := v.acting().Audit(v.R.Context(), operator.AuditQuery{Limit: 10, Workspace: id})
-	for _, e := range entries {
-		l.Rows = append(l.Rows, auditCells(e))
-	}
+	l.Rows = auditRows(entries)
 	return l, err
 }
 

@@ -50,7 +50,7 @@ func (a answer) faultAt(field, why string) {
 func TestFilterFaults(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
-	g := h.signedIn(h.workspace("shop"), access.Read|access.Write)
+	g := h.signedIn(h.workspace("shop"), access.Read|access.Write|access.Manage)
 	g.post("/console/categories/new", "name", "Hot dogs").want(303, "")
 	for _, test := range []struct{ path, query, field, why string }{
 		{"pets", "status=lost", "status", "no choice"},

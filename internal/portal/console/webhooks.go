@@ -256,10 +256,7 @@ func showDelivery(v *visit) (page.Form, error) {
 			return v.Then(at+"?event="+event, "The event is sent again. What comes of it is in the table of tries.", err)
 		},
 		Page: func(status int, f page.Form) error {
-			tries, err := listTries(ctx, v)
-			if err != nil {
-				return err
-			}
+			tries, failed := listTries(ctx, v)
 			tries.Live = page.Address(at+"/live", v.R.URL.Query())
 			p := sheetPage{
 				Title: "Delivery of event " + event, Lead: f.Lead, Back: page.Link{Title: "Webhook", URL: webhookPath(w.ID)}, Forms: []page.Form{f}, Sheets: []page.List{tries},
@@ -273,7 +270,10 @@ func showDelivery(v *visit) (page.Form, error) {
 			} else if petstore.CodeOf(err) == petstore.CodeEventNotFound {
 				p.Lead, err = "The event is no longer kept, and cannot be sent again.", nil
 			}
-			return cmp.Or(err, v.Render(status, "sheets", p.Title, p))
+			if err := cmp.Or(failed, err); err != nil {
+				return err
+			}
+			return v.Render(status, "sheets", p.Title, p)
 		},
 	}, nil
 }
