@@ -56,6 +56,8 @@ var operations = []struct{ id, method, path, tag, own string }{
 	{"listDeliveries", "GET", "/webhooks/{webhookId}/deliveries", "deliveries", "200 304 404"},
 	{"retryDelivery", "POST", "/webhooks/{webhookId}/deliveries/{deliveryId}/retry", "deliveries", "200 404"},
 	{"getAccount", "GET", "/account", "account", "200"},
+	{"resetSandbox", "POST", "/account/reset", "account", "204 413 415"},
+	{"createSandbox", "POST", "/sandboxes", "account", "201 413 415"},
 }
 
 // common are the statuses that every operation can answer with.
@@ -141,6 +143,9 @@ func TestOperations(t *testing.T) {
 				t.Errorf("%s %s = %s %v, want %s [%s] with summary and description", want.method, want.path, op.OperationID, op.Tags, want.id, want.tag)
 			}
 			statuses := strings.Fields(want.own + " " + common)
+			if op.Security != nil && len(*op.Security) == 0 { // no scope is needed
+				statuses = slices.DeleteFunc(statuses, func(s string) bool { return s == "403" })
+			}
 			slices.Sort(statuses)
 			if got := keys(op.Responses.Map()); !slices.Equal(got, statuses) {
 				t.Errorf("statuses of %s = %v, want %v", want.id, got, statuses)
@@ -186,6 +191,9 @@ func checkHeaders(t *testing.T, op *openapi3.Operation, status string, r *openap
 			want = append(want, "Link", "X-Has-More")
 		}
 	case "201":
+		if op.OperationID == "createSandbox" { // what it makes is no resource of the caller's
+			break
+		}
 		want = append(want, "Location", "ETag", "Idempotency-Replayed")
 	case "304":
 		want = append(want, "ETag")

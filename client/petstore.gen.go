@@ -11,6 +11,13 @@ import (
 	"time"
 )
 
+// Defines values for Catalogue.
+const (
+	CatalogueDemo  Catalogue = "demo"
+	CatalogueEmpty Catalogue = "empty"
+	CatalogueLarge Catalogue = "large"
+)
+
 // Defines values for DeliveryState.
 const (
 	DeliveryStateDelivered DeliveryState = "delivered"
@@ -42,6 +49,7 @@ const (
 	CodeMalformedJSON         Code = "malformed_json"
 	CodeMethodNotAllowed      Code = "method_not_allowed"
 	CodeMissingAPIKey         Code = "missing_api_key"
+	CodeNotASandbox           Code = "not_a_sandbox"
 	CodeNotAcceptable         Code = "not_acceptable"
 	CodeOperationSunset       Code = "operation_sunset"
 	CodeOrderCompleted        Code = "order_completed"
@@ -54,6 +62,8 @@ const (
 	CodePreconditionFailed    Code = "precondition_failed"
 	CodeRateLimitExceeded     Code = "rate_limit_exceeded"
 	CodeRouteNotFound         Code = "route_not_found"
+	CodeSandboxQuotaExceeded  Code = "sandbox_quota_exceeded"
+	CodeSandboxesFull         Code = "sandboxes_full"
 	CodeServiceUnavailable    Code = "service_unavailable"
 	CodeTooManyKeys           Code = "too_many_keys"
 	CodeTooManyStreams        Code = "too_many_streams"
@@ -168,6 +178,9 @@ type Account struct {
 	// Plan The plan of a workspace, which sets its limits.
 	Plan Plan `json:"plan"`
 
+	// Sandbox What a sandbox has besides.
+	Sandbox AccountSandbox `json:"sandbox,omitempty,omitzero"`
+
 	// Workspace The workspace that the key belongs to.
 	Workspace AccountWorkspace `json:"workspace"`
 }
@@ -213,6 +226,14 @@ type AccountLimits struct {
 	Minute RateLimitWindow `json:"minute"`
 }
 
+// AccountSandbox What a sandbox has besides.
+type AccountSandbox struct {
+	// ExpiresAt When the workspace is removed with everything in it.
+	//
+	// Example: 2026-03-02T09:30:00Z
+	ExpiresAt time.Time `json:"expiresAt"`
+}
+
 // AccountWorkspace The workspace that the key belongs to.
 type AccountWorkspace struct {
 	// ID Unique identifier of the workspace.
@@ -225,6 +246,9 @@ type AccountWorkspace struct {
 	// Example: Paws and Claws
 	Name string `json:"name"`
 }
+
+// Catalogue What a sandbox begins with, fixed to the byte. `demo`: 43 pets in 7 categories and 15 orders. `empty`: nothing. `large`: 1,000 pets in 20 categories and 200 orders, for paging and search.
+type Catalogue string
 
 // Category A group of pets.
 type Category struct {
@@ -787,6 +811,33 @@ type RateLimitWindow struct {
 	Used int64 `json:"used"`
 }
 
+// Sandbox A workspace that ends by itself, with its key.
+type Sandbox struct {
+	// Console Where you sign in to the console, once within ten minutes.
+	//
+	// Example: /console/link?token=1WZZ2V4ZaIDGb
+	Console string `json:"console"`
+
+	// ExpiresAt When the workspace is removed with everything in it.
+	//
+	// Example: 2026-03-02T09:30:00Z
+	ExpiresAt time.Time `json:"expiresAt"`
+
+	// Key The key, which is shown this once.
+	//
+	// Example: pst_7Gd2QxVb41LmZc9T5tRw92LmXb7QcN3k0aB1cD
+	Key string `json:"key"`
+
+	// Workspace The workspace that the key belongs to.
+	Workspace AccountWorkspace `json:"workspace"`
+}
+
+// SandboxState The state in which a sandbox begins.
+type SandboxState struct {
+	// Catalogue What a sandbox begins with, fixed to the byte. `demo`: 43 pets in 7 categories and 15 orders. `empty`: nothing. `large`: 1,000 pets in 20 categories and 200 orders, for paging and search.
+	Catalogue Catalogue `json:"catalogue,omitempty,omitzero"`
+}
+
 // Scope What a key may do. `read`: every GET except those of keys and webhooks. `write`: change pets, categories, orders and stock. `manage`: the keys of the workspace, and together with `read` its webhooks, which continue when the key that created them ends.
 type Scope string
 
@@ -898,6 +949,24 @@ func (c *Client) GetAccount(ctx context.Context, opts ...CallOption) (Account, e
 		path:      expand("/account"),
 	}
 	return do[Account](ctx, c, r, opts)
+}
+
+// ResetSandbox is POST /account/reset: reset your sandbox.
+//
+// Puts a sandbox into the state that a catalogue is: the one that it began with, unless you name another. The new state is there when the response comes,
+// whatever there was before. Ids, of events too, begin at 1 again, so that the same calls give the same responses. Webhooks and idempotency keys are
+// forgotten; keys, limits and bans stay. An open stream of events ends. Any other workspace is 403 `not_a_sandbox`. The body is optional. A server without
+// sandboxes has no such path (404 `route_not_found`).
+func (c *Client) ResetSandbox(ctx context.Context, body SandboxState, opts ...CallOption) error {
+	r := request{
+		operation: "resetSandbox",
+		method:    http.MethodPost,
+		path:      expand("/account/reset"),
+		body:      body,
+		mediaType: "application/json",
+	}
+	_, err := do[none](ctx, c, r, opts)
+	return err
 }
 
 // ListCategoriesParams choose what ListCategories answers. A zero field chooses nothing.
@@ -1313,7 +1382,8 @@ func (c *Client) UpdateKey(ctx context.Context, keyID string, body KeyPatch, opt
 // RotateKey is POST /keys/{keyId}/rotate: rotate a key.
 //
 // Creates a key with the name, scopes, expiry and ban of another, and returns it as `key`, this once. Both are valid for the `overlap`; then the old one
-// ends. A key can rotate itself, and keys that have no more scopes and last no longer than it does (otherwise 403 `insufficient_scope`).
+// ends. A key can rotate itself, and keys that have no more scopes and last no longer than it does (otherwise 403 `insufficient_scope`). The body is
+// optional.
 //
 // If you repeat the request with the same `Idempotency-Key` and the same API key, you get the same new key again, as long as that API key is valid. A
 // key that rotates itself with the overlap `0s` ends with the response, so the request cannot be repeated (401 `expired_api_key`): if the response is
@@ -1474,6 +1544,25 @@ func (c *Client) ReplacePet(ctx context.Context, petID int64, body PetReplacemen
 		mediaType: "application/json",
 	}
 	return do[Pet](ctx, c, r, opts)
+}
+
+// CreateSandbox is POST /sandboxes: create a sandbox.
+//
+// Creates a workspace of your own, with a key for it, which is shown this once. No key is needed. The workspace is removed with everything in it at
+// `expiresAt`, a day later unless the operator chose another time. The key has the scopes `read` and `write`. The sandbox begins with the catalogue `demo`
+// unless you name another, and can have 5,000 pets, orders and categories each (otherwise 409 `sandbox_quota_exceeded`).
+//
+// From one address 20 sandboxes can be created in an hour (429 `rate_limit_exceeded`), and there are at most 1,000 at once (503 `sandboxes_full`), unless
+// the operator chose other numbers. A server without sandboxes has no such path (404 `route_not_found`).
+func (c *Client) CreateSandbox(ctx context.Context, body SandboxState, opts ...CallOption) (Sandbox, error) {
+	r := request{
+		operation: "createSandbox",
+		method:    http.MethodPost,
+		path:      expand("/sandboxes"),
+		body:      body,
+		mediaType: "application/json",
+	}
+	return do[Sandbox](ctx, c, r, opts)
 }
 
 // ListOrdersParams choose what ListOrders answers. A zero field chooses nothing.

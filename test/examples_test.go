@@ -28,7 +28,7 @@ type demo struct{ url, key string }
 // newDemo serves a demo that nobody has used.
 func newDemo(t *testing.T) demo {
 	t.Helper()
-	s, err := petstore.Serve(servertest.Options{Dir: t.TempDir(), Flags: []string{"--demo"}})
+	s, err := petstore.Serve(servertest.Options{Dir: t.TempDir(), Flags: []string{"--demo", "--sandbox"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,6 +137,14 @@ func TestEveryExampleSucceeds(t *testing.T) {
 					d := reads
 					if method != http.MethodGet {
 						d = newDemo(t)
+					}
+					if e.operation == "resetSandbox" {
+						var made struct{ Key string }
+						status, text := d.send(t, example{method: http.MethodPost, path: "/sandboxes"})
+						if err := json.Unmarshal([]byte(text), &made); err != nil || made.Key == "" {
+							t.Fatalf("POST /sandboxes = %d %s", status, text)
+						}
+						d.key = made.Key
 					}
 					status, text := d.send(t, e)
 					if documented := o.Responses.Status(status); documented == nil || status >= 400 {

@@ -87,6 +87,12 @@ type QuotaError struct {
 // Error returns the reason.
 func (e *QuotaError) Error() string { return e.reason }
 
+// How many units of a pet are low stock for a workspace.
+const (
+	DefaultLowStock = 3
+	MaxLowStock     = 100
+)
+
 // A Workspace is one store with its own catalogue, orders and keys.
 type Workspace struct {
 	ID        int64
@@ -94,7 +100,13 @@ type Workspace struct {
 	Plan      Plan
 	Quota     Quota
 	CreatedAt time.Time
-	Resetting bool // its rows are being removed: its requests get Resetting
+	LowStock  int64 // the stock of a pet is low with so many units or fewer
+	Resetting bool  // its rows are being removed: its requests get Resetting
+
+	// Shop is the id of its pets, orders, events and webhooks. It is that of the workspace,
+	// but for a sandbox, which gets another one with each reset.
+	Shop    int64
+	Sandbox *Sandbox // nil unless it ends by itself
 }
 
 // Resetting returns the error for requests to a workspace whose rows are being

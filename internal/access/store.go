@@ -19,6 +19,9 @@ const (
 	CodeInsufficientScope petstore.Code = "insufficient_scope"
 	CodeSessionNotFound   petstore.Code = "session_not_found"
 	CodeTokenNotFound     petstore.Code = "token_not_found"
+	CodeSandboxesFull     petstore.Code = "sandboxes_full"
+	CodeTooManySandboxes  petstore.Code = "rate_limit_exceeded"
+	CodeNotASandbox       petstore.Code = "not_a_sandbox"
 )
 
 // A Store keeps workspaces and keys. Each method is one transaction, durable
@@ -30,6 +33,8 @@ const (
 // that does not exist. What changes a workspace goes by its id: its name may become
 // another's between two transactions.
 type Store interface {
+	Sandboxes
+
 	// CreateWorkspace returns CodeWorkspaceExists if the name is taken.
 	CreateWorkspace(ctx context.Context, w Workspace, by Actor) (Workspace, error)
 	Workspaces(ctx context.Context) ([]Workspace, error) // by name
@@ -47,6 +52,8 @@ type Store interface {
 	SetPlan(ctx context.Context, workspace int64, p Plan, q Quota, by Actor) (Workspace, error)
 	// RenameWorkspace returns CodeWorkspaceExists if another one has the new name.
 	RenameWorkspace(ctx context.Context, workspace int64, to string, by Actor) (Workspace, error)
+	// SetLowStock sets with how many units the stock of a pet is low, 0 to MaxLowStock.
+	SetLowStock(ctx context.Context, workspace, units int64, by Actor) (Workspace, error)
 	// Contents counts what a workspace has. Its cost grows with that.
 	Contents(ctx context.Context, workspace int64) (Contents, error)
 	// ResetWorkspace removes the categories, pets, orders, ledger and receipts

@@ -54,7 +54,7 @@ func newRoot(a *app, described bool) *cobra.Command {
 		id, title string
 		commands  []*cobra.Command
 	}{
-		{"service", "Run a server:", []*cobra.Command{serveCommand(a), healthcheckCommand(a), doctorCommand(a), configCommand(a), operatorCommand(a)}},
+		{"service", "Run a server:", []*cobra.Command{serveCommand(a), sandboxCommand(a), healthcheckCommand(a), doctorCommand(a), configCommand(a), operatorCommand(a)}},
 		{"access", "Workspaces and keys:", []*cobra.Command{workspaceCommand(a), keyCommand(a)}},
 		{"data", "Data:", []*cobra.Command{
 			importCommand(a), exportCommand(a), eventsCommand(a), backupCommand(a), restoreCommand(a), migrateCommand(a), migrateStoreCommand(a),

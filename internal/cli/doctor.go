@@ -248,10 +248,10 @@ func (e *examination) events(ctx context.Context) {
 	e.read(ctx, func(db node.Store) error {
 		all, err := db.Workspaces(ctx)
 		for _, w := range all {
-			if w.Resetting {
+			if w.Resetting || w.Sandbox != nil {
 				continue
 			}
-			problems, checkErr := store.CheckFeed(ctx, db, w.ID)
+			problems, checkErr := store.CheckFeed(ctx, db, w.Shop)
 			for _, p := range problems {
 				e.add(problem, "copies made from the feed are wrong: let clients read the lists again, and please report this", "%s", p)
 			}

@@ -38,9 +38,12 @@ func (a *app) fault(flag, format string, args ...any) error {
 
 // exit says what went wrong, in one line, and returns the exit code.
 func (a *app) exit(ctx context.Context, err error) int {
+	ended, isExit := errors.AsType[exitError](err) // of another command, which has said why
 	switch {
 	case err == nil:
 		return Success
+	case isExit:
+		return int(ended)
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		fmt.Fprintln(a.err, "petstore: interrupted")
 		return Interrupted

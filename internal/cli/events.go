@@ -49,9 +49,9 @@ func (a *app) events(ctx context.Context, db node.Store, workspace string, q pet
 		return err
 	}
 	for followed := false; ; followed = true {
-		page, err := db.Events(ctx, w.ID, q)
+		page, err := db.Events(ctx, w.Shop, q)
 		if followed && petstore.CodeOf(err) == petstore.CodeEventsExpired {
-			page, err = a.afterGap(ctx, db, w.ID, q, err)
+			page, err = a.afterGap(ctx, db, w.Shop, q, err)
 		}
 		if err != nil {
 			return err

@@ -89,7 +89,7 @@ func exportWorkspace(ctx context.Context, a *app, db node.Store, workspace, file
 	v := exportView{Workspace: w.Name, File: file, Format: f}
 	write := func(to io.Writer) error {
 		out := interchange.NewWriter(to, f, interchange.Head{Workspace: w.Name, ExportedAt: petstore.At(a.now())})
-		if err := db.Dump(ctx, w.ID, out); err != nil {
+		if err := db.Dump(ctx, w.Shop, out); err != nil {
 			return err
 		}
 		err := out.Close()

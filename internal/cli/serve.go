@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,7 +30,11 @@ OTEL_EXPORTER_OTLP_ENDPOINT=http://HOST:4318 turns on traces. The other variable
 OpenTelemetry work too.
 
 With --demo, an empty database gets the workspace "demo" with some pets. Each start
-creates a key that is valid for a week, and prints it.`,
+prints a key that is valid for a week, and revokes that of the start before.
+
+With -o json, one line of JSON says where the server is once it is ready, and what the
+key of the demo is.`,
+		output:  words(),
 		example: "  petstore serve --demo\n  petstore serve --addr :8080 --base-url https://pets.example.com --db /var/lib/petstore/petstore.db",
 		run: func(ctx context.Context, _ []string) error {
 			return node.Run(ctx, node.Options{
@@ -41,8 +48,29 @@ creates a key that is valid for a week, and prints it.`,
 	return cmd
 }
 
+// A started is what is said in JSON of a server that is ready.
+type started struct {
+	URL        string `json:"url"`
+	Key        string `json:"key,omitempty"`
+	ManageKey  string `json:"manageKey,omitempty"`
+	Console    string `json:"console"` // with a key, where it signs in, once within ten minutes
+	Operations string `json:"operations,omitempty"`
+	PID        int    `json:"pid"`
+}
+
+func startedOf(s node.Serving) started {
+	said := started{URL: s.URL, Console: s.URL + "/console", Operations: s.OpsURL, PID: os.Getpid()}
+	if d := s.Demo; d != nil {
+		said.Key, said.ManageKey, said.Console = d.Key, cmp.Or(d.ManageKey, d.Key), d.SignIn
+	}
+	return said
+}
+
 // announce prints where the service is, and with a demo how to try it.
 func announce(a *app, s node.Serving) error {
+	if a.chosen() == "json" {
+		return json.NewEncoder(a.out).Encode(startedOf(s))
+	}
 	var text strings.Builder
 	fmt.Fprintf(&text, "Petstore %s serves %s\n\n", version().Version, s.URL)
 	fmt.Fprintf(&text, "  docs        %s/docs\n", s.URL)

@@ -47,10 +47,21 @@ type Config struct {
 	WebhookAllowHTTP bool           // post events to http:// URLs too
 	WebhookAllowTo   []netip.Prefix // post events to these addresses too, though they are not public
 
+	Sandbox      Sandbox
 	Backup       Backup
 	Ban          Ban
 	AddressTable int // callers without a key that are counted apart
 	ConsolePages int // that a workspace's sessions may read from one address in a minute
+}
+
+// A Sandbox says what workspaces visitors may make.
+type Sandbox struct {
+	On         bool
+	Most       int // at once
+	PerAddress int // that an address makes in an hour
+	Plan       string
+	Life       time.Duration
+	Webhooks   bool // their keys have the scope manage
 }
 
 // A Backup says how the server backs its database up.
@@ -86,6 +97,7 @@ func New() *Config {
 		IdleTimeout:      2 * time.Minute,
 		DrainTimeout:     30 * time.Second,
 		EventRetention:   30 * 24 * time.Hour,
+		Sandbox:          Sandbox{Most: 1000, PerAddress: 20, Plan: "free", Life: 24 * time.Hour},
 		Backup:           Backup{Keep: 7},
 		Ban: Ban{
 			Strikes: 20,

@@ -22,6 +22,9 @@ func getAccount(x *exchange) error {
 	b := fmt.Appendf(nil, `{"workspace":{"id":%d,"name":%s},"plan":"%s","key":`, w.ID, petstore.AppendString(nil, w.Name), w.Plan)
 	b = k.AppendFacts(b)
 	b = fmt.Appendf(b, `,"strikesLeft":%d},"limits":{"minute":%s,"day":%s}}`, x.decision.StrikesLeft, windowJSON(x.decision.Minute), windowJSON(x.decision.Day))
+	if w.Sandbox != nil {
+		b = fmt.Appendf(b[:len(b)-1], `,"sandbox":{"expiresAt":"%s"}}`, petstore.At(w.Sandbox.ExpiresAt))
+	}
 	x.send(http.StatusOK, "application/json", b)
 	return nil
 }

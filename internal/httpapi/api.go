@@ -23,6 +23,7 @@ import (
 	"example.com/petstore/internal/fairshare"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/ratelimit"
+	"example.com/petstore/internal/sandbox"
 	"example.com/petstore/internal/webhook"
 )
 
@@ -71,6 +72,11 @@ type Options struct {
 	// Done is closed when the service is about to end: then who waits for events is
 	// answered, and streams of them end. It may be nil.
 	Done <-chan struct{}
+
+	// Sandboxes makes workspaces for visitors; nil if there are none. SignIn returns the
+	// path by which the holder of a key signs in to the console, and is needed with it.
+	Sandboxes *sandbox.Service
+	SignIn    func(keyID string) string
 
 	// Docs serves /docs and everything below it.
 	Docs http.Handler
@@ -125,6 +131,7 @@ func New(o Options) (*API, error) {
 		workload: newWorkload(o.Reads, o.Writes),
 		cache:    newCache(o.Version, o.Held),
 		observer: observer{observe: o.Observe, log: o.Log, access: o.AccessLog},
+		store:    o.Access, sandboxes: o.Sandboxes, done: o.Done,
 	}}
 	a.streams = fairshare.New(fairshare.Options{Capacity: math.MaxInt32, Each: maxFeedStreams})
 	a.pipeline.router = newRouter(a.surface(&o))
@@ -153,6 +160,7 @@ func (a *API) surface(o *Options) []path {
 		(&events{feed: o.Events, keys: o.Keys, now: o.Now, done: o.Done, reads: p.workload.reads, streams: a.streams, search: fairshare.New(fairshare.Options{Capacity: 1, Queue: maxWaiting, Wait: admissionWait})}).paths(),
 		webhooks{o.Webhooks}.paths(),
 		accountPaths(),
+		sandboxes{o.Sandboxes, o.SignIn, o.BaseURL}.paths(),
 		pages{serverURL: o.ServerURL, docs: o.Docs, console: o.Console, shared: p}.paths(),
 	)
 }

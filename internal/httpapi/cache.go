@@ -53,7 +53,7 @@ func (c *cache) answer(x *exchange, read handler) error {
 	if c == nil {
 		return read(x)
 	}
-	at := target{x.workspace(), x.r.URL.Path, x.r.URL.RawQuery}
+	at := target{x.shop(), x.r.URL.Path, x.r.URL.RawQuery}
 	version, known := c.version(at.workspace)
 	if !known {
 		return read(x)

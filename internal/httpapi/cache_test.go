@@ -19,7 +19,7 @@ import (
 // asked returns a request of a workspace.
 func asked(workspace int64, target string) *exchange {
 	x := newExchange(&env{}, httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, target, nil), time.Now())
-	x.entry = &access.Entry[*ratelimit.Caller]{Workspace: &access.Workspace{ID: workspace}}
+	x.entry = &access.Entry[*ratelimit.Caller]{Workspace: &access.Workspace{ID: workspace, Shop: workspace}}
 	return x
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/sandbox"
 	"example.com/petstore/internal/webhook"
 )
 
@@ -51,6 +52,7 @@ var statuses = map[petstore.Code]int{
 	access.CodeInvalidKey:              http.StatusUnauthorized,
 	access.CodeExpiredKey:              http.StatusUnauthorized,
 	access.CodeInsufficientScope:       http.StatusForbidden,
+	access.CodeNotASandbox:             http.StatusForbidden,
 	codeRouteNotFound:                  http.StatusNotFound,
 	petstore.CodePetNotFound:           http.StatusNotFound,
 	petstore.CodeCategoryNotFound:      http.StatusNotFound,
@@ -71,6 +73,7 @@ var statuses = map[petstore.Code]int{
 	webhook.CodeTooManyWebhooks:        http.StatusConflict,
 	access.CodeKeyRotated:              http.StatusConflict,
 	access.CodeKeyExpired:              http.StatusConflict,
+	sandbox.CodeQuotaExceeded:          http.StatusConflict,
 	petstore.CodeIdempotencyInProgress: http.StatusConflict,
 	codeOperationSunset:                http.StatusGone,
 	petstore.CodeEventsExpired:         http.StatusGone,
@@ -85,6 +88,7 @@ var statuses = map[petstore.Code]int{
 	codeHeadersTooLarge:                http.StatusRequestHeaderFieldsTooLarge,
 	codeInternalError:                  http.StatusInternalServerError,
 	petstore.CodeServiceUnavailable:    http.StatusServiceUnavailable,
+	access.CodeSandboxesFull:           http.StatusServiceUnavailable,
 }
 
 // adminStatuses are the codes of the operator's API with their statuses.

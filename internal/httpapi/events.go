@@ -108,7 +108,7 @@ func (f *feedReader) read() (petstore.EventPage, error) {
 		return petstore.EventPage{}, err
 	}
 	defer share.Leave()
-	page, err := f.feed.Events(f.x.ctx, f.x.workspace(), f.q)
+	page, err := f.feed.Events(f.x.ctx, f.x.shop(), f.q)
 	if err == nil {
 		f.q.After, f.q.Oldest = page.Next, false
 		f.behind = page.More && len(page.Events) == 0
@@ -131,7 +131,7 @@ func (f *feedReader) next(within time.Duration) (petstore.EventPage, error) {
 	over := time.NewTimer(within)
 	defer over.Stop()
 	for {
-		written := f.feed.Written(f.x.workspace())
+		written := f.feed.Written(f.x.shop())
 		page, err := f.read()
 		if err != nil || len(page.Events) > 0 {
 			return page, err
@@ -237,7 +237,7 @@ func (f *feedReader) stream() error {
 	if x.r.Method == http.MethodHead {
 		return nil
 	}
-	for err = f.send(&page, fmt.Sprintf("retry: %d\n\n", streamPause)); err == nil && !f.ended(); {
+	for err = f.send(&page, fmt.Sprintf("retry: %d\n\n", streamPause)); err == nil && x.breaks == "" && !f.ended(); {
 		if page, err = f.next(streamBeat); petstore.CodeOf(err) == petstore.CodeServiceUnavailable {
 			f.sleep(nil, nil)
 			err = nil

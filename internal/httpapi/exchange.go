@@ -56,6 +56,7 @@ type exchange struct {
 	answer []byte // its body
 	shared bool   // which is shared with other requests
 	shown  *representation
+	breaks string // what becomes of the connection in place of the answer, of a sandbox.Fault; or ""
 
 	status int
 	sent   int64
@@ -75,6 +76,7 @@ type route struct {
 	query      []string // the parameters it knows
 	handle     handler
 	public     bool // needs no key and spends no quota
+	open       bool // needs no key, and spends the quota of the caller's address
 	triesKey   bool // of a public page: tries a key, and spends the quota of the caller's address
 	free       bool // spends no quota
 	cached     bool // its answers may be held while the workspace does not change
@@ -136,6 +138,9 @@ func (x *exchange) workspace() int64 {
 	}
 	return x.entry.Workspace.ID
 }
+
+// shop returns the id of the pets, orders, events and webhooks of the caller's workspace.
+func (x *exchange) shop() int64 { return x.entry.Workspace.Shop }
 
 // caller returns whose key it is, for the audit log.
 func (x *exchange) caller() string { return "api:" + x.entry.Key.ID }

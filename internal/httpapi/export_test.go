@@ -8,6 +8,7 @@ import (
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/ratelimit"
+	"example.com/petstore/internal/sandbox"
 	"example.com/petstore/internal/webhook"
 )
 
@@ -70,7 +71,7 @@ type (
 
 // wholeSurface returns the interface with operations that cannot be carried out.
 func wholeSurface() []path {
-	return new(API).surface(&Options{Service: petstore.NewService(noStore{}), Events: noEvents{}, Webhooks: &webhook.Service{}})
+	return new(API).surface(&Options{Service: petstore.NewService(noStore{}), Events: noEvents{}, Webhooks: &webhook.Service{}, Sandboxes: new(sandbox.Service)})
 }
 
 // Surface returns "METHOD /path operationId" of every operation.

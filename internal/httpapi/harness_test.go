@@ -167,6 +167,14 @@ func (s *faultyAccess) MakeKey(ctx context.Context, m access.KeyRequest) (access
 	return guarded(s.fault, func() (access.CreatedKey, error) { return s.Store.MakeKey(ctx, m) })
 }
 
+func (s *faultyAccess) CreateSandbox(ctx context.Context, n access.NewSandbox) (access.Workspace, error) {
+	return guarded(s.fault, func() (access.Workspace, error) { return s.Store.CreateSandbox(ctx, n) })
+}
+
+func (s *faultyAccess) ResetSandbox(ctx context.Context, workspace int64, rows []petstore.Unit) (int64, error) {
+	return guarded(s.fault, func() (int64, error) { return s.Store.ResetSandbox(ctx, workspace, rows) })
+}
+
 func (s *faultyAccess) UpdateKey(ctx context.Context, id string, by access.Actor, holder string, edit func(holder, k *access.Key) error) (access.Key, error) {
 	return guarded(s.fault, func() (access.Key, error) { return s.Store.UpdateKey(ctx, id, by, holder, edit) })
 }

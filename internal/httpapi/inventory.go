@@ -31,7 +31,7 @@ func listMovements(s *petstore.Service) handler {
 		if err != nil {
 			return err
 		}
-		page, next, err := s.Movements(x.ctx, x.workspace(), x.param, from, l.limit)
+		page, next, err := s.Movements(x.ctx, x.shop(), x.param, from, l.limit)
 		if err != nil {
 			return err
 		}

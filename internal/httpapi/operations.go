@@ -40,7 +40,7 @@ func create[T any](read reader[T], do func(ctx context.Context, workspace int64,
 		if err != nil {
 			return err
 		}
-		c, err := do(x.ctx, x.workspace(), n, once)
+		c, err := do(x.ctx, x.shop(), n, once)
 		if err != nil {
 			return err
 		}
@@ -51,7 +51,7 @@ func create[T any](read reader[T], do func(ctx context.Context, workspace int64,
 
 func get[R resource](do func(ctx context.Context, workspace, id int64) (R, error)) handler {
 	return func(x *exchange) error {
-		r, err := do(x.ctx, x.workspace(), x.param)
+		r, err := do(x.ctx, x.shop(), x.param)
 		if err != nil {
 			return err
 		}
@@ -71,7 +71,7 @@ func list[Q any, R resource](read func(l *listing) (Q, error), do func(ctx conte
 		if err != nil {
 			return err
 		}
-		rows, err := do(x.ctx, x.workspace(), q)
+		rows, err := do(x.ctx, x.shop(), q)
 		if err != nil {
 			return err
 		}
@@ -86,7 +86,7 @@ func change[T any, R resource](read reader[T], do func(ctx context.Context, work
 		if err != nil {
 			return err
 		}
-		r, err := do(x.ctx, x.workspace(), x.param, c, on)
+		r, err := do(x.ctx, x.shop(), x.param, c, on)
 		if err != nil {
 			return err
 		}
@@ -100,7 +100,7 @@ func remove(do func(ctx context.Context, workspace, id int64, on petstore.Condit
 		if err != nil {
 			return err
 		}
-		if err := do(x.ctx, x.workspace(), x.param, on); err != nil {
+		if err := do(x.ctx, x.shop(), x.param, on); err != nil {
 			return err
 		}
 		x.sendEmpty(http.StatusNoContent)

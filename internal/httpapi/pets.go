@@ -35,7 +35,7 @@ func listPets(s *petstore.Service) handler {
 		if err != nil {
 			return err
 		}
-		all, err := s.Pets(x.ctx, x.workspace(), q)
+		all, err := s.Pets(x.ctx, x.shop(), q)
 		if err != nil {
 			return err
 		}
@@ -128,5 +128,9 @@ func (s *sunset) check(x *exchange) error {
 	if x.began.Before(s.at) {
 		return nil
 	}
+	return s.ended()
+}
+
+func (s *sunset) ended() error {
 	return petstore.Errorf(codeOperationSunset, "This operation ended on %s. Its successor is GET /pets?id={petId}.", s.date)
 }

@@ -5,9 +5,11 @@ import (
 	"time"
 
 	"example.com/petstore/internal/accept"
+	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/http1"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/ratelimit"
+	"example.com/petstore/internal/sandbox"
 )
 
 // A pipeline is what every request goes through, whatever transport it came by.
@@ -21,6 +23,10 @@ type pipeline struct {
 	workload workload
 	cache    *cache
 	observer observer
+
+	store     access.Store
+	sandboxes *sandbox.Service // nil if there are none
+	done      <-chan struct{}  // closed when the service is about to end
 }
 
 // run answers a request. malformed is why it could not be parsed, or nil.
@@ -55,6 +61,9 @@ func (p *pipeline) steps(x *exchange) error {
 	if err := authorize(x); err != nil {
 		return err
 	}
+	if err := p.simulate(x); err != nil {
+		return err
+	}
 	if x.route.deprecated {
 		if err := p.sunset.check(x); err != nil {
 			return err
@@ -70,13 +79,16 @@ func (p *pipeline) steps(x *exchange) error {
 	if err := p.authorizeAgain(x); err != nil {
 		return err
 	}
+	if err := p.settle(x); err != nil {
+		return err
+	}
 	return p.carryOut(x)
 }
 
 const (
 	exposedHeaders = "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, RateLimit, RateLimit-Policy, Retry-After, " +
-		"X-Request-Id, ETag, Link, X-Has-More, Location, Deprecation, Sunset, Idempotency-Replayed, WWW-Authenticate, Allow"
-	allowedHeaders = "Authorization, X-API-Key, Content-Type, Accept, If-Match, If-None-Match, Idempotency-Key, X-Request-Id, *" // * is not for Authorization
+		"X-Request-Id, ETag, Link, X-Has-More, Location, Deprecation, Sunset, Idempotency-Replayed, WWW-Authenticate, Allow, Petstore-Simulated"
+	allowedHeaders = "Authorization, X-API-Key, Content-Type, Accept, If-Match, If-None-Match, Idempotency-Key, X-Request-Id, Petstore-Simulate, *" // * is not for Authorization
 	contentPolicy  = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 	varyOn         = "Authorization, X-API-Key, Accept, Accept-Encoding, Origin"
 )
@@ -228,6 +240,9 @@ func (p *pipeline) admit(x *exchange) error {
 	defer share.Leave()
 	if x.route.method != http.MethodGet {
 		x.ctx = petstore.OfRequest(x.ctx, x.id)
+		if x.entry != nil {
+			x.ctx = petstore.ByKey(x.ctx, x.entry.Key.ID)
+		}
 	}
 	return x.route.handle(x)
 }

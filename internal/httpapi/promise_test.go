@@ -100,6 +100,7 @@ func TestPromises(t *testing.T) {
 	}
 	sunsetPromises(t)
 	addressPromises(t)
+	sandboxPromises(t)
 
 	d := contract(t)
 	d.mu.Lock()

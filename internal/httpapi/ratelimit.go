@@ -24,7 +24,7 @@ func (m *rateLimiter) decide(x *exchange, oversized bool) {
 	spends := !oversized && !x.spendsNothing() && (!x.unresolved() || x.triesKey())
 	x.counted = spends
 	switch {
-	case x.entry != nil && spends && !x.triesKey():
+	case x.entry != nil && spends && !x.triesKey() && !x.opens():
 		m.settle(x, m.limiter.Admit(x.ctx, x.entry.Attachment))
 	case x.entry != nil && !spends:
 		m.settle(x, m.limiter.Peek(x.ctx, x.entry.Attachment))
@@ -47,6 +47,10 @@ func (m *rateLimiter) settle(x *exchange, d ratelimit.Decision) {
 // triesKey reports whether the request tries a key on a page. It is counted by
 // address, whatever key it carries besides.
 func (x *exchange) triesKey() bool { return x.route != nil && x.route.triesKey }
+
+// opens reports whether the request is counted by address, whatever key it carries, because it
+// needs none.
+func (x *exchange) opens() bool { return x.route != nil && x.route.open }
 
 // unresolved reports whether the store could not be asked for the key.
 func (x *exchange) unresolved() bool {

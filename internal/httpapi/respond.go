@@ -29,6 +29,9 @@ func (x *exchange) sendEmpty(status int) { x.ready, x.answer = status, nil }
 
 // flush writes the response that was taken, if there is one.
 func (x *exchange) flush() {
+	if x.breaks != "" {
+		x.breakOff()
+	}
 	if x.ready == 0 {
 		return
 	}

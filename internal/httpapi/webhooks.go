@@ -53,7 +53,7 @@ func (h webhooks) list(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	all, err := h.service.Store.Webhooks(x.ctx, x.workspace())
+	all, err := h.service.Store.Webhooks(x.ctx, x.shop())
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func placeOfWebhook(w webhook.Webhook) position {
 }
 
 func (h webhooks) get(x *exchange) error {
-	w, err := h.service.Store.Webhook(x.ctx, x.workspace(), x.pathID)
+	w, err := h.service.Store.Webhook(x.ctx, x.shop(), x.pathID)
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (h webhooks) create(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	made, err := h.service.Create(x.ctx, x.workspace(), n, once, x.caller())
+	made, err := h.service.Create(x.ctx, x.shop(), n, once, x.caller())
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (h webhooks) rotate(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	made, err := h.service.Rotate(x.ctx, x.workspace(), x.pathID, once, x.caller())
+	made, err := h.service.Rotate(x.ctx, x.shop(), x.pathID, once, x.caller())
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (h webhooks) update(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	now, err := h.service.Update(x.ctx, x.workspace(), x.pathID, p, on, x.caller())
+	now, err := h.service.Update(x.ctx, x.shop(), x.pathID, p, on, x.caller())
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (h webhooks) remove(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	if err := h.service.Delete(x.ctx, x.workspace(), x.pathID, on, x.caller()); err != nil {
+	if err := h.service.Delete(x.ctx, x.shop(), x.pathID, on, x.caller()); err != nil {
 		return err
 	}
 	x.sendEmpty(http.StatusNoContent)
@@ -133,7 +133,7 @@ func (h webhooks) remove(x *exchange) error {
 
 // test ends when the client goes: it changes nothing.
 func (h webhooks) test(x *exchange) error {
-	answer, err := h.service.Test(x.r.Context(), x.workspace(), x.pathID)
+	answer, err := h.service.Test(x.r.Context(), x.shop(), x.pathID)
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func (h webhooks) replay(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	now, err := h.service.Replay(x.ctx, x.workspace(), x.pathID, after, x.caller())
+	now, err := h.service.Replay(x.ctx, x.shop(), x.pathID, after, x.caller())
 	if err != nil {
 		return err
 	}
@@ -158,7 +158,7 @@ func (h webhooks) deliveries(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	page, err := h.service.Deliveries(x.ctx, x.workspace(), x.pathID, p)
+	page, err := h.service.Deliveries(x.ctx, x.shop(), x.pathID, p)
 	if err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ func (h webhooks) retry(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	d, err := h.service.Retry(x.ctx, x.workspace(), id, delivery)
+	d, err := h.service.Retry(x.ctx, x.shop(), id, delivery)
 	if err != nil {
 		return err
 	}

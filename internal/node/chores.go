@@ -14,6 +14,7 @@ const (
 	forgetReceipts = time.Minute // of their age a crash may forget as much
 	resumeRemovals = time.Minute
 	forgetEvents   = 10 * time.Minute
+	endSandboxes   = time.Minute
 )
 
 // chores keep the database in order beside the requests.
@@ -30,6 +31,7 @@ func (c *chores) run(ctx context.Context) {
 	running.Go(func() { every(ctx, forgetReceipts, c.forgetReceipts) })
 	running.Go(func() { every(ctx, resumeRemovals, c.resume) })
 	running.Go(func() { every(ctx, forgetEvents, c.forgetEvents) })
+	running.Go(func() { every(ctx, endSandboxes, c.endSandboxes) })
 	running.Wait()
 }
 

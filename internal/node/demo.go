@@ -1,31 +1,34 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/config"
 	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/sandbox"
 	"example.com/petstore/internal/webhook"
 )
 
 // actor is in whose name the node makes the demo.
 const actor access.Actor = "cli"
 
-// The workspace of serve --demo, and how long each of its keys is valid. Keys
-// are known only when they are made, so each start makes one; the keys of
-// earlier starts go on until they expire, so that a restart breaks no shell.
+// The workspace of serve --demo, and how long its key is valid. Keys are known only when
+// they are made, so each start makes one in the place of that of the start before.
 const (
 	demoWorkspace = "demo"
 	demoKeyLife   = 7 * 24 * time.Hour
 )
 
-// A Demo is what is said of the demo workspace: a new key to it, and where one
-// can sign in with it to the console.
+// A Demo is what is said of a workspace that was made for who has started the service: new
+// keys to it, and where one can sign in with the first of them to the console.
 type Demo struct {
 	Workspace, Key, SignIn string
+	ManageKey              string // of a sandbox, whose Key has not the scope manage
 	keyID                  string
 }
 
@@ -48,12 +51,32 @@ func (d *demonstrator) prepare(ctx context.Context) (*Demo, error) {
 	if err := d.fill(ctx, w.ID); err != nil {
 		return nil, fmt.Errorf("the demo workspace could not be filled: %w", err)
 	}
+	return d.replaceKey(ctx, w.ID)
+}
+
+// replaceKey makes a key in the place of that of the start before.
+func (d *demonstrator) replaceKey(ctx context.Context, workspace int64) (*Demo, error) {
+	all, err := d.store.Keys(ctx, workspace)
+	if err != nil {
+		return nil, err
+	}
+	now := d.now()
+	for _, k := range all {
+		if k.Name != demoWorkspace || !k.RevokedAt.IsZero() {
+			continue
+		}
+		if _, err := d.store.UpdateKey(ctx, k.ID, actor, "", func(_, k *access.Key) error {
+			k.RevokedAt = now
+			return nil
+		}); err != nil {
+			return nil, err
+		}
+	}
 	secret, prefix := access.Mint()
-	id, now := access.MintID(), d.now()
+	id := access.MintID()
 	_, err = d.store.MakeKey(ctx, access.KeyRequest{By: actor, Key: access.Key{
-		ID: id, WorkspaceID: w.ID, Name: "demo " + now.UTC().Format("2006-01-02 15:04:05"),
-		Prefix: prefix, Hash: access.HashOf(secret), Scopes: access.Read | access.Write | access.Manage,
-		CreatedAt: now, ExpiresAt: now.Add(demoKeyLife),
+		ID: id, WorkspaceID: workspace, Name: demoWorkspace, Prefix: prefix, Hash: access.HashOf(secret),
+		Scopes: access.Read | access.Write | access.Manage, CreatedAt: now, ExpiresAt: now.Add(demoKeyLife),
 	}})
 	return &Demo{Workspace: demoWorkspace, Key: secret, keyID: id}, err
 }
@@ -84,21 +107,21 @@ func (d *demonstrator) fill(ctx context.Context, workspace int64) error {
 	if err != nil || len(have) > 0 {
 		return err
 	}
-	for _, c := range demoCategories() {
-		if _, err := d.CreateCategory(ctx, workspace, c, nil); err != nil {
+	rows, err := sandbox.Catalogue("demo")
+	if err != nil {
+		return err
+	}
+	var orders []petstore.Order
+	for i := range rows {
+		if err := d.add(ctx, workspace, &rows[i]); err != nil {
 			return err
 		}
+		orders = append(orders, rows[i].Orders...)
 	}
-	var orders []petstore.NewOrder
-	for _, p := range demoPets() {
-		placed, err := d.addPet(ctx, workspace, p)
-		if err != nil {
-			return err
-		}
-		orders = append(placed, orders...)
-	}
+	slices.SortFunc(orders, func(a, b petstore.Order) int { return cmp.Compare(a.ID, b.ID) })
 	for _, o := range orders {
-		if _, err := d.CreateOrder(ctx, workspace, o, nil); err != nil {
+		n := petstore.NewOrder{PetID: o.PetID, Quantity: o.Quantity, ShipDate: o.ShipDate, Complete: o.Complete}
+		if _, err := d.CreateOrder(ctx, workspace, n, nil); err != nil {
 			return err
 		}
 	}
@@ -156,82 +179,15 @@ func (d *demonstrator) addKeys(ctx context.Context, workspace int64) error {
 	return nil
 }
 
-// addPet adds a pet with its stock, and returns its orders.
-func (d *demonstrator) addPet(ctx context.Context, workspace int64, p demoPet) ([]petstore.NewOrder, error) {
-	pet, err := d.CreatePet(ctx, workspace, petstore.NewPet{Name: p.name, CategoryID: p.category}, nil)
-	if err != nil {
-		return nil, err
+// add adds a category, or a pet with the stock that it had before its orders.
+func (d *demonstrator) add(ctx context.Context, workspace int64, u *petstore.Unit) error {
+	if c := u.Category; c != nil {
+		_, err := d.CreateCategory(ctx, workspace, petstore.NewCategory{Name: c.Name, Description: c.Description}, nil)
+		return err
 	}
-	if p.stock > 1 {
-		if _, err := d.UpdateInventory(ctx, workspace, pet.ID, p.stock, petstore.Condition{}); err != nil {
-			return nil, err
-		}
+	pet, err := d.CreatePet(ctx, workspace, petstore.NewPet{Name: u.Pet.Name, CategoryID: u.Pet.CategoryID}, nil)
+	if err == nil && u.Movements[0].Quantity > 1 {
+		_, err = d.UpdateInventory(ctx, workspace, pet.ID, u.Movements[0].Quantity, petstore.Condition{})
 	}
-	for i := range p.orders {
-		p.orders[i].PetID = pet.ID
-	}
-	return p.orders, nil
-}
-
-// The categories of the demo, by their ids.
-const (
-	birds = iota + 1
-	fish
-	dogs
-	cats
-	mammals
-	reptiles
-)
-
-func demoCategories() []petstore.NewCategory {
-	about := func(name, description string) petstore.NewCategory {
-		return petstore.NewCategory{Name: name, Description: &description}
-	}
-	return []petstore.NewCategory{
-		about("Birds", "Singers and talkers, best kept in pairs."),
-		about("Fish", "Freshwater fish for the community tank."),
-		about("Dogs", "From lap dogs to herders; all vaccinated and chipped."),
-		about("Cats", "House cats, young and settled."),
-		about("Small mammals", "For children who have learned to be quiet."),
-		about("Reptiles", "Warm, patient and long-lived."),
-		about("Insects", "None yet."),
-	}
-}
-
-// A demoPet has so much stock before its orders are placed.
-type demoPet struct {
-	name     string
-	category int64
-	stock    int64
-	orders   []petstore.NewOrder
-}
-
-// demoPets returns the pets of the demo, by their ids. Some are sold, some are
-// held by open orders, so that every status can be seen. The examples of the
-// description work on it: they name the pets 41 to 43, the orders 1 and 2, which
-// are of the last pet that has orders, and the category 7; addKeys has the keys.
-func demoPets() []demoPet {
-	open := func(n int64) petstore.NewOrder { return petstore.NewOrder{Quantity: n} }
-	sold := func(n int64) petstore.NewOrder { return petstore.NewOrder{Quantity: n, Complete: true} }
-	dated := petstore.NewOrder{Quantity: 1, ShipDate: petstore.At(time.Date(2026, 3, 1, 9, 30, 0, 0, time.UTC))}
-	pet := func(category int64, name string, stock int64, orders ...petstore.NewOrder) demoPet {
-		return demoPet{name, category, stock, orders}
-	}
-	return []demoPet{
-		pet(dogs, "Biscuit, beagle", 1), pet(dogs, "Moss, border collie", 1), pet(dogs, "Pepper, dachshund", 1, open(1)),
-		pet(dogs, "Juno, whippet", 1), pet(dogs, "Otto, schnauzer", 1, sold(1)), pet(dogs, "Clover, corgi", 1),
-		pet(cats, "Mabel, tabby", 1), pet(cats, "Ink, Bombay", 1), pet(cats, "Saffron, Abyssinian", 1, open(1)),
-		pet(cats, "Dumpling, British shorthair", 1), pet(cats, "Nimbus, Maine coon", 1), pet(cats, "Tansy, tortoiseshell", 1, sold(1)),
-		pet(birds, "Zebra finch", 24, open(2)), pet(birds, "Budgerigar", 18, sold(2)), pet(birds, "Canary", 12),
-		pet(birds, "Cockatiel", 6), pet(birds, "Figaro, African grey", 1),
-		pet(fish, "Neon tetra", 400, open(20), sold(12)), pet(fish, "Guppy", 250, open(10)), pet(fish, "Corydoras", 80),
-		pet(fish, "Betta", 15), pet(fish, "Angelfish", 22), pet(fish, "Zebra danio", 60), pet(fish, "Cherry barb", 45),
-		pet(mammals, "Syrian hamster", 9), pet(mammals, "Guinea pig", 8, open(2)), pet(mammals, "Dwarf rabbit", 7),
-		pet(mammals, "Gerbil", 10, sold(2)), pet(mammals, "Hazel, chinchilla", 1), pet(mammals, "Fancy rat", 6),
-		pet(reptiles, "Leopard gecko", 5), pet(reptiles, "Corn snake", 3, open(1)), pet(reptiles, "Atlas, Hermann's tortoise", 1),
-		pet(reptiles, "Ember, bearded dragon", 1, sold(1)), pet(reptiles, "Crested gecko", 4), pet(birds, "Java sparrow", 10),
-		pet(fish, "Platy", 90), pet(dogs, "Hazelnut, cocker spaniel", 1), pet(cats, "Pixel, Siamese", 1),
-		pet(mammals, "Degu", 5), pet(birds, "Society finch", 14),
-		pet(dogs, "Laika", 12, dated, open(2)), pet(cats, "Tom", 3),
-	}
+	return err
 }

@@ -33,6 +33,9 @@ func (n *node) allMetrics() *metrics {
 			Name: "petstore_event_streams", Help: "Streams of events that clients have open.",
 		}, n.api.streams))
 	}
+	if n.sandboxes != nil {
+		m.MustRegister(newSandboxCollector(n.sandboxes.Stats, n.store.CountSandboxes))
+	}
 	if r, yes := n.limiter.(*ratelimit.Redis); yes {
 		m.MustRegister(newRedisCollector(r.RedisStats), n.redisTook)
 	}

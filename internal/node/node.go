@@ -23,6 +23,7 @@ import (
 	"example.com/petstore/internal/portal/console"
 	"example.com/petstore/internal/portal/page"
 	"example.com/petstore/internal/ratelimit"
+	"example.com/petstore/internal/sandbox"
 	"example.com/petstore/internal/trace"
 	"example.com/petstore/internal/usage"
 )
@@ -52,7 +53,8 @@ type node struct {
 	backups     *scheduler
 	metrics     *metrics
 	redisTook   prometheus.Histogram
-	webhooks    *webhooks // nil if no events are kept
+	webhooks    *webhooks        // nil if no events are kept
+	sandboxes   *sandbox.Service // nil if visitors can make none
 	usage       *usage.Recorder
 	access      *httpapi.AccessLog // nil if n.log takes the requests too
 	budget      budget
@@ -88,6 +90,9 @@ func (n *node) open(ctx context.Context, inherited bool) (err error) {
 	}
 	n.backups = newScheduler(n.Config, n.store, n.now, n.log)
 	n.chores = &chores{store: n.store, now: n.now, log: n.log, retention: n.Config.EventRetention}
+	if n.Config.Sandbox.On {
+		n.sandboxes = n.newSandboxes()
+	}
 	n.metrics = n.allMetrics()
 	if n.Config.EventRetention > 0 {
 		n.webhooks = n.newWebhooks()
@@ -145,7 +150,7 @@ func (n *node) frontend(ctx context.Context, addr net.Addr) (frontend, error) {
 	}
 	pages, err := console.New(console.Options{
 		Page: n.pages(ctx, secret, n.Config.BaseURL), Service: n.service, Bulk: n.store, Events: n.events(), Webhooks: n.webhooks.operations(),
-		PagesPerMinute: n.Config.ConsolePages, Imports: n.budget.imports(),
+		Sandboxes: n.sandboxes, PagesPerMinute: n.Config.ConsolePages, Imports: n.budget.imports(),
 	})
 	if err != nil {
 		return frontend{}, err
@@ -154,6 +159,7 @@ func (n *node) frontend(ctx context.Context, addr net.Addr) (frontend, error) {
 		Service: n.service, Access: n.store, Keys: n.keys, Limiter: n.limiter, OnBan: n.bans.started,
 		Version: n.store.PetVersion, Held: n.budget.held(), Secret: secret, BaseURL: n.Config.BaseURL, ServerURL: n.publicURL(addr), Sunset: n.Config.Sunset, TrustedProxies: n.Config.TrustedProxies,
 		Events: n.events(), Webhooks: n.webhooks.operations(), Done: ctx.Done(),
+		Sandboxes: n.sandboxes, SignIn: pages.SignInPath,
 		Docs: docs, Console: func(w http.ResponseWriter, r *http.Request, p *httpapi.Page) { pages.Serve(w, r, p) },
 		Log: n.log, AccessLog: n.access, Now: n.now, Observe: n.observe,
 		Reads: n.budget.reads(readers(n.store)), Writes: n.budget.writes(),
@@ -192,6 +198,9 @@ func (n *node) work(ctx context.Context) (stop func() error) {
 	running.Go(func() { n.chores.run(ctx) })
 	if n.webhooks != nil {
 		running.Go(func() { n.webhooks.deliverer.Run(ctx) })
+	}
+	if n.sandboxes != nil {
+		running.Go(func() { n.sandboxes.Run(ctx) })
 	}
 	running.Go(func() { n.bans.run(ctx) })
 	running.Go(func() { n.backups.run(ctx) })

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/netip"
 	"regexp"
 	"runtime/debug"
 	"sync"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/coreos/go-systemd/v22/daemon"
 
+	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/config"
 	"example.com/petstore/internal/http1"
 	"example.com/petstore/internal/scratch"
@@ -28,6 +30,9 @@ type Options struct {
 	Log     io.Writer
 	Demo    bool // fill an empty database with the demo workspace, and make a key to it
 
+	// Sandbox is the catalogue of a sandbox that is made at the start; "" for none.
+	Sandbox string
+
 	// Ready is called once the node serves. Its error is only logged.
 	Ready func(Serving) error
 }
@@ -36,7 +41,7 @@ type Options struct {
 type Serving struct {
 	URL    string // of the public listener, as clients reach it
 	OpsURL string // of the operations listener; "" if there is none
-	Demo   *Demo  // nil without Options.Demo
+	Demo   *Demo  // nil without Options.Demo and Options.Sandbox
 }
 
 // Run runs a node until ctx ends or its store fails. It listens before it opens
@@ -106,12 +111,8 @@ func (n *node) startListeners(ctx context.Context, s *servers, on *sockets) (Ser
 	if on.ops != nil {
 		serving.OpsURL = LocalURL(on.ops.Addr().String())
 	}
-	if n.Demo {
-		d := demonstrator{n.service, n.store, n.Config.DB, n.now, n.webhooks != nil}
-		serving.Demo, err = d.prepare(ctx)
-		if err = errors.Join(err, n.keys.Refresh(ctx)); err != nil {
-			return serving, err
-		}
+	if serving.Demo, err = n.prepare(ctx); err != nil {
+		return serving, err
 	}
 	front, err := n.frontend(ctx, on.public.Addr())
 	if err != nil {
@@ -126,6 +127,23 @@ func (n *node) startListeners(ctx context.Context, s *servers, on *sockets) (Ser
 	s.startPublic(front, on.public)
 	s.phase.set(nil)
 	return serving, nil
+}
+
+// prepare makes what the service is started with: the demo or a sandbox, if any.
+func (n *node) prepare(ctx context.Context) (demo *Demo, err error) {
+	switch {
+	case n.Demo:
+		d := demonstrator{n.service, n.store, n.Config.DB, n.now, n.webhooks != nil}
+		demo, err = d.prepare(ctx)
+	case n.Sandbox != "":
+		const keys = access.Read | access.Write
+		made, fault := n.sandboxes.Create(ctx, netip.IPv6Loopback(), n.Sandbox, keys, keys|access.Manage)
+		if fault != nil {
+			return nil, fault
+		}
+		demo = &Demo{Workspace: made.Name, Key: made.Secrets[0], ManageKey: made.Secrets[1], keyID: made.Keys[1].ID}
+	}
+	return demo, errors.Join(err, n.keys.Refresh(ctx))
 }
 
 // openLog opens the log, and traces if they are wanted.

@@ -27,7 +27,11 @@ var _ Operator = (*Local)(nil)
 
 // ViewOf returns the workspace as operators see it.
 func ViewOf(w access.Workspace) Workspace {
-	return Workspace{w.ID, w.Name, w.Plan, w.Quota.PerMinute, w.Quota.PerDay, Instant(w.CreatedAt)}
+	v := Workspace{ID: w.ID, Name: w.Name, Plan: w.Plan, PerMinute: w.Quota.PerMinute, PerDay: w.Quota.PerDay, CreatedAt: Instant(w.CreatedAt)}
+	if w.Sandbox != nil {
+		v.ExpiresAt = Instant(w.Sandbox.ExpiresAt)
+	}
+	return v
 }
 
 func viewOf(w access.Workspace, err error) (Workspace, error) {
@@ -110,7 +114,7 @@ func (l *Local) Workspace(ctx context.Context, id int64) (WorkspaceDetail, error
 	if err != nil {
 		return WorkspaceDetail{}, err
 	}
-	has, err := l.Store.Contents(ctx, w.ID)
+	has, err := l.Store.Contents(ctx, w.Shop)
 	if err != nil {
 		return WorkspaceDetail{}, err
 	}

@@ -59,6 +59,7 @@ type Workspace struct {
 	PerMinute int64       `json:"perMinute"`
 	PerDay    int64       `json:"perDay"`
 	CreatedAt *time.Time  `json:"createdAt"`
+	ExpiresAt *time.Time  `json:"expiresAt,omitempty"` // of a sandbox
 }
 
 // A WorkspaceDetail is a workspace with what is used of it.

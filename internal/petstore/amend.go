@@ -21,7 +21,8 @@ func (a *Amended) Changed() bool {
 // status follows it, as [Service.UpdateInventory] says; then comes the patch, as [Service.UpdatePet] says. What changes nothing
 // writes nothing.
 func Amend(ctx context.Context, workspace, id, categoryID int64, to func(StockedPet) (Amendment, error), done *Amended) *Change {
-	return &Change{Workspace: workspace, RequestID: requestOf(ctx), Needs: Needs{PetID: id, CategoryID: categoryID}, Decide: func(f Facts) (Effects, error) {
+	request, by := originOf(ctx)
+	return &Change{Workspace: workspace, RequestID: request, By: by, Needs: Needs{PetID: id, CategoryID: categoryID}, Decide: func(f Facts) (Effects, error) {
 		*done = Amended{}
 		if f.Pet == nil {
 			return Effects{}, NoPet(id)

@@ -8,7 +8,7 @@ func (s *Service) CreateCategory(ctx context.Context, workspace int64, n NewCate
 		return Created{}, err
 	}
 	var made *Category
-	return s.create(ctx, &Change{
+	return s.create(ctx, CategoryRow, &Change{
 		Workspace:   workspace,
 		Idempotency: once,
 		Decide: func(Facts) (Effects, error) {

@@ -15,9 +15,19 @@ import (
 func (n *NewPet) Check() []Field {
 	var fields []Field
 	fields = checkName(fields, &n.Name)
-	fields = checkID(fields, "/categoryId", n.CategoryID)
+	if n.Category == nil {
+		fields = checkID(fields, "/categoryId", n.CategoryID)
+	} else {
+		for _, f := range n.Category.Check() {
+			f.Pointer = "/categoryId" // in whose place it is given
+			fields = append(fields, f)
+		}
+	}
 	if n.Status != "" {
 		fields = checkStatus(fields, n.Status)
+	}
+	if n.Stock != nil {
+		fields = append(fields, CheckQuantity(*n.Stock)...)
 	}
 	return fields
 }

@@ -177,6 +177,11 @@ func EventsExpired(after, oldest int64) *Error {
 	return e
 }
 
+// FeedEnded returns the error for a feed that a reset has ended.
+func FeedEnded() *Error {
+	return Errorf(CodeEventsExpired, "The workspace was reset, and its events begin again. Read the lists, then continue without after.")
+}
+
 // EventsBeyond returns the error for a position behind the newest event: whoever has it
 // knows another feed than this one.
 func EventsBeyond(after, newest int64) *Error {

@@ -39,6 +39,10 @@ type EventQuery struct {
 	Newest bool  // the newest first: those before After, or all if that is 0
 	Types  []EventType
 	Limit  int // at most so many
+
+	// Order and Pet are ids, of which one may be given with Newest: only the events of that,
+	// and for a pet those of its inventory and its orders.
+	Order, Pet int64
 }
 
 // An EventPage is what a query found. It may have fewer events than there are, and none, as

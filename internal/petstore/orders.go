@@ -9,7 +9,7 @@ func (s *Service) CreateOrder(ctx context.Context, workspace int64, n NewOrder, 
 		return Created{}, err
 	}
 	var made *Order
-	return s.create(ctx, &Change{
+	return s.create(ctx, OrderRow, &Change{
 		Workspace:   workspace,
 		Needs:       Needs{PetID: n.PetID},
 		Idempotency: once,

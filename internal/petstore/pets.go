@@ -2,30 +2,31 @@ package petstore
 
 import "context"
 
-// CreatePet adds a pet and its inventory item: available with one unit
-// unless it says otherwise, else without stock.
+// CreatePet adds a pet and its inventory item, and its category if that is new: available
+// with one unit unless it says otherwise, else without stock. With a stock the status
+// follows from that, unless it is pending. It returns out_of_stock for an available pet
+// without stock, and an error for a sold one with stock.
 func (s *Service) CreatePet(ctx context.Context, workspace int64, n NewPet, once *Idempotency) (Created, error) {
 	if err := Invalid(n.Check()); err != nil {
 		return Created{}, err
 	}
 	var made *StockedPet
-	return s.create(ctx, &Change{
+	return s.create(ctx, PetRow, &Change{
 		Workspace:   workspace,
 		Needs:       Needs{CategoryID: n.CategoryID},
 		Idempotency: once,
 		Decide: func(f Facts) (Effects, error) {
-			if f.Category == nil {
+			if f.Category == nil && n.Category == nil {
 				return Effects{}, unknown("/categoryId", "category", n.CategoryID)
 			}
 			made = &StockedPet{Pet: Pet{Name: n.Name, CategoryID: n.CategoryID, Status: n.Status}}
-			if n.Status == "" {
-				made.Status = Available
+			e := Effects{SavePet: made}
+			if n.Category != nil {
+				e.SaveCategory = &Category{Name: n.Category.Name, Description: n.Category.Description}
 			}
-			var stock int64
-			if made.Status == Available {
-				stock = 1
-			}
-			return Effects{SavePet: made, Movement: made.move(MovedCreated, stock, f.Now)}, nil
+			stock, err := made.begin(n.Stock)
+			e.Movement = made.move(MovedCreated, stock, f.Now)
+			return e, err
 		},
 	}, func() (int64, canonical) { return made.ID, made.Pet })
 }

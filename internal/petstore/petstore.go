@@ -71,6 +71,8 @@ type NewPet struct {
 	Name       string
 	CategoryID int64
 	Status     Status
+	Category   *NewCategory // to add with the pet, which then belongs to it; nil if CategoryID names one
+	Stock      *int64       // nil for 1 if the pet is available, else 0
 }
 
 // NewCategory is what a client says of a category.

@@ -25,13 +25,25 @@ type Created struct {
 
 // create carries out a change that makes a row, once for an idempotency key.
 // made returns the new row after the change.
-func (s *Service) create(ctx context.Context, c *Change, made func() (int64, canonical)) (Created, error) {
+func (s *Service) create(ctx context.Context, kind RowKind, c *Change, made func() (int64, canonical)) (Created, error) {
+	if room, bounded := ctx.Value(roomKey{}).(Room); bounded {
+		release, full := room(ctx, kind)
+		defer release()
+		if decide := c.Decide; full != nil { // but what was made before is answered again
+			c.Decide = func(f Facts) (Effects, error) {
+				if _, err := decide(f); err != nil {
+					return Effects{}, err
+				}
+				return Effects{}, full
+			}
+		}
+	}
 	end, err := s.running.start(c.Workspace, c.Idempotency)
 	if err != nil {
 		return Created{}, err
 	}
 	defer end()
-	c.RequestID = requestOf(ctx)
+	c.RequestID, c.By = originOf(ctx)
 	c.Receipt = func() Receipt {
 		id, row := made()
 		return Receipt{ID: id, Body: row.AppendJSON(make([]byte, 0, 128))}
@@ -48,20 +60,41 @@ func (s *Service) create(ctx context.Context, c *Change, made func() (int64, can
 
 // change carries out a change that makes no row.
 func (s *Service) change(ctx context.Context, workspace int64, needs Needs, decide func(Facts) (Effects, error)) error {
-	_, err := s.Do(ctx, &Change{Workspace: workspace, RequestID: requestOf(ctx), Needs: needs, Decide: decide})
+	request, by := originOf(ctx)
+	_, err := s.Do(ctx, &Change{Workspace: workspace, RequestID: request, By: by, Needs: needs, Decide: decide})
 	return err
 }
 
-type requestKey struct{}
+// A Room is asked before a row of the kind is made, and returns an error if there can be no
+// more. It keeps others from making one until it is released.
+type Room func(ctx context.Context, kind RowKind) (release func(), full error)
+
+type roomKey struct{}
+
+// WithRoom returns a context in which rows are made only where there is room.
+func WithRoom(ctx context.Context, r Room) context.Context {
+	return context.WithValue(ctx, roomKey{}, r)
+}
+
+type originKey struct{}
+
+type origin struct{ request, by string }
 
 // OfRequest returns a context in which changes are told to be of the request.
 func OfRequest(ctx context.Context, id string) context.Context {
-	return context.WithValue(ctx, requestKey{}, id)
+	return context.WithValue(ctx, originKey{}, origin{request: id})
 }
 
-func requestOf(ctx context.Context) string {
-	id, _ := ctx.Value(requestKey{}).(string)
-	return id
+// ByKey returns a context in which changes are told to be of the API key with the id, and of
+// the same request.
+func ByKey(ctx context.Context, id string) context.Context {
+	request, _ := originOf(ctx)
+	return context.WithValue(ctx, originKey{}, origin{request, id})
+}
+
+func originOf(ctx context.Context) (request, by string) {
+	o, _ := ctx.Value(originKey{}).(origin)
+	return o.request, o.by
 }
 
 // unknown returns the fault of a body that names a row that does not exist.

@@ -41,6 +41,7 @@ type Movement struct {
 	Delta    int64 // units added to what can be ordered
 	Quantity int64 // what could be ordered afterwards
 	At       Time
+	By       string // the id of the API key that did it; "" for a command, or if that is not known
 }
 
 // move changes the quantity to q and returns the ledger's entry for it.
@@ -50,6 +51,28 @@ func (p *StockedPet) move(kind MovementKind, q int64, at Time) *Movement {
 	m.Number = p.Movements
 	p.Quantity = q
 	return m
+}
+
+// begin returns the first stock of a new pet, and gives the pet a status that fits it if it
+// has none.
+func (p *StockedPet) begin(stock *int64) (int64, error) {
+	switch {
+	case p.Status == "" && stock != nil && *stock == 0:
+		p.Status = Sold
+	case p.Status == "":
+		p.Status = Available
+	}
+	switch {
+	case stock == nil && p.Status == Available:
+		return 1, nil
+	case stock == nil:
+		return 0, nil
+	case p.Status == Available && *stock == 0:
+		return 0, Errorf(CodeOutOfStock, "A pet without stock cannot be available.")
+	case p.Status == Sold && *stock > 0:
+		return 0, Invalid([]Field{{Pointer: "/quantity", Code: OutOfRange, Message: "quantity must be 0 of a pet that is sold."}})
+	}
+	return *stock, nil
 }
 
 // settle lets the status follow the stock: from nothing to something it becomes

@@ -30,6 +30,42 @@ func TestNewPetHasStock(t *testing.T) {
 	}
 }
 
+func TestNewPetWithStock(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		given Status
+		stock int64
+		want  Status
+		code  Code
+	}{
+		{"", 7, Available, ""},
+		{"", 0, Sold, ""},
+		{Available, 7, Available, ""},
+		{Available, 0, "", CodeOutOfStock},
+		{Pending, 7, Pending, ""},
+		{Pending, 0, Pending, ""},
+		{Sold, 0, Sold, ""},
+		{Sold, 7, "", CodeValidationFailed},
+		{"", -1, "", CodeValidationFailed},
+		{"", MaxQuantity + 1, "", CodeValidationFailed},
+	} {
+		s := newShop(t)
+		what := fmt.Sprintf("CreatePet(status %q, stock %d)", test.given, test.stock)
+		made, err := s.CreatePet(context.Background(), home, NewPet{Name: "Kaa", Category: &NewCategory{Name: "Snakes"}, Status: test.given, Stock: &test.stock}, nil)
+		if wantCode(t, what, err, test.code); test.code != "" {
+			continue
+		}
+		s.wantPet(what, made.ID, test.want, test.stock, 0)
+		s.wantLedger(made.ID, Movement{Kind: MovedCreated, Delta: test.stock, Quantity: test.stock})
+		pet, _ := s.Pet(context.Background(), home, made.ID)
+		if c, err := s.Category(context.Background(), home, pet.CategoryID); err != nil || c.Name != "Snakes" {
+			t.Errorf("%s: its category is %+v, %v, want Snakes", what, c, err)
+		}
+	}
+	_, err := newShop(t).CreatePet(context.Background(), home, NewPet{Name: "Kaa", Category: &NewCategory{Name: " "}}, nil)
+	wantField(t, "CreatePet with a nameless category", err, "/categoryId", InvalidFormat)
+}
+
 // Rules 3 and 7: what an order does to a pet in every state.
 func TestCreateOrderTakesStock(t *testing.T) {
 	t.Parallel()

@@ -41,6 +41,15 @@ type Store interface {
 	// error of NoPet for a pet that there never was.
 	Movements(ctx context.Context, workspace, petID, from int64, limit int) (page []Movement, next int64, err error)
 
+	// OrderMovements returns the movements that placed some orders, and then those that
+	// completed or cancelled them. It does not know any more what placed an order that was
+	// cancelled, or imported.
+	OrderMovements(ctx context.Context, workspace int64, orders []int64) ([]Movement, error)
+
+	// CategorySizes returns how many pets some categories have, by their ids, but counts
+	// no more than most of each.
+	CategorySizes(ctx context.Context, workspace int64, categories []int64, most int) (map[int64]int64, error)
+
 	// Forget removes the receipts that are older than KeepReceipts, at most a few
 	// thousand at a time, and returns how many. A server calls it each minute.
 	Forget(ctx context.Context) (int, error)
@@ -76,6 +85,8 @@ type PetQuery struct {
 	Statuses   []Status
 	CategoryID int64
 	Name       string // a part of the name, in the form of [Fold]
+
+	MaxQuantity *int64 // at most so much stock; of StockedPets, without IDs
 }
 
 // Selects reports whether the query, but for its page, selects a pet.
@@ -121,6 +132,7 @@ type InventoryQuery struct {
 type Change struct {
 	Workspace   int64
 	RequestID   string // of the request that asks for it; "" for a command
+	By          string // the id of the API key that asks for it; "" for a command
 	Needs       Needs
 	Decide      func(Facts) (Effects, error)
 	Idempotency *Idempotency   // nil if the client sent no key
@@ -169,6 +181,9 @@ func (e Effects) Empty() bool {
 // Link fills in the ids that were not known when the change was decided. A
 // store calls it once, when every new row has its id.
 func (e *Effects) Link() {
+	if e.SavePet != nil && e.SavePet.CategoryID == 0 && e.SaveCategory != nil {
+		e.SavePet.CategoryID = e.SaveCategory.ID
+	}
 	if e.Movement == nil {
 		return
 	}

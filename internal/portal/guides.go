@@ -29,21 +29,36 @@ func guides() []guide {
 		{"webhooks", "Webhooks", "Have events posted to your URL, and verify that they are genuine."},
 		{"stock", "Stock and states", "What takes stock, what returns it, and when a pet is sold."},
 		{"command-line", "Command line", "Use the API from a shell, with petstore api."},
+		{"testing", "Test your client", "A petstore for your test suite: in a known state, and as bad as you want."},
 		{"sunset", "Deprecation and sunset", "Which operations end, when, and what replaces them."},
 	}
 }
 
-//go:embed retry verify
+//go:embed retry verify suite
 var programs embed.FS
 
-// retrySamples returns the programs that wait and repeat; they are run by the tests.
-func retrySamples() ([]sample, error) {
-	return samplesIn("retry", sample{"sh", "curl", "retry.sh"}, sample{"javascript", "JavaScript", "retry.mjs"}, sample{"python", "Python", "retry.py"}, sample{"go", "Go", "main.go"})
+// A guideSamples has the programs that guides show; the tests run them.
+type guideSamples struct {
+	Retry  []sample // wait and repeat
+	Verify []sample // verify events
+	Suite  []sample // test a client
 }
 
-// verifySamples returns the functions that verify events; they are run by the tests.
-func verifySamples() ([]sample, error) {
-	return samplesIn("verify", sample{"javascript", "JavaScript", "verify.mjs"}, sample{"python", "Python", "verify.py"}, sample{"go", "Go", "verify.go"}, sample{"sh", "Shell", "verify.sh"})
+func readGuideSamples() (s guideSamples, err error) {
+	for _, list := range []struct {
+		to     *[]sample
+		folder string
+		all    []sample
+	}{
+		{&s.Retry, "retry", []sample{{"sh", "curl", "retry.sh"}, {"javascript", "JavaScript", "retry.mjs"}, {"python", "Python", "retry.py"}, {"go", "Go", "main.go"}}},
+		{&s.Verify, "verify", []sample{{"javascript", "JavaScript", "verify.mjs"}, {"python", "Python", "verify.py"}, {"go", "Go", "verify.go"}, {"sh", "Shell", "verify.sh"}}},
+		{&s.Suite, "suite", []sample{{"javascript", "TypeScript", "suite.ts"}, {"python", "Python", "suite.py"}, {"go", "Go", "suite_test.go"}, {"sh", "Shell", "suite.sh"}}},
+	} {
+		if *list.to, err = samplesIn(list.folder, list.all...); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
 }
 
 // samplesIn reads samples whose code is the name of a file in a folder.

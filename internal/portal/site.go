@@ -56,12 +56,11 @@ type view struct {
 	Title, Lead string
 	Tag         *navTag
 	Failures    []failure
-	Retry       []sample
-	Verify      []sample
-	Prev, Next  *link
-	Query       string // what was searched for
-	Found       []entry
-	Contents    []link // of a guide
+	guideSamples
+	Prev, Next *link
+	Query      string // what was searched for
+	Found      []entry
+	Contents   []link // of a guide
 }
 
 type link struct{ Title, URL string }
@@ -84,15 +83,11 @@ func newSite(d *description, opts ReferenceOptions) (*site, error) {
 		return nil, err
 	}
 	s.failures, s.index = d.failures(), sync.OnceValues(s.newIndex)
-	retry, err := retrySamples()
+	samples, err := readGuideSamples()
 	if err != nil {
 		return nil, err
 	}
-	verify, err := verifySamples()
-	if err != nil {
-		return nil, err
-	}
-	return s, s.addPages(retry, verify)
+	return s, s.addPages(samples)
 }
 
 func (d *description) navigation(opts ReferenceOptions) []navGroup {
@@ -123,7 +118,7 @@ func (d *description) navTag(name string, opts ReferenceOptions) navTag {
 }
 
 // addPages makes the overview, the guides and a page for each tag, in the order in which they are read.
-func (s *site) addPages(retry, verify []sample) error {
+func (s *site) addPages(samples guideSamples) error {
 	layout, err := template.New("layout.html").Funcs(s.functions()).ParseFS(templateFiles, "templates/*.html")
 	if err != nil {
 		return err
@@ -136,7 +131,7 @@ func (s *site) addPages(retry, verify []sample) error {
 	}
 	views := []view{{Path: "/docs", Title: "Overview"}, {Path: guideList, Title: "Guides", Lead: "One page for each subject, with requests that you can copy and run."}}
 	for _, g := range s.Guides {
-		views = append(views, view{Path: g.URL(), Title: g.Title, Lead: g.Lead, Failures: s.failures, Retry: retry, Verify: verify})
+		views = append(views, view{Path: g.URL(), Title: g.Title, Lead: g.Lead, Failures: s.failures, guideSamples: samples})
 	}
 	for _, g := range s.Nav {
 		for i := range g.Tags {

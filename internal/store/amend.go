@@ -8,14 +8,14 @@ import (
 )
 
 // Amend implements [petstore.Bulk].
-func (s *Store) Amend(ctx context.Context, _ int64, changes []*petstore.Change, whole bool) ([]error, error) {
+func (s *Store) Amend(ctx context.Context, of int64, changes []*petstore.Change, whole bool) ([]error, error) {
 	asked := make([]*change, len(changes))
 	for i, c := range changes {
 		asked[i] = newChange(c)
 	}
 	g := s.group(asked)
 	g.whole = whole
-	err := s.db.PetStep(ctx, func(tx Tx) error { return g.Run(tx) })
+	err := s.db.PetStep(ctx, of, func(tx Tx) error { return g.Run(tx) })
 	if err != nil && !errors.Is(err, petstore.ErrRefused) {
 		return nil, err
 	}

@@ -244,7 +244,7 @@ func (l *Load) loadExisting(tx Tx) error {
 	b.Query(func(Row) error {
 		exists = true
 		return nil
-	}, "SELECT 1 FROM workspaces WHERE id = $1", l.workspace)
+	}, selectOwner, l.workspace)
 	l.find(&b, dialect.LockNamed)
 	err := tx.Run(&b)
 	switch {

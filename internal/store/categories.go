@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"strconv"
 
 	"example.com/petstore/internal/petstore"
 )
@@ -23,6 +24,20 @@ func (s *Store) Category(ctx context.Context, workspace, id int64) (petstore.Cat
 // Categories implements [petstore.Store].
 func (s *Store) Categories(ctx context.Context, workspace int64, q petstore.CategoryQuery) ([]petstore.Category, error) {
 	return categoryList(&s.options.Dialect, workspace, &q).read(ctx, s)
+}
+
+// CategorySizes implements [petstore.Store].
+func (s *Store) CategorySizes(ctx context.Context, workspace int64, categories []int64, most int) (map[int64]int64, error) {
+	among, ids := s.options.Dialect.Among(categories)
+	sizes := make(map[int64]int64, len(categories))
+	_, err := readRows(ctx, s, func(row Row, size *int64) error {
+		var id int64
+		err := row.Scan(&id, size)
+		sizes[id] = *size
+		return err
+	}, "SELECT c.id, (SELECT count(*) FROM (SELECT 1 FROM pets p WHERE p.workspace = c.workspace AND p.category = c.id LIMIT "+strconv.Itoa(most)+") counted)"+
+		" FROM categories c WHERE c.workspace = $1 AND c.id"+among, workspace, ids)
+	return sizes, err
 }
 
 func categoryList(d *Dialect, workspace int64, q *petstore.CategoryQuery) *list[petstore.Category] {

@@ -48,6 +48,9 @@ type Dialect struct {
 	// RaiseWorkspaces is a statement that raises the id of the next workspace, as [Raised] says.
 	RaiseWorkspaces string
 
+	// NextWorkspace selects an id for a workspace that was never issued, and is not issued again.
+	NextWorkspace string
+
 	// CheckStructure looks for damage of the tables and their indexes. CheckRows, which may
 	// be nil, looks for rows that an index of the engine's own does not fit, and is not
 	// called while a workspace is being removed.

@@ -54,6 +54,7 @@ func (g *Group) number(m *groupedChange) error {
 	e.Link()
 	if e.Movement != nil {
 		m.movement.Movement = *e.Movement
+		m.movement.By = m.By
 		issueTo(&m.movement.id, &last.movements)
 		if pet := g.pets[rowID{w.id, e.Movement.PetID}]; pet != nil {
 			m.movement.before, pet.row.lastMovement = pet.row.lastMovement, m.movement.id

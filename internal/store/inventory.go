@@ -36,16 +36,22 @@ func inventoryList(d *Dialect, workspace int64, q *petstore.InventoryQuery) *lis
 	if len(l.values) > 0 {
 		l.index = "pets_by_status"
 	}
-	if q.MaxQuantity == nil {
-		return l
+	l.atMost(q.MaxQuantity)
+	return l
+}
+
+// atMost selects the pets that have at most so much stock; nil is any. Nothing but their
+// statuses may be asked for besides.
+func (l *list[T]) atMost(quantity *int64) {
+	if quantity == nil {
+		return
 	}
-	l.tests = []condition{{"quantity <= ?", *q.MaxQuantity}}
-	if *q.MaxQuantity <= lowStock {
+	l.tests = []condition{{"quantity <= ?", *quantity}}
+	if *quantity <= lowStock {
 		values := l.values
 		if len(values) == 0 {
 			values = statuses(petstore.Statuses())
 		}
-		l.findByValue("pets_by_low_stock", "status", values, condition{d.LowStock, *q.MaxQuantity})
+		l.findByValue("pets_by_low_stock", "status", values, condition{l.dialect.LowStock, *quantity})
 	}
-	return l
 }

@@ -6,7 +6,7 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-const movementColumns = "pet, number, kind, order_id, delta, quantity, at" // as scanMovement reads them
+const movementColumns = "pet, number, kind, order_id, delta, quantity, at, by_key" // as scanMovement reads them
 
 // SelectLedger selects the movements of the pet $2, the newest first, each with the id of
 // the one before it. They begin at the movement with the id $3, or at the last one for 0.
@@ -38,6 +38,26 @@ func (s *Store) Movements(ctx context.Context, workspace, petID, from int64, lim
 	return page, next, nil
 }
 
+// OrderMovements implements [petstore.Store].
+func (s *Store) OrderMovements(ctx context.Context, workspace int64, orders []int64) (all []petstore.Movement, err error) {
+	of, ids := s.options.Dialect.Among(orders)
+	err = s.db.Read(ctx, func(tx Tx) error {
+		all = nil
+		for _, where := range []string{
+			"id IN (SELECT placed FROM orders WHERE workspace = $1 AND id" + of + ")", "order_id" + of + " AND (kind = 'completed' OR kind = 'cancelled')",
+		} {
+			some, err := rowsOf(tx, func(row Row, m *petstore.Movement) error { return scanMovement(row, m) },
+				"SELECT "+movementColumns+" FROM movements WHERE workspace = $1 AND "+where+" ORDER BY id", workspace, ids)
+			if err != nil {
+				return err
+			}
+			all = append(all, some...)
+		}
+		return nil
+	})
+	return all, err
+}
+
 // A storedMovement is a movement with its id, and that of the movement before it of the
 // same pet, 0 for the first.
 type storedMovement struct {
@@ -52,7 +72,7 @@ func scanMovement(row Row, m *petstore.Movement, after ...any) error {
 		order *int64
 	)
 	m.At.Valid = true
-	err := row.Scan(append([]any{&m.PetID, &m.Number, &kind, &order, &m.Delta, &m.Quantity, &m.At.Millis}, after...)...)
+	err := row.Scan(append([]any{&m.PetID, &m.Number, &kind, &order, &m.Delta, &m.Quantity, &m.At.Millis, &m.By}, after...)...)
 	m.Kind = petstore.MovementKind(kind)
 	if order != nil {
 		m.OrderID = *order
@@ -60,7 +80,7 @@ func scanMovement(row Row, m *petstore.Movement, after ...any) error {
 	return err
 }
 
-var movementTable = newTable("movements", "before, pet, number, delta, quantity, at, kind, order_id",
+var movementTable = newTable("movements", "before, pet, number, delta, quantity, at, kind, order_id, by_key",
 	func(workspace int64, m *storedMovement) []any {
-		return []any{m.before, m.PetID, m.Number, m.Delta, m.Quantity, m.At.Millis, string(m.Kind), optional(m.OrderID, m.OrderID != 0), m.id, workspace}
+		return []any{m.before, m.PetID, m.Number, m.Delta, m.Quantity, m.At.Millis, string(m.Kind), optional(m.OrderID, m.OrderID != 0), m.By, m.id, workspace}
 	})

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"math"
+	"strings"
 
 	"example.com/petstore/internal/petstore"
 )
@@ -73,3 +74,6 @@ func shipDates(q *petstore.OrderQuery) (from, to int64) {
 var orderTable = newTable("orders", "pet, quantity, complete, ship_date", func(workspace int64, o *petstore.Order) []any {
 	return []any{o.PetID, o.Quantity, o.Complete, optional(o.ShipDate.Millis, o.ShipDate.Valid), o.ID, workspace}
 })
+
+// insertOrder has the values of a row and the id of the movement that placed the order.
+var insertOrder = "INSERT INTO orders (" + strings.Join(orderTable.columns, ", ") + ", placed) VALUES ($1, $2, $3, $4, $5, $6, $7)"

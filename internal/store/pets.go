@@ -75,8 +75,11 @@ func petList[T any](d *Dialect, workspace int64, q *petstore.PetQuery, columns s
 	if !storable(q.Name) {
 		l.page.Limit = 0 // no pet has such a name
 	}
+	if l.atMost(q.MaxQuantity); q.CategoryID != 0 {
+		l.find = nil // which does not ask for the category
+	}
 	if q.Name != "" {
-		l.tests, l.tested = []condition{{d.Contains, q.Name}}, ", folded"
+		l.tests, l.tested = append(l.tests, condition{d.Contains, q.Name}), ", folded"
 		l.find = func(tx Tx, s *statement) (bool, error) { return findByName(tx, s, l, q.Name) }
 	}
 	return l

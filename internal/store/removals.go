@@ -109,7 +109,7 @@ func (s *Store) forgetDeleted(ctx context.Context) error {
 // Others may do the same at the same time.
 func (s *Store) remove(ctx context.Context, workspace int64) error {
 	for more := true; more; {
-		err := s.db.PetStep(ctx, func(tx Tx) (err error) {
+		err := s.db.PetStep(ctx, workspace, func(tx Tx) (err error) {
 			more, err = s.removeSome(tx, workspace)
 			return err
 		})

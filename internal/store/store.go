@@ -38,8 +38,8 @@ type DB interface {
 	// Step is Write for one of many transactions that write much. It lets others go
 	// first.
 	Step(ctx context.Context, f func(Tx) error) error
-	// PetStep is a Step that changes pets.
-	PetStep(ctx context.Context, f func(Tx) error) error
+	// PetStep is a Step that changes pets of the workspace.
+	PetStep(ctx context.Context, workspace int64, f func(Tx) error) error
 	// Group carries out a group of changes in a transaction, and returns after it is
 	// durable. [petstore.Unavailable] says that the outcome is lost; any other error is
 	// the fault of one of the changes, and nothing has happened.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"example.com/petstore/internal/access"
@@ -11,12 +12,16 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-const selectWorkspaces = `SELECT id, name, plan, per_minute, per_day, created_at,
+const selectWorkspaces = `SELECT id, name, plan, per_minute, per_day, created_at, low_stock, coalesce(shop, id), expires_at, catalogue,
 	(SELECT count(*) FROM removals r WHERE r.workspace = workspaces.id) FROM workspaces WHERE `
 
 func scanWorkspace(row Row, w *access.Workspace) error {
 	var removals int64
-	err := scan(row, &w.ID, &w.Name, (*string)(&w.Plan), &w.Quota.PerMinute, &w.Quota.PerDay, &w.CreatedAt, &removals)
+	var sandbox access.Sandbox
+	err := scan(row, &w.ID, &w.Name, (*string)(&w.Plan), &w.Quota.PerMinute, &w.Quota.PerDay, &w.CreatedAt, &w.LowStock, &w.Shop, &sandbox.ExpiresAt, &sandbox.Catalogue, &removals)
+	if !sandbox.ExpiresAt.IsZero() {
+		w.Sandbox = &sandbox
+	}
 	w.Resetting = removals > 0
 	return err
 }
@@ -40,9 +45,11 @@ func workspaceByID(tx Tx, id int64) (access.Workspace, error) {
 	return rowOf(tx, NoWorkspace(id), scanWorkspace, selectWorkspaces+"id = $1", id)
 }
 
-// HasWorkspace returns CodeWorkspaceNotFound unless there is one with the id.
+const selectOwner = "SELECT 1 FROM workspaces WHERE id = $1 OR shop = $1"
+
+// HasWorkspace returns CodeWorkspaceNotFound unless there is one with the id, or with the shop.
 func HasWorkspace(tx Tx, id int64) error {
-	found, err := exists(tx, "SELECT 1 FROM workspaces WHERE id = $1", id)
+	found, err := exists(tx, selectOwner, id)
 	if err == nil && !found {
 		err = NoWorkspace(id)
 	}
@@ -60,7 +67,7 @@ func (s *Store) CreateWorkspace(ctx context.Context, w access.Workspace, by acce
 	if w.CreatedAt.IsZero() {
 		w.CreatedAt = s.now()
 	}
-	w.CreatedAt = instant(w.CreatedAt.UnixMilli())
+	w.CreatedAt, w.LowStock = instant(w.CreatedAt.UnixMilli()), access.DefaultLowStock
 	err := s.db.Change(ctx, func(tx Tx) (err error) {
 		w.ID, err = s.createWorkspace(tx, w, by)
 		return err
@@ -68,32 +75,42 @@ func (s *Store) CreateWorkspace(ctx context.Context, w access.Workspace, by acce
 	if err != nil {
 		return access.Workspace{}, err
 	}
+	w.Shop = w.ID
 	return w, nil
 }
 
 func (s *Store) createWorkspace(tx Tx, w access.Workspace, by access.Actor) (id int64, err error) {
+	if id, err = insertWorkspace(tx, w); err != nil {
+		return 0, err
+	}
+	if err := s.openShop(tx, id); err != nil {
+		return 0, err
+	}
+	return id, s.audit(tx, by, "workspace.create", w.Name, planDetail(w))
+}
+
+// insertWorkspace adds a workspace unless its name is taken.
+func insertWorkspace(tx Tx, w access.Workspace) (id int64, err error) {
 	switch _, err := workspace(tx, w.Name); {
 	case err == nil:
 		return 0, petstore.Errorf(access.CodeWorkspaceExists, "There is already a workspace named %q.", w.Name)
 	case petstore.CodeOf(err) != access.CodeWorkspaceNotFound:
 		return 0, err
 	}
-	id, err = number(tx, "INSERT INTO workspaces (name, plan, per_minute, per_day, created_at) VALUES ($1, $2, $3, $4, $5) RETURNING id",
-		w.Name, string(w.Plan), w.Quota.PerMinute, w.Quota.PerDay, w.CreatedAt.UnixMilli())
-	if err != nil {
-		return 0, err
-	}
+	return number(tx, "INSERT INTO workspaces (name, plan, per_minute, per_day, created_at, low_stock) VALUES ($1, $2, $3, $4, $5, $6) RETURNING id",
+		w.Name, string(w.Plan), w.Quota.PerMinute, w.Quota.PerDay, w.CreatedAt.UnixMilli(), w.LowStock)
+}
+
+// openShop begins the ids and the feed of a shop.
+func (s *Store) openShop(tx Tx, shop int64) error {
 	forgotten := 0
 	if s.options.NoEvents {
 		forgotten = 1 // who reads from the beginning, once events are written, is told that it is missing
 	}
 	var b Batch
-	b.Exec("INSERT INTO counters (workspace) VALUES ($1)", id)
-	b.Exec("INSERT INTO feeds (workspace, last, forgotten) VALUES ($1, 0, $2)", id, forgotten)
-	if err := tx.Run(&b); err != nil {
-		return 0, err
-	}
-	return id, s.audit(tx, by, "workspace.create", w.Name, planDetail(w))
+	b.Exec("INSERT INTO counters (workspace) VALUES ($1)", shop)
+	b.Exec("INSERT INTO feeds (workspace, last, forgotten) VALUES ($1, 0, $2)", shop, forgotten)
+	return tx.Run(&b)
 }
 
 func planDetail(w access.Workspace) string {
@@ -199,6 +216,14 @@ func (s *Store) RenameWorkspace(ctx context.Context, id int64, to string, by acc
 	})
 }
 
+// SetLowStock implements [access.Store].
+func (s *Store) SetLowStock(ctx context.Context, id, units int64, by access.Actor) (access.Workspace, error) {
+	return s.changeWorkspace(ctx, id, by, "workspace.set_low_stock", func(tx Tx, w *access.Workspace) (string, error) {
+		w.LowStock = units
+		return fmt.Sprintf("%d units or fewer", units), exec(tx, "UPDATE workspaces SET low_stock = $1 WHERE id = $2", units, w.ID)
+	})
+}
+
 // Contents implements [access.Store].
 func (s *Store) Contents(ctx context.Context, workspace int64) (c access.Contents, err error) {
 	err = s.db.Read(ctx, func(tx Tx) error {
@@ -213,51 +238,73 @@ func (s *Store) Contents(ctx context.Context, workspace int64) (c access.Content
 
 // ResetWorkspace implements [access.Store].
 func (s *Store) ResetWorkspace(ctx context.Context, workspace int64, by access.Actor) error {
-	_, err := s.changeWorkspace(ctx, workspace, by, "workspace.reset", func(tx Tx, w *access.Workspace) (string, error) {
-		return "catalogue, orders, ledger and receipts removed", s.bar(tx, w.ID)
+	shop := workspace
+	_, err := s.changeWorkspace(ctx, workspace, by, "workspace.reset", func(tx Tx, w *access.Workspace) (_ string, err error) {
+		const detail = "catalogue, orders, ledger and receipts removed"
+		if w.Sandbox != nil {
+			shop, err = s.renewShop(tx, w.ID, nil)
+			return detail, err
+		}
+		return detail, s.bar(tx, w.ID)
 	})
 	if err != nil {
 		return err
 	}
-	return s.remove(ctx, workspace)
+	return s.remove(ctx, shop)
 }
 
 // DeleteWorkspace implements [access.Store].
 func (s *Store) DeleteWorkspace(ctx context.Context, workspace int64, by access.Actor) error {
+	var gone []int64
 	err := s.db.Change(ctx, func(tx Tx) error {
-		w, err := workspaceByID(tx, workspace)
+		w, err := lockShop(tx, workspace)
 		if err != nil {
 			return err
 		}
-		if err := s.bar(tx, workspace); err != nil {
-			return err
-		}
-		if err := removeWorkspace(tx, workspace); err != nil {
+		if gone, err = s.removeWorkspace(tx, &w); err != nil {
 			return err
 		}
 		return s.audit(tx, by, "workspace.delete", w.Name, "removed with its keys, catalogue and orders")
 	})
-	if err != nil {
-		return err
+	for _, id := range gone {
+		if err == nil {
+			err = s.remove(ctx, id)
+		}
 	}
-	return s.remove(ctx, workspace)
+	return err
 }
 
-// removeWorkspace removes a workspace and its keys.
-func removeWorkspace(tx Tx, id int64) error {
+// removeWorkspace removes a workspace and its keys, and returns whose rows are still to be
+// removed.
+func (s *Store) removeWorkspace(tx Tx, w *access.Workspace) (gone []int64, err error) {
+	gone = slices.Compact([]int64{w.ID, w.Shop})
+	for _, id := range gone {
+		if err := s.closeShop(tx, id); err != nil {
+			return nil, err
+		}
+	}
 	var b Batch
 	for _, query := range []string{
 		"DELETE FROM console_sessions WHERE key_id IN (SELECT id FROM api_keys WHERE workspace = $1)",
 		"DELETE FROM api_keys WHERE workspace = $1",
-		"DELETE FROM counters WHERE workspace = $1",
-		"DELETE FROM feeds WHERE workspace = $1",
-		"DELETE FROM webhooks WHERE workspace = $1",
 		"DELETE FROM workspaces WHERE id = $1",
 	} {
-		b.Exec(query, id)
+		b.Exec(query, w.ID)
 	}
 	if err := tx.Run(&b); err != nil {
+		return nil, err
+	}
+	return gone, changed(tx)
+}
+
+// closeShop keeps writes from a shop for good. Its rows are still to be removed.
+func (s *Store) closeShop(tx Tx, shop int64) error {
+	if err := s.bar(tx, shop); err != nil {
 		return err
 	}
-	return changed(tx)
+	var b Batch
+	for _, table := range []string{"counters", "feeds", "webhooks"} {
+		b.Exec("DELETE FROM "+table+" WHERE workspace = $1", shop)
+	}
+	return tx.Run(&b)
 }

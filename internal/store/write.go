@@ -30,7 +30,7 @@ func (g *Group) Write(b *Batch) error {
 	g.updatePets(b)
 	g.each(func(m *groupedChange) {
 		if m.inserted.order {
-			b.Exec(orderTable.insert, orderTable.values(m.workspace.id, m.effects.SaveOrder)...)
+			b.Exec(insertOrder, append(orderTable.values(m.workspace.id, m.effects.SaveOrder), m.movement.id)...)
 		}
 	})
 	updateAll(b, orderTable, g.orders)

@@ -32,12 +32,12 @@ func guides() []string {
 func inside() []string {
 	return []string{
 		"/console", "/console?range=day", "/console?range=week", "/console?range=quarter", "/console/requests", "/console/requests?outcome=4xx&path=pets", "/console/requests?outcome=errors",
-		"/console/pets", "/console/pets?status=sold&name=an", "/console/pets?after=25", "/console/pets/1", "/console/pets/new", "/console/pets/import", "/console/pets/1/delete",
+		"/console/pets", "/console/pets?status=sold&name=an", "/console/pets?after=25", "/console/pets?max=0", "/console/pets?categoryId=Dogs", "/console/pets/1", "/console/pets/new", "/console/pets/low", "/console/pets/import", "/console/pets/1/delete",
 		"/console/categories", "/console/categories/2", "/console/categories/new", "/console/categories/1/delete",
-		"/console/stock", "/console/stock?max=0", "/console/stock/3", "/console/stock/3/add",
-		"/console/orders", "/console/orders?state=open", "/console/orders/1", "/console/orders/2", "/console/orders/new?petId=4", "/console/orders/1/complete", "/console/orders/1/cancel",
+		"/console/stock/3", "/console/stock/3/add",
+		"/console/orders", "/console/orders?state=open", "/console/orders?state=late", "/console/orders/1", "/console/orders/2", "/console/orders/new?petId=4", "/console/orders/1/complete", "/console/orders/1/cancel",
 		"/console/keys", "/console/keys?state=all", "/console/keys/new",
-		"/console/events", "/console/events?type=pet.created", "/console/events?after=20", "/console/events/1", "/console/webhooks", "/console/webhooks/new",
+		"/console/events", "/console/events?type=pet.created", "/console/events?after=20", "/console/events?order=1", "/console/events?petId=4", "/console/events/1", "/console/webhooks", "/console/webhooks/new",
 	}
 }
 
@@ -224,7 +224,7 @@ func TestBigShop(t *testing.T) {
 	cookie := s.session(client)
 	for _, path := range append(slices.Concat(reference(), guides(), inside()), fmt.Sprint("/console/pets?name=number+", pets-1), "/console/pets?name=nothing+like+it",
 		fmt.Sprint("/console/pets?after=", pets-1000),
-		"/console/stock?status=available&max=1", "/console/stock?status=sold&max=3") {
+		"/console/pets?status=available&max=1", "/console/pets?status=sold&max=3", "/console/pets?max=50", "/console/pets?max=1&categoryId=1", "/console/pets?max=4&name=99", "/console/pets?categoryId=Kind+149") {
 		quickest, size := time.Hour, 0
 		// The machine has other things to do: a page that once was quick enough is.
 		for deadline := time.Now().Add(servertest.Patience); quickest > 200*time.Millisecond && time.Now().Before(deadline); {

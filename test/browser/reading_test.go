@@ -33,7 +33,7 @@ func TestTables(t *testing.T) {
 		}
 		return found.join(" ");
 	})()`
-	for _, path := range []string{"/console/keys?state=all", "/console/requests", "/console/orders", "/console/pets", "/console/stock"} {
+	for _, path := range []string{"/console/keys?state=all", "/console/requests", "/console/orders", "/console/pets"} {
 		b.open(t, s.url+path)
 		for _, width := range []int64{390, 700, 820, 900, 1024, 1280} {
 			b.window(t, width, 900)

@@ -85,8 +85,9 @@ func TestTasks(t *testing.T) {
 		}
 	})
 	b.task(t, "50 units added", s.url+"/console", func() {
-		b.click(t, `.nav a[href$="/console/stock"]`, titled("Stock"))
-		b.enter(t, "#f-petId", "Rex", titled("Stock of"))
+		b.click(t, `.nav a[href$="/console/pets"]`, titled("Pets"))
+		b.enter(t, "#f-name", "Rex", `document.querySelector("tbody").rows.length === 1`)
+		b.click(t, `main td a[href$="/console/stock/1"]`, titled("Stock of"))
 		b.enter(t, "#f-units", "50", `document.querySelector(".sheet h2")?.textContent === "Why is it 550?"`)
 	})
 	for range 177 {
@@ -97,8 +98,22 @@ func TestTasks(t *testing.T) {
 	b.task(t, "order 177 found and cancelled", s.url+"/console", func() {
 		b.click(t, `.nav a[href$="/console/orders"]`, titled("Orders"))
 		b.enter(t, "#f-number", "177", titled("Order 177"))
-		b.click(t, `main .acts a[href$="/cancel"]`, titled("Cancel order 177"))
-		b.click(t, `main form button[type="submit"]`, `document.querySelector(".note")?.textContent.includes("cancelled")`)
+		b.click(t, `main .act summary.danger`, `document.querySelector(".act form[action$='/177/cancel']").offsetParent !== null`)
+		b.click(t, `main .act[open] button`, `document.querySelector(".note")?.textContent.includes("cancelled")`)
+	})
+	b.task(t, "an order's history told", s.url+"/console", func() {
+		b.click(t, `.nav a[href$="/console/orders"]`, titled("Orders"))
+		b.enter(t, "#f-number", "177", `document.querySelector(".sheet tbody")?.textContent.includes("Cancelled")`)
+	})
+	b.task(t, "an order completed from the list", s.url+"/console", func() {
+		b.click(t, `.nav a[href$="/console/orders"]`, titled("Orders"))
+		b.click(t, `tbody tr:first-child .act summary`, `document.querySelector("tbody .act form").offsetParent !== null`)
+		b.click(t, `tbody .act[open] button`, `location.pathname === "/console/orders" && document.querySelector(".note")?.textContent.includes("Order 176 is complete")`)
+	})
+	b.task(t, "a category with a typo put right", s.url+"/console", func() {
+		b.click(t, `.nav a[href$="/console/categories"]`, titled("Categories"))
+		b.click(t, `tbody a.name`, titled("Dogs"))
+		b.enter(t, "#f-name", "!", titled("!Dogs"))
 	})
 	if status := s.call(key, "GET", "/store/orders/177", ""); status != http.StatusNotFound {
 		t.Errorf("the cancelled order answers %d, want 404", status)

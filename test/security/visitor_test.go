@@ -6,6 +6,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -65,14 +66,21 @@ func (b visitor) enter(path string, form url.Values, name string) visitor {
 // send asks for a page, or sends a form. Of a stream it reads the first event.
 func (b visitor) send(method, path string, form url.Values, header map[string]string) answer {
 	b.t.Helper()
+	all := map[string]string{}
+	if form != nil {
+		all["Content-Type"] = "application/x-www-form-urlencoded"
+	}
+	maps.Copy(all, header)
+	return b.sendBody(method, path, strings.NewReader(form.Encode()), all)
+}
+
+func (b visitor) sendBody(method, path string, body io.Reader, header map[string]string) answer {
+	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.t.Context(), servertest.Patience)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, method, b.base+path, strings.NewReader(form.Encode()))
+	r, err := http.NewRequestWithContext(ctx, method, b.base+path, body)
 	if err != nil {
 		b.t.Fatal(err)
-	}
-	if form != nil {
-		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
 	if b.cookie != "" {
 		r.Header.Set("Cookie", b.cookie)

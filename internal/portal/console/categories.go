@@ -2,40 +2,51 @@ package console
 
 import (
 	"context"
-	"fmt"
+	"net/url"
 
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/portal/page"
 )
 
 func categorySource(v *visit) source[petstore.Category] {
-	q := petstore.CategoryQuery{Name: petstore.Fold(v.R.URL.Query().Get("name"))}
+	f := page.Filters{Query: v.R.URL.Query()}
+	q := petstore.CategoryQuery{Name: petstore.Fold(f.Add(page.Field{Name: "name", Label: "Name", Kind: "text", Hint: "Part of a name"}))}
 	return source[petstore.Category]{
+		filters: f, one: "category", many: "categories",
 		id: func(c petstore.Category) int64 { return c.ID },
 		fetch: func(ctx context.Context, p petstore.Page) ([]petstore.Category, error) {
 			q.Page = p
-			return v.Service.Categories(ctx, v.who.Workspace.ID, q)
+			return v.Service.Categories(ctx, v.shop(), q)
 		},
 	}
 }
 
 func showCategories(v *visit) error {
 	l := page.List{
-		Title: "Categories", Lead: "Groups of pets, for example by kind.", Columns: []string{"Id", "Name", "Description", ""},
-		Filters: []page.Field{{Name: "name", Label: "Name", Kind: "text", Value: v.R.URL.Query().Get("name"), Hint: "Part of a name"}},
-		New:     &page.Link{Title: "Add a category", URL: "/console/categories/new"}, Empty: "There are no categories here yet.",
+		Title: "Categories", Lead: "Groups of pets, for example by kind.", Columns: []string{"Id", "Name", "Description", "Pets"}, Numbers: map[int]bool{3: true},
+		New: &page.Link{Title: "Add a category", URL: "/console/categories/new"}, Empty: "There are no categories here yet.",
 	}
 	rows, err := categorySource(v).read(v, &l)
 	if err != nil {
 		return err
 	}
+	ids := make([]int64, len(rows))
+	for i, c := range rows {
+		ids[i] = c.ID
+	}
+	sizes, err := v.Service.CategorySizes(v.R.Context(), v.shop(), ids, maxCounted+1)
 	for _, c := range rows {
 		l.Rows = append(l.Rows, []page.Cell{
 			{Text: page.Text(c.ID)}, {Text: c.Name, Name: true, URL: "/console/categories/" + page.Text(c.ID)}, {Text: described(c), Name: true},
-			{Links: []page.Link{{Title: "Pets", URL: "/console/pets?category=" + page.Text(c.ID)}}},
+			{Text: counted(sizes[c.ID]), URL: petsOf(c)},
 		})
 	}
-	return v.List(l, nil)
+	return v.List(l, err)
+}
+
+// petsOf returns the address of the list of a category's pets.
+func petsOf(c petstore.Category) string {
+	return "/console/pets?categoryId=" + url.QueryEscape(pickName(c.Name, c.ID))
 }
 
 func described(c petstore.Category) string {
@@ -62,7 +73,7 @@ func newCategory(v *visit) (page.Form, error) {
 	f := categoryForm(petstore.Category{})
 	f.Title, f.Submit = "Add a category", "Add the category"
 	f.Send = func(in *page.Input) error {
-		_, err := v.Service.CreateCategory(v.R.Context(), v.who.Workspace.ID, categoryOf(in), v.Once())
+		_, err := v.Service.CreateCategory(v.R.Context(), v.shop(), categoryOf(in), v.Once())
 		return v.Then("/console/categories", "The category was added.", err)
 	}
 	return f, nil
@@ -81,9 +92,9 @@ func showCategory(v *visit) (page.Form, error) {
 	c, err := inPath(v, v.Service.Category)
 	f, at := categoryForm(c), "/console/categories/"+page.Text(c.ID)
 	f.Title, f.Lead, f.Submit, f.Fields = c.Name, "Category "+page.Text(c.ID), "Save", append(f.Fields, page.VersionField(c))
-	f.Links = []page.Link{{Title: "Its pets", URL: "/console/pets?category=" + page.Text(c.ID)}, {Title: "Delete", URL: at + "/delete", Danger: true}}
+	f.Links = []page.Link{{Title: "Its pets", URL: petsOf(c)}, {Title: "Delete", URL: at + "/delete", Danger: true}}
 	f.Send = func(in *page.Input) error {
-		_, err := v.Service.ReplaceCategory(v.R.Context(), v.who.Workspace.ID, c.ID, categoryOf(in), in.Condition())
+		_, err := v.Service.ReplaceCategory(v.R.Context(), v.shop(), c.ID, categoryOf(in), in.Condition())
 		return v.Then(at, "The category was saved.", err)
 	}
 	return f, err
@@ -92,10 +103,10 @@ func showCategory(v *visit) (page.Form, error) {
 func deleteCategory(v *visit) (page.Form, error) {
 	c, err := inPath(v, v.Service.Category)
 	return page.Form{
-		Title: "Delete category " + page.Text(c.ID) + "?", Lead: fmt.Sprintf("%s is removed. This is possible while no pet belongs to it, and cannot be undone.", c.Name),
+		Title: "Delete " + c.Name + "?", Lead: "The category is removed. This is possible while no pet belongs to it, and cannot be undone.",
 		Submit: "Delete the category", Danger: true, Back: page.Link{Title: "Category " + page.Text(c.ID), URL: "/console/categories/" + page.Text(c.ID)}, Fields: []page.Field{page.VersionField(c)},
 		Send: func(in *page.Input) error {
-			err := v.Service.DeleteCategory(v.R.Context(), v.who.Workspace.ID, c.ID, in.Condition())
+			err := v.Service.DeleteCategory(v.R.Context(), v.shop(), c.ID, in.Condition())
 			return v.Then("/console/categories", "The category was deleted.", err)
 		},
 	}, err

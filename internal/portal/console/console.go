@@ -16,16 +16,19 @@ import (
 	"example.com/petstore/internal/fairshare"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/portal/page"
+	"example.com/petstore/internal/sandbox"
 	"example.com/petstore/internal/webhook"
 )
 
-// Options are what a Console is made of. All but Events, Webhooks, Imports and PagesPerMinute are needed.
+// Options are what a Console is made of. All but Events, Webhooks, Sandboxes, Imports and PagesPerMinute are needed.
 type Options struct {
 	Page     page.Options
 	Service  *petstore.Service
 	Bulk     petstore.Bulk // of the same store
 	Events   petstore.Feed // nil, and Webhooks too, if no events are kept
 	Webhooks *webhook.Service
+
+	Sandboxes *sandbox.Service // nil if there are none
 
 	Imports        int // files that are read into the store at once, each with some 6 MiB of memory; 0 is 4
 	PagesPerMinute int // that the sessions of a workspace may read from one address; 0 is DefaultPages
@@ -119,21 +122,22 @@ func routesOf(events bool) []page.Route {
 func addShop(t *page.Table[*visit]) {
 	t.Look("/console/pets", showPets)
 	t.Download("/console/pets.csv", petsCSV)
-	t.Look("/console/pets/find", findPets)
+	t.Look(petPicker.path, petPicker.tell)
 	t.Form(access.Write, "/console/pets/new", newPet)
 	upload := t.Form(access.Write, "/console/pets/import", importPets)
 	upload.Alone, upload.MaxBody = true, maxUpload+page.MaxForm
+	t.Form(access.Write, "/console/pets/low", setLowStock)
 	t.Form(access.Write, "/console/pets/{id}", showPet)
 	t.Form(access.Write, "/console/pets/{id}/delete", deletePet)
 
 	t.Look("/console/categories", showCategories)
 	t.Download("/console/categories.csv", categoriesCSV)
+	t.Look(categoryPicker.path, categoryPicker.tell)
 	t.Form(access.Write, "/console/categories/new", newCategory)
 	t.Form(access.Write, "/console/categories/{id}", showCategory)
 	t.Form(access.Write, "/console/categories/{id}/delete", deleteCategory)
 
-	t.Look("/console/stock", showStock)
-	t.Download("/console/stock.csv", stockCSV)
+	t.Look("/console/stock", func(v *visit) error { return v.Redirect("/console/pets") })
 	t.Form(access.Write, "/console/stock/{id}", setStock)
 	t.Form(access.Write, "/console/stock/{id}/add", addStock)
 

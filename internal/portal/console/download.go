@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"io"
 
 	"example.com/petstore/internal/interchange"
@@ -13,12 +14,17 @@ const mostNames = 4096
 
 // petsCSV sends pets as the command export writes them, so that they can be edited and imported.
 func petsCSV(v *visit) error {
-	q, names := petQuery(v), map[int64]string{}
+	s, err := petSource(v)
+	if err := cmp.Or(err, s.filters.Wrong()); err != nil {
+		return err
+	}
+	names := map[int64]string{}
 	fetch := func(last *petstore.StockedPet) ([]petstore.StockedPet, error) {
-		if q.Page = (petstore.Page{Limit: rowsTogether}); last != nil {
-			q.After = last.ID
+		p := petstore.Page{Limit: rowsTogether}
+		if last != nil {
+			p.After = last.ID
 		}
-		pets, err := v.Bulk.StockedPets(v.R.Context(), v.who.Workspace.ID, q)
+		pets, err := s.fetch(v.R.Context(), p)
 		if err != nil {
 			return nil, err
 		}
@@ -46,7 +52,7 @@ func nameCategories(v *visit, names map[int64]string, pets []petstore.StockedPet
 		if _, known := names[id]; known {
 			continue
 		}
-		c, err := v.Service.Category(v.R.Context(), v.who.Workspace.ID, id)
+		c, err := v.Service.Category(v.R.Context(), v.shop(), id)
 		if err != nil && petstore.CodeOf(err) != petstore.CodeCategoryNotFound {
 			return err
 		}

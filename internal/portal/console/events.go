@@ -1,13 +1,13 @@
 package console
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
-	"time"
 
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/portal/page"
@@ -18,17 +18,34 @@ const readsForPage = 5
 
 // listEvents reads the page of events that the query asks for, the newest first.
 func listEvents(ctx context.Context, v *visit) (page.List, error) {
-	l := page.NewList("Events", "Every change in this workspace, newest first.", "Nothing has changed yet.", "Event", "Type", "What", "When", "Request")
-	query := v.R.URL.Query()
-	wanted := petstore.EventType(query.Get("type"))
-	l.Filters = []page.Field{{Name: "type", Label: "Type", Kind: "select", Options: page.Choose(page.OptionsOf("Any type", petstore.EventTypes()...), string(wanted))}}
-	q := petstore.EventQuery{After: page.PlaceIn(query, "after"), Newest: true, Limit: page.PageSize}
-	if l.Filtered = wanted.Valid(); l.Filtered {
+	l := page.NewList("Events", "Every change in this workspace, newest first.", "Nothing has changed yet.", "Event", "Type", "What", "When", "By", "Request")
+	f := page.Filters{Query: v.R.URL.Query()}
+	q := petstore.EventQuery{After: page.PlaceIn(f.Query, "after"), Newest: true, Limit: page.PageSize}
+	if wanted := petstore.EventType(f.Add(page.Field{Name: "type", Label: "Type", Kind: "select", Options: page.OptionsOf("Any type", petstore.EventTypes()...)})); wanted != "" {
 		q.Types = []petstore.EventType{wanted}
+	}
+	order := f.Add(page.Field{Name: "order", Label: "Order", Kind: "text", Hint: "Number of an order"})
+	if q.Order = pickedID(order); order != "" && q.Order == 0 {
+		f.Fault("Enter the number of an order, such as 177.")
+	}
+	pet, err := petPicker.filter(v, &f)
+	if q.Pet = pet; q.Pet != 0 && q.Order != 0 {
+		f.Fault("Choose an order or a pet, not both.")
+	}
+	l.Filters, l.Choices, l.Filtered = f.Fields, f.Choices, len(q.Types) > 0 || q.Order > 0 || q.Pet > 0
+	if err != nil || f.Wrong() != nil {
+		return l, err
+	}
+	by, err := askers(ctx, v)
+	if err != nil {
+		return l, err
 	}
 	found, err := readEvents(ctx, v, q)
 	for i := range found.Events {
-		l.Rows = append(l.Rows, eventCells(&found.Events[i]))
+		e := &found.Events[i]
+		l.Rows = append(l.Rows, []page.Cell{
+			{Text: page.Text(e.ID), URL: "/console/events/" + page.Text(e.ID)}, {Text: string(e.Type), Code: true}, subjectOf(e), {At: e.CreatedAt.UTC()}, by(e), requestCell(e.RequestID),
+		})
 	}
 	l.Turn(v.R.URL, "after", page.Text(found.Next), found.More)
 	return l, err
@@ -36,9 +53,11 @@ func listEvents(ctx context.Context, v *visit) (page.List, error) {
 
 // readEvents returns the events that the query asks for, as far as a few reads find them.
 func readEvents(ctx context.Context, v *visit, q petstore.EventQuery) (found petstore.EventPage, err error) {
-	found.More = true
+	if found.More = true; q.Order != 0 || q.Pet != 0 { // of which one read looks at many
+		return v.Events.Events(ctx, v.shop(), q)
+	}
 	for reads, most := 0, q.Limit; found.More && reads < readsForPage && q.Limit > 0; reads++ {
-		more, err := v.Events.Events(ctx, v.who.Workspace.ID, q)
+		more, err := v.Events.Events(ctx, v.shop(), q)
 		if err != nil {
 			return found, err
 		}
@@ -48,36 +67,26 @@ func readEvents(ctx context.Context, v *visit, q petstore.EventQuery) (found pet
 	return found, nil
 }
 
-// maxCancelled is among how many of the orders that were cancelled last one is looked for.
-const maxCancelled = 200
-
-// cancelledAt returns when an order was cancelled, or the zero time if the latest events do not say so.
-func cancelledAt(v *visit, order int64) (time.Time, error) {
-	if v.Events == nil {
-		return time.Time{}, nil
+// askers returns what names who sent the request of an event, as far as the log of requests has it.
+func askers(ctx context.Context, v *visit) (func(*petstore.Event) page.Cell, error) {
+	keys := map[string]string{}
+	for _, e := range v.Usage.Latest(v.who.Workspace.ID) {
+		keys[e.RequestID] = e.KeyID
 	}
-	found, err := readEvents(v.R.Context(), v, petstore.EventQuery{Newest: true, Types: []petstore.EventType{petstore.OrderCancelled}, Limit: maxCancelled})
-	for i := range found.Events {
-		e := &found.Events[i]
-		if subjectOf(e).Text == "order "+page.Text(order) {
-			return e.CreatedAt.UTC(), nil
+	known, err := knownKeys(ctx, v)
+	by := doers(known)
+	return func(e *petstore.Event) page.Cell {
+		if id := keys[e.RequestID]; id != "" || e.RequestID == "" {
+			return by(id)
 		}
-	}
-	return time.Time{}, err
-}
-
-func eventCells(e *petstore.Event) []page.Cell {
-	id := page.Text(e.ID)
-	return []page.Cell{
-		{Text: id, URL: "/console/events/" + id}, {Text: string(e.Type), Code: true}, subjectOf(e),
-		{At: e.CreatedAt.UTC()}, requestCell(e.RequestID),
-	}
+		return page.Cell{Text: "–"}
+	}, err
 }
 
 // requestCell leads to a request, which the log may have.
 func requestCell(id string) page.Cell {
 	if id == "" {
-		return page.Cell{Text: "a command"}
+		return page.Cell{Text: "–"}
 	}
 	return page.Cell{Text: id, URL: "/console/requests/" + url.PathEscape(id)}
 }
@@ -103,7 +112,7 @@ func subjectOf(e *petstore.Event) page.Cell {
 	case "inventory":
 		c = page.Cell{Text: "pet " + page.Text(data.PetID), URL: "/console/stock/" + page.Text(data.PetID)}
 	}
-	if what == "deleted" || what == "cancelled" {
+	if what == "deleted" {
 		c.URL = ""
 	}
 	return c
@@ -118,12 +127,16 @@ func showEvent(v *visit) error {
 	if err != nil {
 		return err
 	}
+	by, err := askers(v.R.Context(), v)
+	if err != nil {
+		return err
+	}
 	return v.Render(http.StatusOK, "sheets", "Event "+page.Text(e.ID), sheetPage{
 		Title: "Event " + page.Text(e.ID), Lead: "What changed.", Back: page.Link{Title: "Events", URL: "/console/events"},
 		Sheets: []page.List{changed},
 		Facts: []page.Fact{
 			{Title: "Type", Cell: page.Cell{Text: string(e.Type), Code: true}}, {Title: "What", Cell: subjectOf(&e)}, {Title: "When", Cell: page.Cell{At: e.CreatedAt.UTC()}},
-			{Title: "Request", Cell: requestCell(e.RequestID)},
+			{Title: "By", Cell: by(&e)}, {Title: "Request", Cell: requestCell(e.RequestID)},
 		},
 	})
 }
@@ -131,59 +144,33 @@ func showEvent(v *visit) error {
 // changeOf returns the members of what an event tells of: of an update those that
 // changed, before and now, else all.
 func changeOf(e *petstore.Event) (page.List, error) {
-	now, err := membersOf(e.Data)
-	if err != nil {
+	var now, before map[string]json.RawMessage
+	if err := json.Unmarshal(e.Data, &now); err != nil {
 		return page.List{}, err
 	}
 	if len(e.Previous) == 0 {
 		l := page.NewList("Content", "", "It has no members.", "Member", "Value")
-		for _, m := range now {
-			l.Rows = append(l.Rows, []page.Cell{{Text: m.name, Code: true}, {Text: m.value, Name: true}})
+		for _, name := range slices.Sorted(maps.Keys(now)) {
+			l.Rows = append(l.Rows, []page.Cell{{Text: name, Code: true}, {Text: inPlainText(now[name]), Name: true}})
 		}
 		return l, nil
 	}
-	before, err := membersOf(e.Previous)
 	l := page.NewList("What changed", "", "", "Member", "Before", "Now")
-	was := map[string]string{}
-	for _, m := range before {
-		was[m.name] = m.value
-	}
-	for _, m := range now {
-		if value, changed := was[m.name]; changed {
-			l.Rows = append(l.Rows, []page.Cell{{Text: m.name, Code: true}, {Text: value, Name: true}, {Text: m.value, Name: true}})
-		}
-		delete(was, m.name)
-	}
-	for _, m := range before {
-		if value, gone := was[m.name]; gone {
-			l.Rows = append(l.Rows, []page.Cell{{Text: m.name, Code: true}, {Text: value, Name: true}, {Text: "none"}})
-		}
+	err := json.Unmarshal(e.Previous, &before)
+	for _, name := range slices.Sorted(maps.Keys(before)) {
+		l.Rows = append(l.Rows, []page.Cell{{Text: name, Code: true}, {Text: inPlainText(before[name]), Name: true}, {Text: inPlainText(now[name]), Name: true}})
 	}
 	return l, err
 }
 
-// A member is one of an object of JSON, as people see it.
-type member struct{ name, value string }
-
-// membersOf returns the members of an object in their order.
-func membersOf(object []byte) (all []member, err error) {
-	d := json.NewDecoder(bytes.NewReader(object))
-	_, err = d.Token()
-	for err == nil && d.More() {
-		var name json.Token
-		var value json.RawMessage
-		if name, err = d.Token(); err == nil {
-			err = d.Decode(&value)
-		}
-		m := member{value: string(value)}
-		m.name, _ = name.(string)
-		var words string
-		if m.value == "null" {
-			m.value = "none"
-		} else if json.Unmarshal(value, &words) == nil {
-			m.value = words
-		}
-		all = append(all, m)
+// inPlainText returns a value of JSON, which may be absent, as people see it.
+func inPlainText(value json.RawMessage) string {
+	var text *string
+	switch err := json.Unmarshal(value, &text); {
+	case len(value) == 0 || err == nil && text == nil:
+		return "none"
+	case err == nil:
+		return *text
 	}
-	return all, err
+	return string(value)
 }

@@ -204,7 +204,7 @@ func checkEntered(t *testing.T, path, body, page string) {
 // checkShown checks that the pages show what is stored, and that the API can send it.
 func (h *house) checkShown(t *testing.T, w access.Workspace, cookie string) {
 	t.Helper()
-	for _, path := range []string{"/console/pets", "/console/categories", "/console/stock", "/console/orders", "/console/keys", "/console/orders.csv", "/console/pets.csv"} {
+	for _, path := range []string{"/console/pets", "/console/categories", "/console/stock/1", "/console/orders", "/console/keys", "/console/orders.csv", "/console/pets.csv"} {
 		if a := serve(h.api, http.MethodGet, path, cookie, ""); a.Code != http.StatusOK {
 			t.Errorf("GET %s answers %d:\n%s", path, a.Code, a.Body)
 		} else if !strings.HasSuffix(path, ".csv") {
@@ -234,7 +234,7 @@ func (h *house) checkShown(t *testing.T, w access.Workspace, cookie string) {
 // lists are the pages that a query narrows.
 func lists() []string {
 	return []string{
-		"/console", "/console/pets", "/console/pets.csv", "/console/categories", "/console/categories.csv", "/console/stock", "/console/stock.csv", "/console/orders",
+		"/console", "/console/pets", "/console/pets.csv", "/console/categories", "/console/categories.csv", "/console/pets/find", "/console/categories/find", "/console/orders",
 		"/console/orders.csv", "/console/orders/new", "/console/keys", "/console/keys.csv", "/console/requests", "/console/requests.csv", "/console/signin", "/console/link", "/console/events",
 	}
 }

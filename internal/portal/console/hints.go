@@ -22,12 +22,12 @@ const stepsFor = 7 * 24 * time.Hour
 
 // firstSteps returns what to do first in a workspace, until it has pets and orders, and a program that asks for them; or nil.
 func firstSteps(v *visit) ([]step, error) {
-	ctx, workspace, one := v.R.Context(), v.who.Workspace.ID, petstore.Page{Limit: 1}
-	pets, err := v.Service.Pets(ctx, workspace, petstore.PetQuery{Page: one})
+	ctx, workspace, shop, one := v.R.Context(), v.who.Workspace.ID, v.shop(), petstore.Page{Limit: 1}
+	pets, err := v.Service.Pets(ctx, shop, petstore.PetQuery{Page: one})
 	if err != nil {
 		return nil, err
 	}
-	orders, err := v.Service.Orders(ctx, workspace, petstore.OrderQuery{Page: one})
+	orders, err := v.Service.Orders(ctx, shop, petstore.OrderQuery{Page: one})
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func firstSteps(v *visit) ([]step, error) {
 	if old := v.Now().Sub(v.who.Workspace.CreatedAt) > stepsFor; err != nil || len(pets) > 0 && len(orders) > 0 && (old || len(days) > 0) {
 		return nil, err
 	}
-	categories, err := v.Service.Categories(ctx, workspace, petstore.CategoryQuery{Page: one})
+	categories, err := v.Service.Categories(ctx, shop, petstore.CategoryQuery{Page: one})
 	if err != nil {
 		return nil, err
 	}

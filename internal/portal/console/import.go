@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/interchange"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/portal/page"
@@ -174,10 +175,16 @@ func importFile(v *visit, in *page.Input, file []byte) error {
 	if err != nil {
 		return err
 	}
+	if v.Sandboxes != nil && v.who.Workspace.Sandbox != nil {
+		err = v.Sandboxes.Fits(ctx, v.who.Workspace, access.Contents{Categories: report.Categories, Pets: report.Pets})
+	}
 	if len(doubts) > 0 {
 		f.Fields = append(f.Fields, page.Field{Name: "again", Label: "To be confirmed", Kind: "checks", Options: []page.Option{{Value: "true", Label: "Import it all the same"}}})
 	}
 	switch {
+	case err != nil:
+		f.Error = "Nothing was imported: " + messageOf(err)
+		return v.Again(in)
 	case len(f.Faults) > 0:
 		f.Faults = f.Faults[:min(len(f.Faults), petstore.MaxFields)]
 		f.Error = fmt.Sprintf("Nothing was imported: %d rows are wrong.", len(f.Faults))
@@ -214,7 +221,7 @@ func keepFile(v *visit, ctx context.Context, in *page.Input, file []byte) error 
 		return err
 	}
 	if report.Pets+report.Added > 0 {
-		if _, err := v.Bulk.Load(ctx, v.who.Workspace.ID, &petstore.Batch{File: wholeOf(file), Through: linesOf(file) + 1}); err != nil {
+		if _, err := v.Bulk.Load(ctx, v.shop(), &petstore.Batch{File: wholeOf(file), Through: linesOf(file) + 1}); err != nil {
 			return err
 		}
 	}
@@ -231,7 +238,7 @@ func doubtsOf(v *visit, ctx context.Context, file []byte, r interchange.Report) 
 	if r.Pets+r.Added == 0 {
 		return doubts, nil
 	}
-	reached, err := v.Bulk.Reached(ctx, v.who.Workspace.ID, wholeOf(file))
+	reached, err := v.Bulk.Reached(ctx, v.shop(), wholeOf(file))
 	if reached > 0 {
 		twice := page.Counted(r.Pets, "pet", "pets")
 		if r.Pets == 0 {
@@ -255,7 +262,7 @@ func wholeOf(file []byte) string { return "whole:" + digestOf(file) }
 
 // runImport reads the file from where an import of it was broken off, if one was.
 func runImport(v *visit, ctx context.Context, file []byte, run func(*interchange.Import) (interchange.Report, error)) (interchange.Report, error) {
-	i := interchange.Import{To: v.Bulk, Workspace: v.who.Workspace.ID, Now: v.Now, MaxCategories: maxCategories, File: digestOf(file)}
+	i := interchange.Import{To: v.Bulk, Workspace: v.shop(), Now: v.Now, MaxCategories: maxCategories, File: digestOf(file)}
 	reached, err := v.Bulk.Reached(ctx, i.Workspace, i.File)
 	if err != nil {
 		return interchange.Report{}, err

@@ -69,11 +69,11 @@ func TestSentTwice(t *testing.T) {
 		{"/console/pets/new", "", []string{"name", "Felix", "categoryId", "2"}, "The pet was added."},
 		{"/console/orders/new", "", []string{"petId", "1", "quantity", "2"}, "The order was placed."},
 		{"/console/orders/new", "", []string{"petId", "1", "quantity", "2"}, "The order was placed."}, // shown anew it is another one
-		{"/console/stock/1", "/console/stock/1/add", []string{"units", "50"}, "The units were added."},
-		{"/console/stock/1", "", []string{"quantity", "30"}, "The stock was set."},
+		{"/console/stock/1", "/console/stock/1/add", []string{"units", "50"}, "50 units were added."},
+		{"/console/stock/1", "", []string{"quantity", "30"}, "The stock was set to 30."},
 		{"/console/pets/1", "", []string{"name", "Rex", "categoryId", "1", "status", "available"}, "The pet was saved."},
-		{"/console/orders/1/complete", "", nil, "The order is complete."},
-		{"/console/orders/2/cancel", "", nil, "The order was cancelled"},
+		{"/console/orders/1/complete", "", nil, "Order 1 is complete."},
+		{"/console/orders/2/cancel", "", nil, "Order 2 was cancelled"},
 		{"/console/pets/2/delete", "", nil, "The pet was deleted."},
 		{"/console/categories/2/delete", "", nil, "The category was deleted."},
 	} {

@@ -1,121 +1,176 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
+	"slices"
 	"strconv"
 
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/portal/page"
 )
 
-// orderSource returns the orders of a pet, or of all if that is 0, as the query asks for them.
-func orderSource(v *visit, petID int64) source[petstore.Order] {
-	query := v.R.URL.Query()
-	q := petstore.OrderQuery{PetID: petID}
-	switch query.Get("state") {
-	case "open":
-		q.Complete = new(bool)
-	case "complete":
-		complete := true
-		q.Complete = &complete
-	}
-	_, q.ShipDateFrom = page.DayFilter(query, "from", "Ships from")
-	_, q.ShipDateTo = page.DayFilter(query, "to", "Ships to")
+// orderViews are the orders that are looked at apart, each with the query for it at an instant.
+var orderViews = []struct {
+	name, title string
+	query       func(now petstore.Time) petstore.OrderQuery
+}{
+	{"", "All", func(petstore.Time) petstore.OrderQuery { return petstore.OrderQuery{} }},
+	{"open", "Open", func(petstore.Time) petstore.OrderQuery { return petstore.OrderQuery{Complete: new(false)} }},
+	{"late", "Late", func(now petstore.Time) petstore.OrderQuery {
+		return petstore.OrderQuery{Complete: new(false), ShipDateTo: now}
+	}},
+	{"complete", "Done", func(petstore.Time) petstore.OrderQuery { return petstore.OrderQuery{Complete: new(true)} }},
+}
+
+func sourceOfOrders(v *visit, f page.Filters, q petstore.OrderQuery) source[petstore.Order] {
 	return source[petstore.Order]{
-		newest: true, id: func(o petstore.Order) int64 { return o.ID },
+		filters: f, newest: true, one: "order", many: "orders",
+		id: func(o petstore.Order) int64 { return o.ID },
 		fetch: func(ctx context.Context, p petstore.Page) ([]petstore.Order, error) {
 			q.Page = p
-			return v.Service.Orders(ctx, v.who.Workspace.ID, q)
+			return v.Service.Orders(ctx, v.shop(), q)
 		},
 	}
 }
 
-func stateCell(o petstore.Order) page.Cell {
-	if o.Complete {
+// orderSource returns the orders that the query asks for, or the number of one.
+func orderSource(v *visit) (s source[petstore.Order], number string, err error) {
+	f := page.Filters{Query: v.R.URL.Query()}
+	var q petstore.OrderQuery
+	view, known := f.Query.Get("state"), false
+	for _, o := range orderViews {
+		if o.name == view {
+			q, known = o.query(petstore.At(v.Now())), true
+		}
+	}
+	if number = f.Add(page.Field{Name: "number", Label: "Number", Kind: "text", Hint: "of an order"}); number != "" && pickedID(number) == 0 {
+		f.Fault("Enter the number of an order, such as 177.")
+	}
+	if q.PetID, err = petPicker.filter(v, &f); err != nil {
+		return s, number, err
+	}
+	q.ShipDateFrom = f.Day("from", "Ships from")
+	if to := f.Day("to", "Ships to"); to.Valid && !(q.ShipDateTo.Valid && q.ShipDateTo.Millis < to.Millis) {
+		q.ShipDateTo = to
+	}
+	if !known {
+		f.Fields[0].Error = fmt.Sprintf("There is no view called %q.", petstore.Shorten(view, 40))
+	}
+	f.Fields = append(f.Fields, page.Field{Name: "state", Kind: "hidden", Value: view})
+	return sourceOfOrders(v, f, q), number, nil
+}
+
+// stateCell says how an order stands.
+func stateCell(v *visit, o petstore.Order) page.Cell {
+	switch {
+	case o.Complete:
 		return page.Cell{Text: "complete", Badge: "complete"}
+	case o.ShipDate.Valid && o.ShipDate.UTC().Before(v.Now()):
+		return page.Cell{Text: "late", Badge: "late"}
 	}
 	return page.Cell{Text: "open", Badge: "open"}
 }
 
 func showOrders(v *visit) error {
-	query := v.R.URL.Query()
-	if entered := query.Get("number"); entered != "" {
-		return findOrder(v, entered)
-	}
-	pet, choices, err := filteredPet(v, "/console/orders")
+	s, number, err := orderSource(v)
 	if err != nil {
 		return err
 	}
-	from, _ := page.DayFilter(query, "from", "Ships from")
-	to, _ := page.DayFilter(query, "to", "Ships to")
+	if id := pickedID(number); id > 0 {
+		return v.Redirect("/console/orders/" + page.Text(id))
+	}
 	l := page.List{
-		Title: "Orders", Lead: "Newest first. An order takes its units from the stock when it is placed.", Columns: []string{"Order", "Pet", "Quantity", "Ships", "State", ""},
+		Title: "Orders", Lead: "The newest first. An order takes its units from the stock when it is placed.", Columns: []string{"Order", "Pet", "Quantity", "Placed", "Ships", "State", ""},
 		Numbers: map[int]bool{2: true},
-		Choices: choices,
-		Filters: []page.Field{
-			{Name: "number", Label: "Number", Kind: "number", Hint: "of an order"},
-			{Name: "state", Label: "State", Kind: "select", Options: page.Choose([]page.Option{{Label: "Any state"}, {Value: "open", Label: "open"}, {Value: "complete", Label: "complete"}}, query.Get("state"))},
-			petField("Pet", query.Get("petId"), false),
-			from, to,
-		},
-		New: &page.Link{Title: "Place an order", URL: "/console/orders/new"}, Empty: "There are no orders here yet.",
+		New:     &page.Link{Title: "Place an order", URL: "/console/orders/new"}, Empty: "There are no orders here yet.",
 	}
-	orders, err := orderSource(v, pet).read(v, &l)
+	orders, err := s.read(v, &l)
 	if err != nil {
 		return err
 	}
-	names, err := petNames(v, orders, petOfOrder)
+	if l.Views, err = viewsOfOrders(v); err != nil {
+		return err
+	}
+	names, err := petNames(v, orders...)
 	if err != nil {
 		return err
+	}
+	ids := make([]int64, len(orders))
+	for i, o := range orders {
+		ids[i] = o.ID
+	}
+	moves, err := v.Service.OrderMovements(v.R.Context(), v.shop(), ids)
+	placed := map[int64]petstore.Time{}
+	for i := range moves {
+		if m := &moves[i]; !placed[m.OrderID].Valid {
+			placed[m.OrderID] = m.At
+		}
 	}
 	for _, o := range orders {
-		at := "/console/orders/" + page.Text(o.ID)
-		row := []page.Cell{{Text: "#" + page.Text(o.ID), URL: at}, {Text: names[o.PetID], Name: true}, {Text: page.Number(o.Quantity)}, timeCell(o.ShipDate), stateCell(o), {}}
+		row := []page.Cell{{Text: "#" + page.Text(o.ID), URL: orderPath(o.ID)}, {Text: names[o.PetID], Name: true}, {Text: page.Number(o.Quantity)}, timeCell(placed[o.ID]), timeCell(o.ShipDate), stateCell(v, o), {}}
 		if !o.Complete {
-			row[5].Links = []page.Link{{Title: "Complete", URL: at + "/complete"}, {Title: "Cancel", URL: at + "/cancel", Danger: true}}
+			row[6].Acts = actsOnOrder(v, o, &v.R.URL.RawQuery)
 		}
 		l.Rows = append(l.Rows, row)
 	}
-	return v.List(l, nil)
+	return v.List(l, err)
 }
 
-func findOrder(v *visit, entered string) error {
-	id := pickedID(entered)
-	_, err := v.Service.Order(v.R.Context(), v.who.Workspace.ID, id)
-	if petstore.CodeOf(err) == petstore.CodeOrderNotFound {
-		return noOrder(v, id)
+func orderPath(id int64) string { return "/console/orders/" + page.Text(id) }
+
+// viewsOfOrders returns a link to each view, with how many orders it has.
+func viewsOfOrders(v *visit) (all []page.NavLink, err error) {
+	for _, o := range orderViews {
+		link := page.NavLink{Title: o.title, URL: "/console/orders", Current: v.R.URL.Query().Get("state") == o.name}
+		if o.name != "" {
+			n, err := sourceOfOrders(v, page.Filters{}, o.query(petstore.At(v.Now()))).count(v)
+			if err != nil {
+				return nil, err
+			}
+			link.Title += " " + counted(n)
+			link.URL += "?state=" + o.name
+		}
+		all = append(all, link)
 	}
-	if err != nil {
-		return err
-	}
-	return v.Redirect("/console/orders/" + page.Text(id))
+	return all, nil
 }
 
-// noOrder says that there is no order with the number, and since when if that is known.
-func noOrder(v *visit, id int64) error {
-	at, err := cancelledAt(v, id)
-	if err != nil {
-		return err
+// actsOnOrder are what can be done with an open order. Afterwards the list is shown with the query from, unless that is nil.
+func actsOnOrder(v *visit, o petstore.Order, from *string) []page.Form {
+	id := page.Text(o.ID)
+	acts := []page.Form{
+		{Heading: "Complete", Title: "Complete order " + id + "?", Lead: "The order counts as fulfilled. This is final.", Submit: "Complete the order", Action: orderPath(o.ID) + "/complete"},
+		{Heading: "Cancel", Title: "Cancel order " + id + "?", Lead: "Its units go back into the stock, and the order is removed.", Submit: "Cancel the order", Action: orderPath(o.ID) + "/cancel", Danger: true},
 	}
-	title, why := "There is no such order", "It was cancelled, or there never was one. The stock history of a pet lists its cancelled orders."
-	switch {
-	case id == 0:
-		why = "Enter the number of an order, such as 177."
-	case !at.IsZero():
-		title, why = "Order "+page.Text(id)+" was cancelled", "That was on "+page.InWords(at)+". Its units went back into the stock."
+	for i := range acts {
+		if acts[i].Fields = []page.Field{page.VersionField(o)}; from != nil {
+			acts[i].Fields = append(acts[i].Fields, page.Field{Name: "from", Kind: "hidden", Value: *from})
+		}
+		acts[i] = v.Ready(acts[i])
 	}
-	v.Refuse(http.StatusNotFound, title, why)
-	return nil
+	return acts
+}
+
+// afterOrder returns where to go on when something was done with an order: to the list from which it was done, or to otherwise.
+func afterOrder(in *page.Input, otherwise string) string {
+	if from, ok := in.R.PostForm["from"]; ok {
+		if query, err := url.ParseQuery(from[0]); err == nil {
+			return page.Address("/console/orders", query)
+		}
+	}
+	return otherwise
 }
 
 func ordersCSV(v *visit) error {
-	pet, _, err := filteredPet(v, "/console/orders")
+	s, _, err := orderSource(v)
 	if err != nil {
 		return err
 	}
-	return orderSource(v, pet).csv(v, []string{"id", "petId", "quantity", "shipDate", "complete"}, func(o petstore.Order) []string {
+	return s.csv(v, []string{"id", "petId", "quantity", "shipDate", "complete"}, func(o petstore.Order) []string {
 		return []string{page.Text(o.ID), page.Text(o.PetID), page.Text(o.Quantity), o.ShipDate.String(), strconv.FormatBool(o.Complete)}
 	})
 }
@@ -129,20 +184,10 @@ func shipField(t petstore.Time) page.Field {
 }
 
 func newOrder(v *visit) (page.Form, error) {
-	pet := petField("Pet", v.R.FormValue("petId"), true)
+	pet, err := petPicker.field(v, v.R.FormValue("petId"), true)
 	f := page.Form{
 		Title: "Place an order", Submit: "Place the order", Back: page.Link{Title: "Orders", URL: "/console/orders"},
 		Send: func(in *page.Input) error { return placeOrder(v, in) },
-	}
-	if id := pickedID(pet.Value); id > 0 {
-		p, err := v.Service.Pet(v.R.Context(), v.who.Workspace.ID, id)
-		if err != nil && petstore.CodeOf(err) != petstore.CodePetNotFound {
-			return f, err
-		}
-		if err == nil {
-			pet.Value = pickName(p)
-			f.Facts = []page.Fact{{Title: "Pet", Cell: page.Cell{Text: p.Name, Name: true, URL: "/console/pets/" + page.Text(id)}}, {Title: "Status", Cell: statusCell(p.Status)}}
-		}
 	}
 	f.Fields = []page.Field{
 		pet,
@@ -150,11 +195,11 @@ func newOrder(v *visit) (page.Form, error) {
 		shipField(petstore.Time{}),
 		{Name: "complete", Label: "Sale", Kind: "checks", Options: []page.Option{{Value: "true", Label: "Sold on the spot: the order is complete at once"}}},
 	}
-	return f, nil
+	return f, err
 }
 
 func placeOrder(v *visit, in *page.Input) error {
-	pet, err := pickPet(v, in)
+	pet, err := petPicker.pick(v, in, false)
 	if err != nil {
 		return err
 	}
@@ -162,79 +207,133 @@ func placeOrder(v *visit, in *page.Input) error {
 		PetID: pet, Quantity: in.Number("quantity"), ShipDate: in.Instant("shipDate"),
 		Complete: in.Text("complete") == "true",
 	}
-	made, err := v.Service.CreateOrder(v.R.Context(), v.who.Workspace.ID, n, v.Once())
-	return v.Then("/console/orders/"+page.Text(made.ID), "The order was placed.", err)
+	made, err := v.Service.CreateOrder(v.R.Context(), v.shop(), n, v.Once())
+	return v.Then(orderPath(made.ID), "The order was placed.", err)
 }
 
-func orderInPath(v *visit) (petstore.Order, []page.Fact, error) {
-	o, err := inPath(v, v.Service.Order)
-	if err != nil {
-		return o, nil, err
-	}
-	names, err := petNames(v, []petstore.Order{o}, petOfOrder)
-	if err != nil {
-		return o, nil, err
-	}
+// orderFacts are what there is to know of an order, which is gone if it was cancelled.
+func orderFacts(v *visit, o petstore.Order, gone bool) ([]page.Fact, error) {
+	names, err := petNames(v, o)
 	facts := []page.Fact{
 		{Title: "Pet", Cell: page.Cell{Text: names[o.PetID], Name: true, URL: "/console/pets/" + page.Text(o.PetID)}}, {Title: "Quantity", Cell: page.Cell{Text: page.Number(o.Quantity)}},
-		{Title: "State", Cell: stateCell(o)}, {Title: "Ships", Cell: timeCell(o.ShipDate)},
+		{Title: "State", Cell: stateCell(v, o)}, {Title: "Ships", Cell: timeCell(o.ShipDate)},
 	}
-	moves, err := movesOf(v, o)
-	for i := range moves {
-		if title := orderSteps[moves[i].Kind]; title != "" {
-			facts = append(facts, page.Fact{Title: title, Cell: timeCell(moves[i].At)})
-		}
+	if gone {
+		facts[2].Cell, facts = page.Cell{Text: "cancelled", Badge: "cancelled"}, facts[:3]
 	}
-	return o, facts, err
+	if v.Events != nil {
+		facts = append(facts, page.Fact{Title: "Events", Cell: page.Cell{Text: "Its events", URL: "/console/events?order=" + page.Text(o.ID)}})
+	}
+	return facts, err
 }
 
-// orderSteps are what the ledger knows of an order that is there.
-var orderSteps = map[petstore.MovementKind]string{petstore.MovedPlaced: "Placed", petstore.MovedSale: "Placed and completed", petstore.MovedCompleted: "Completed"}
-
 func showOrder(v *visit) (page.Form, error) {
-	o, facts, err := orderInPath(v)
-	at := "/console/orders/" + page.Text(o.ID)
-	f := page.Form{Title: "Order " + page.Text(o.ID), Facts: facts, Back: page.Link{Title: "Orders", URL: "/console/orders"}}
+	id, err := v.Number()
+	if err != nil {
+		return page.Form{}, err
+	}
+	o, missing := v.Service.Order(v.R.Context(), v.shop(), id)
+	gone := petstore.CodeOf(missing) == petstore.CodeOrderNotFound
+	if missing != nil && !gone {
+		return page.Form{}, missing
+	}
+	moves, err := v.Service.OrderMovements(v.R.Context(), v.shop(), []int64{id})
+	if err != nil || gone && (len(moves) == 0 || v.R.Method == http.MethodPost) {
+		return page.Form{}, cmp.Or(err, missing)
+	}
+	p := sheetPage{Title: "Order " + page.Text(id), Back: page.Link{Title: "Orders", URL: "/console/orders"}}
+	switch {
+	case gone: // the ledger knows it still
+		o = petstore.Order{ID: id, PetID: moves[0].PetID, Quantity: moves[0].Delta}
+		p.Lead = "This order was cancelled: its units went back into the stock, and the API does not have it any more."
+	case o.Complete:
+		p.Lead = "This order is complete and cannot be changed."
+	default:
+		p.Lead = "This order is open: its units have left the stock."
+		p.Acts = actsOnOrder(v, o, nil)
+		p.Forms = []page.Form{v.Ready(page.Form{Heading: "Change the ship date", Submit: "Save", Fields: []page.Field{shipField(o.ShipDate), page.VersionField(o)}})}
+	}
+	if p.Facts, err = orderFacts(v, o, gone); err != nil {
+		return page.Form{}, err
+	}
+	history, err := orderHistory(v, o, moves)
+	p.Sheets = []page.List{history}
+	f := p.form(v, 0)
 	f.Send = func(in *page.Input) error {
 		patch := petstore.OrderPatch{ShipDate: petstore.Null[petstore.Time]()}
 		if t := in.Instant("shipDate"); t.Valid {
 			patch.ShipDate = petstore.Some(t)
 		}
-		_, err := v.Service.UpdateOrder(v.R.Context(), v.who.Workspace.ID, o.ID, patch, in.Condition())
-		return v.Then(at, "The order was saved.", err)
+		_, err := v.Service.UpdateOrder(v.R.Context(), v.shop(), id, patch, in.Condition())
+		return v.Then(orderPath(id), "The order was saved.", err)
 	}
-	if o.Complete {
-		f.Lead = "This order is complete and cannot be changed."
-		return f, err
-	}
-	f.Submit, f.Fields = "Save", []page.Field{shipField(o.ShipDate), page.VersionField(o)}
-	f.Links = []page.Link{{Title: "Complete", URL: at + "/complete"}, {Title: "Cancel", URL: at + "/cancel", Danger: true}}
 	return f, err
 }
 
-// orderQuestion returns the form that asks whether to do something with the order in the path.
-func orderQuestion(v *visit, what, lead string) (page.Form, petstore.Order, error) {
-	o, facts, err := orderInPath(v)
-	return page.Form{
-		Title: fmt.Sprintf("%s order %d?", what, o.ID), Lead: lead, Submit: what + " the order", Facts: facts,
-		Back: page.Link{Title: "Order " + page.Text(o.ID), URL: "/console/orders/" + page.Text(o.ID)}, Fields: []page.Field{page.VersionField(o)},
-	}, o, err
+// orderHistory returns what happened to an order, the oldest first: what moved stock, by the ledger, and other changes as
+// far as the latest events tell of them.
+func orderHistory(v *visit, o petstore.Order, moves []petstore.Movement) (page.List, error) {
+	l := page.NewList("What happened", "", "The ledger does not know.", "What", "When", "By", "Stock")
+	keys, err := knownKeys(v.R.Context(), v)
+	if err != nil {
+		return l, err
+	}
+	by := doers(keys)
+	for i := range moves {
+		m := &moves[i]
+		what := page.Cell{Text: map[petstore.MovementKind]string{petstore.MovedPlaced: "Placed", petstore.MovedSale: "Placed and completed", petstore.MovedCompleted: "Completed", petstore.MovedCancelled: "Cancelled"}[m.Kind]}
+		l.Rows = append(l.Rows, []page.Cell{what, timeCell(m.At), by(m.By), {Text: page.Number(m.Quantity-m.Delta) + " → " + page.Number(m.Quantity)}})
+	}
+	if v.Events == nil {
+		return l, nil
+	}
+	asked, err := askers(v.R.Context(), v)
+	if err != nil {
+		return l, err
+	}
+	types := []petstore.EventType{petstore.OrderUpdated}
+	if len(moves) == 0 || moves[0].Kind == petstore.MovedCancelled || moves[0].Kind == petstore.MovedCompleted {
+		types = append(types, petstore.OrderCreated)
+	}
+	found, err := v.Events.Events(v.R.Context(), v.shop(), petstore.EventQuery{Newest: true, Order: o.ID, Types: types, Limit: page.PageSize})
+	for i := range found.Events {
+		e := &found.Events[i]
+		what := page.Cell{Text: "Ship date changed", URL: "/console/events/" + page.Text(e.ID)}
+		if e.Type == petstore.OrderCreated {
+			what.Text = "Placed"
+		}
+		l.Rows = append(l.Rows, []page.Cell{what, timeCell(e.CreatedAt), asked(e), {Text: "–"}})
+	}
+	slices.SortStableFunc(l.Rows, func(a, b []page.Cell) int { return a[1].At.Compare(b[1].At) })
+	return l, err
+}
+
+// orderQuestion returns the form that asks whether to do one of actsOnOrder with the order in the path.
+func orderQuestion(v *visit, which int) (page.Form, petstore.Order, error) {
+	o, err := inPath(v, v.Service.Order)
+	if err != nil {
+		return page.Form{}, o, err
+	}
+	f := actsOnOrder(v, o, nil)[which]
+	f.Heading, f.Back = "", page.Link{Title: "Order " + page.Text(o.ID), URL: orderPath(o.ID)}
+	f.Facts, err = orderFacts(v, o, false)
+	return f, o, err
 }
 
 func completeOrder(v *visit) (page.Form, error) {
-	f, o, err := orderQuestion(v, "Complete", "The order counts as fulfilled. This is final.")
+	f, o, err := orderQuestion(v, 0)
 	f.Send = func(in *page.Input) error {
-		_, err := v.Service.UpdateOrder(v.R.Context(), v.who.Workspace.ID, o.ID, petstore.OrderPatch{Complete: petstore.Some(true)}, in.Condition())
-		return v.Then("/console/orders/"+page.Text(o.ID), "The order is complete.", err)
+		_, err := v.Service.UpdateOrder(v.R.Context(), v.shop(), o.ID, petstore.OrderPatch{Complete: petstore.Some(true)}, in.Condition())
+		return v.Then(afterOrder(in, orderPath(o.ID)), fmt.Sprintf("Order %d is complete.", o.ID), err)
 	}
 	return f, err
 }
 
 func cancelOrder(v *visit) (page.Form, error) {
-	f, o, err := orderQuestion(v, "Cancel", "Its units go back into the stock, and the order is removed.")
-	f.Danger, f.Send = true, func(in *page.Input) error {
-		err := v.Service.CancelOrder(v.R.Context(), v.who.Workspace.ID, o.ID, in.Condition())
-		return v.Then("/console/orders", "The order was cancelled, and its units are back in stock.", err)
+	f, o, err := orderQuestion(v, 1)
+	f.Send = func(in *page.Input) error {
+		err := v.Service.CancelOrder(v.R.Context(), v.shop(), o.ID, in.Condition())
+		return v.Then(afterOrder(in, orderPath(o.ID)), fmt.Sprintf("Order %d was cancelled, and its units are back in stock.", o.ID), err)
 	}
 	return f, err
 }

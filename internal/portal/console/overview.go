@@ -85,32 +85,23 @@ func formsSent(v *visit) (string, error) {
 	return page.Counted(sent, "form", "forms"), err
 }
 
-// How many rows the overview shows of a list, from which stock on a pet is low, and how many pets with little
-// stock it looks at: those that are sold are not shown.
+// How many rows the overview shows of a list, and how many pets with little stock it looks at: those that are sold are not
+// shown.
 const (
 	few         = 6
-	lowStock    = 3
 	maxLowStock = 300
 )
 
 // lowOnStock returns pets that are not sold and have little stock, or none while orders are open.
 func lowOnStock(v *visit) (page.List, error) {
-	l := page.NewList("Stock low or out", "", "Everything that can be ordered has more than three units.", "Pet", "Left", "Status")
-	l.Numbers[1], l.New = true, &page.Link{Title: "All", URL: "/console/stock?max=3"}
-	least := int64(lowStock)
+	l := page.NewList("Stock low or out", "", "Everything that can be ordered has more than "+page.Counted(v.who.Workspace.LowStock, "unit", "units")+".", "Pet", "Left", "Status")
+	l.Numbers[1], l.New = true, &page.Link{Title: "All", URL: "/console/pets?max=" + page.Text(v.who.Workspace.LowStock)}
 	// Without a status: the rows are then read in the order in which they lie, in a third of the time.
-	items, err := v.Service.Inventory(v.R.Context(), v.who.Workspace.ID, petstore.InventoryQuery{Page: petstore.Page{Limit: maxLowStock}, MaxQuantity: &least})
-	if err != nil {
-		return l, err
-	}
-	items = slices.DeleteFunc(items, func(i petstore.InventoryItem) bool { return i.Status == petstore.Sold })
-	slices.SortStableFunc(items, func(a, b petstore.InventoryItem) int { return cmp.Compare(a.Quantity, b.Quantity) })
-	items = items[:min(len(items), few)]
-	names, err := petNames(v, items, petOfItem)
-	for _, i := range items {
-		l.Rows = append(l.Rows, []page.Cell{
-			{Text: names[i.PetID], Name: true, URL: "/console/stock/" + page.Text(i.PetID)}, {Text: page.Number(i.Quantity)}, statusCell(i.Status),
-		})
+	pets, err := v.Bulk.StockedPets(v.R.Context(), v.shop(), petstore.PetQuery{Page: petstore.Page{Limit: maxLowStock}, MaxQuantity: &v.who.Workspace.LowStock})
+	pets = slices.DeleteFunc(pets, func(p petstore.StockedPet) bool { return p.Status == petstore.Sold })
+	slices.SortStableFunc(pets, func(a, b petstore.StockedPet) int { return cmp.Compare(a.Quantity, b.Quantity) })
+	for _, p := range pets[:min(len(pets), few)] {
+		l.Rows = append(l.Rows, []page.Cell{{Text: p.Name, Name: true, URL: "/console/stock/" + page.Text(p.ID)}, {Text: page.Number(p.Quantity)}, statusCell(p.Status)})
 	}
 	return l, err
 }
@@ -120,11 +111,11 @@ func openOrders(v *visit) (page.List, error) {
 	l := page.NewList("Open orders", "", "No order is open.", "Order", "Pet", "Units", "Ships")
 	l.Numbers[2], l.New = true, &page.Link{Title: "All", URL: "/console/orders?state=open"}
 	complete := false
-	orders, err := v.Service.Orders(v.R.Context(), v.who.Workspace.ID, petstore.OrderQuery{Page: petstore.Page{Limit: few}, Complete: &complete})
+	orders, err := v.Service.Orders(v.R.Context(), v.who.Workspace.Shop, petstore.OrderQuery{Page: petstore.Page{Limit: few}, Complete: &complete})
 	if err != nil {
 		return l, err
 	}
-	names, err := petNames(v, orders, petOfOrder)
+	names, err := petNames(v, orders...)
 	for _, o := range orders {
 		l.Rows = append(l.Rows, []page.Cell{
 			{Text: "#" + page.Text(o.ID), URL: "/console/orders/" + page.Text(o.ID)}, {Text: names[o.PetID], Name: true}, {Text: page.Number(o.Quantity)}, timeCell(o.ShipDate),

@@ -9,16 +9,70 @@ import (
 	"example.com/petstore/internal/portal/page"
 )
 
-const maxPicks = 10
+// How many pets or categories are offered, and among how many that have a text in their names the whole of it is looked for.
+const (
+	maxPicks = 10
+	maxFound = 1000
+)
 
-// petField is a field that takes a pet by its number or by its name. Its options are those that the browser's script
-// offers while somebody types.
-func petField(label, value string, required bool) page.Field {
-	return page.Field{Name: "petId", Label: label, Kind: "pet", Value: value, Required: required, Hint: "Name or number"}
+// A choice is a pet or a category that can be meant.
+type choice struct {
+	id         int64
+	name, note string
 }
 
-// pickName is how a pet is offered, and entered: its name with its number.
-func pickName(p petstore.Pet) string { return p.Name + " #" + page.Text(p.ID) }
+// String is how a choice is offered, and entered: its name with its number.
+func (c choice) String() string { return pickName(c.name, c.id) }
+
+func pickName(name string, id int64) string { return name + " #" + page.Text(id) }
+
+// A picker finds what is chosen by its name or its number. Its fields have the member of the API for a name.
+type picker struct {
+	what, label, member string
+	path                string // of what tells the script what there is
+	offers              int    // how many are offered before somebody types
+	find                func(v *visit, ids []int64, part string, most int) ([]choice, error)
+}
+
+var petPicker = &picker{what: "pet", label: "Pet", member: "petId", path: "/console/pets/find", find: findPets}
+
+var categoryPicker = &picker{what: "category", label: "Category", member: "categoryId", path: "/console/categories/find", offers: petstore.MaxPage, find: findCategories}
+
+func findPets(v *visit, ids []int64, part string, most int) (found []choice, err error) {
+	pets, err := v.Service.Pets(v.R.Context(), v.shop(), petstore.PetQuery{Page: petstore.Page{Limit: most}, IDs: ids, Name: part})
+	for _, p := range pets {
+		found = append(found, choice{p.ID, p.Name, string(p.Status)})
+	}
+	return found, err
+}
+
+func findCategories(v *visit, ids []int64, part string, most int) (found []choice, err error) {
+	for _, id := range ids {
+		c, err := v.Service.Category(v.R.Context(), v.shop(), id)
+		if petstore.CodeOf(err) == petstore.CodeCategoryNotFound {
+			return nil, nil
+		}
+		return []choice{{id: id, name: c.Name}}, err
+	}
+	all, err := v.Service.Categories(v.R.Context(), v.shop(), petstore.CategoryQuery{Page: petstore.Page{Limit: most}, Name: part})
+	for _, c := range all {
+		found = append(found, choice{id: c.ID, name: c.Name})
+	}
+	return found, err
+}
+
+// field takes a name or a number. Its options are what is offered until the browser's script asks for others.
+func (p *picker) field(v *visit, value string, required bool) (page.Field, error) {
+	f := page.Field{Name: p.member, Label: p.label, Kind: "pick", Find: p.path, Value: value, Required: required, Hint: "Name or number"}
+	if p.offers == 0 {
+		return f, nil
+	}
+	found, err := p.find(v, nil, "", p.offers)
+	for _, c := range found {
+		f.Options = append(f.Options, page.Option{Value: c.String()})
+	}
+	return f, err
+}
 
 // pickedID returns the number that was entered, with or without a #, or 0.
 func pickedID(entered string) int64 {
@@ -29,91 +83,104 @@ func pickedID(entered string) int64 {
 	return id
 }
 
-// petsMeant returns the pet whose number was entered, or its name with its number; else the first pets with what was
-// entered in their names.
-func petsMeant(v *visit, entered string) (id int64, others []petstore.Pet, err error) {
+// meant returns the id of what was entered: a number, a name with its number, or a name that only one has. Else it returns
+// those that have the name or, if none has, a part of it.
+func (p *picker) meant(v *visit, entered string) (id int64, others []choice, err error) {
 	entered = strings.TrimSpace(entered)
 	if id = pickedID(entered); id > 0 || entered == "" {
 		return id, nil, nil
 	}
 	if i := strings.LastIndexByte(entered, '#'); i > 0 && pickedID(entered[i:]) > 0 {
-		pet, err := v.Service.Pet(v.R.Context(), v.who.Workspace.ID, pickedID(entered[i:]))
-		if err != nil && petstore.CodeOf(err) != petstore.CodePetNotFound {
-			return 0, nil, err
-		}
-		if err == nil && sameName(pet.Name, entered[:i]) {
-			return pet.ID, nil, nil
+		found, err := p.find(v, []int64{pickedID(entered[i:])}, "", 1)
+		if err != nil || len(found) > 0 && sameName(found[0].name, entered[:i]) {
+			return pickedID(entered[i:]), nil, err
 		}
 	}
-	others, err = v.Service.Pets(v.R.Context(), v.who.Workspace.ID, petstore.PetQuery{Page: petstore.Page{Limit: maxPicks}, Name: petstore.Fold(entered)})
-	return 0, others, err
+	others, err = p.find(v, nil, petstore.Fold(entered), maxFound)
+	same := slices.DeleteFunc(slices.Clone(others), func(c choice) bool { return !sameName(c.name, entered) })
+	switch {
+	case err == nil && len(same) == 1:
+		return same[0].id, nil, nil
+	case len(same) > 0:
+		others = same
+	}
+	return 0, others[:min(len(others), maxPicks)], err
 }
 
 func sameName(a, b string) bool {
 	return petstore.Fold(strings.TrimSpace(a)) == petstore.Fold(strings.TrimSpace(b))
 }
 
-// pickPet returns the pet that a form names by its number or by the whole of its name. Of a part of names, and of a name that
-// several have, it adds a field to the form to choose one of them, and returns an error that says so.
-func pickPet(v *visit, in *page.Input) (int64, error) {
-	entered := in.Text("petId")
-	if chosen := pickedID(in.R.PostForm.Get("pet")); chosen > 0 && in.R.PostForm.Get("asked") == entered {
+// pick returns the id that a form names by its number or by the whole of its name, or 0 if a name may be new and is. Of a
+// part of names, and of a name that several have, it adds a field to the form to choose one of them, and returns an error
+// that says so.
+func (p *picker) pick(v *visit, in *page.Input, mayBeNew bool) (int64, error) {
+	entered := in.Text(p.member)
+	if chosen := pickedID(in.R.PostForm.Get("which")); chosen > 0 && in.R.PostForm.Get("asked") == entered {
 		return chosen, nil
 	}
-	id, pets, err := petsMeant(v, entered)
+	id, others, err := p.meant(v, entered)
 	switch {
-	case err != nil || id > 0:
+	case err != nil || id > 0 || mayBeNew && (len(others) == 0 || !sameName(others[0].name, entered)):
 		return id, err
-	case len(pets) == 1 && sameName(pets[0].Name, entered):
-		return pets[0].ID, nil
-	case len(pets) == 0:
-		return 0, page.FieldError("petId", "There is no pet with this name. Enter a part of its name, or its number.")
+	case strings.TrimSpace(entered) == "":
+		return 0, page.FieldError(p.member, "Enter the name of a "+p.what+".")
+	case len(others) == 0:
+		return 0, page.FieldError(p.member, "There is no "+p.what+" with this name. Enter a part of its name, or its number.")
 	}
-	options := make([]page.Option, len(pets))
-	for i, p := range pets {
-		options[i] = page.Option{Value: page.Text(p.ID), Label: pickName(p) + ", " + string(p.Status)}
+	options := make([]page.Option, len(others))
+	for i, c := range others {
+		options[i] = page.Option{Value: page.Text(c.id), Label: strings.TrimSuffix(c.String()+", "+c.note, ", ")}
 	}
 	f := &in.Form
-	f.Fields = slices.Insert(f.Fields, 1, page.Field{Name: "pet", Label: "Which one?", Kind: "select", Options: options}, page.Field{Name: "asked", Kind: "hidden", Value: entered})
-	which := "Choose the pet that is meant."
-	if len(pets) == maxPicks {
+	at := 1 + slices.IndexFunc(f.Fields, func(field page.Field) bool { return field.Name == p.member })
+	f.Fields = slices.Insert(f.Fields, at, page.Field{Name: "which", Label: "Which one?", Kind: "select", Options: options}, page.Field{Name: "asked", Kind: "hidden", Value: entered})
+	which := "Choose the " + p.what + " that is meant."
+	if len(others) == maxPicks {
 		which += " There may be more than these: enter more of the name to see them."
 	}
-	return 0, page.FieldError("pet", which)
+	return 0, page.FieldError("which", which)
 }
 
-// findPets tells the browser's script which pets have what is being entered in their names.
-func findPets(v *visit) error {
-	_, pets, err := petsMeant(v, v.R.URL.Query().Get("name"))
-	if err != nil {
-		return err
-	}
-	names := make([]string, len(pets))
-	for i, p := range pets {
-		names[i] = pickName(p)
+// tell tells the browser's script what has a text that is being entered in its name.
+func (p *picker) tell(v *visit) error {
+	names := []string{}
+	if part := strings.TrimSpace(v.R.URL.Query().Get("name")); part != "" {
+		found, err := p.find(v, nil, petstore.Fold(part), maxPicks)
+		if err != nil {
+			return err
+		}
+		for _, c := range found {
+			names = append(names, c.String())
+		}
 	}
 	return v.RenderJSON(names)
 }
 
-// filteredPet returns the pet that the query of a list names by its number or its name. With a name that several have it
-// returns 0 and links to the list of each.
-func filteredPet(v *visit, path string) (id int64, choices []page.Link, err error) {
-	query := v.R.URL.Query()
-	entered := query.Get("petId")
-	id, pets, err := petsMeant(v, entered)
+// filter adds a filter to those of a list, and returns the id that it names, or 0. Of a name that several have it links to
+// the list of each.
+func (p *picker) filter(v *visit, f *page.Filters) (id int64, err error) {
+	field, err := p.field(v, "", false)
+	if err != nil {
+		return 0, err
+	}
+	entered := f.Add(field)
+	id, others, err := p.meant(v, entered)
 	switch {
 	case err != nil || id > 0 || entered == "":
-		return id, nil, err
-	case len(pets) == 1:
-		return pets[0].ID, nil, nil
+		return id, err
+	case len(others) == 1:
+		return others[0].id, nil
+	case len(others) == 0:
+		f.Fault("There is no " + p.what + " with this name.")
+		return 0, nil
 	}
+	f.Fault("Several have this in their names.")
+	query := v.R.URL.Query()
 	query.Del("after")
-	for _, p := range pets {
-		query.Set("petId", pickName(p))
-		choices = append(choices, page.Link{Title: pickName(p), URL: page.Address(path, query)})
+	for _, c := range others {
+		query.Set(p.member, c.String())
+		f.Choices = append(f.Choices, page.Link{Title: c.String(), URL: page.Address(v.R.URL.Path, query)})
 	}
-	return noPet, choices, nil
+	return 0, nil
 }
-
-// noPet is the id of no pet.
-const noPet = petstore.MaxID + 1

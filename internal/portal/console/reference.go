@@ -60,9 +60,9 @@ func examples(v *visit) error {
 func addExamples(v *visit, found map[string]any) error {
 	ctx, w, one := v.R.Context(), v.who.Workspace, petstore.Page{Limit: 1}
 	found["workspace"] = access.Printable(w.Name)
-	pets, err := v.Service.Pets(ctx, w.ID, petstore.PetQuery{Page: one, Statuses: []petstore.Status{petstore.Available}})
+	pets, err := v.Service.Pets(ctx, w.Shop, petstore.PetQuery{Page: one, Statuses: []petstore.Status{petstore.Available}})
 	if err == nil && len(pets) == 0 {
-		pets, err = v.Service.Pets(ctx, w.ID, petstore.PetQuery{Page: one})
+		pets, err = v.Service.Pets(ctx, w.Shop, petstore.PetQuery{Page: one})
 	}
 	if err != nil {
 		return err
@@ -70,16 +70,16 @@ func addExamples(v *visit, found map[string]any) error {
 	for _, p := range pets {
 		found["petId"] = p.ID
 	}
-	categories, err := v.Service.Categories(ctx, w.ID, petstore.CategoryQuery{Page: one})
+	categories, err := v.Service.Categories(ctx, w.Shop, petstore.CategoryQuery{Page: one})
 	if err != nil {
 		return err
 	}
 	for _, c := range categories {
 		found["categoryId"] = c.ID
 	}
-	orders, err := v.Service.Orders(ctx, w.ID, petstore.OrderQuery{Page: one, Complete: new(bool)})
+	orders, err := v.Service.Orders(ctx, w.Shop, petstore.OrderQuery{Page: one, Complete: new(bool)})
 	if err == nil && len(orders) == 0 {
-		orders, err = v.Service.Orders(ctx, w.ID, petstore.OrderQuery{Page: one})
+		orders, err = v.Service.Orders(ctx, w.Shop, petstore.OrderQuery{Page: one})
 	}
 	for _, o := range orders {
 		found["orderId"] = o.ID

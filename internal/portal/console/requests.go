@@ -25,10 +25,9 @@ type requestFilter struct {
 }
 
 // filterOf returns the filter that the query asks for, with its fields.
-func filterOf(v *visit, keys []access.Key) (s requestFilter, fields []page.Field) {
-	q := v.R.URL.Query()
-	s = requestFilter{class: q.Get("outcome"), key: q.Get("key"), path: q.Get("path"), method: q.Get("method"), id: strings.TrimSpace(q.Get("id"))}
-	if nanos, id, ok := strings.Cut(q.Get("before"), "."); ok {
+func filterOf(v *visit, keys []access.Key) (s requestFilter, f page.Filters) {
+	f.Query = v.R.URL.Query()
+	if nanos, id, ok := strings.Cut(f.Query.Get("before"), "."); ok {
 		n, _ := strconv.ParseInt(nanos, 10, 64) // anything else is an end of the log
 		s.at, s.last = time.Unix(0, n), id
 	}
@@ -40,17 +39,13 @@ func filterOf(v *visit, keys []access.Key) (s requestFilter, fields []page.Field
 	for _, k := range keys {
 		choices = append(choices, page.Option{Value: k.ID, Label: access.Printable(k.Name) + " (" + k.Prefix + "…)"})
 	}
-	from, since := page.DayFilter(q, "from", "From")
-	to, until := page.DayFilter(q, "to", "To")
-	s.from, s.to = since, until
-	return s, []page.Field{
-		{Name: "path", Label: "Path or query", Kind: "text", Value: s.path, Hint: "/pets"},
-		{Name: "method", Label: "Method", Kind: "select", Options: page.Choose(page.OptionsOf("Any method", "GET", "POST", "PUT", "PATCH", "DELETE"), s.method)},
-		{Name: "outcome", Label: "Outcome", Kind: "select", Options: page.Choose(outcomes, s.class)},
-		{Name: "key", Label: "Key", Kind: "select", Options: page.Choose(choices, s.key)},
-		from, to,
-		{Name: "id", Label: "Request id", Kind: "text", Value: s.id, Hint: "X-Request-Id"},
-	}
+	s.path = f.Add(page.Field{Name: "path", Label: "Path or query", Kind: "text", Hint: "/pets"})
+	s.method = f.Add(page.Field{Name: "method", Label: "Method", Kind: "select", Options: page.OptionsOf("Any method", "GET", "POST", "PUT", "PATCH", "DELETE")})
+	s.class = f.Add(page.Field{Name: "outcome", Label: "Outcome", Kind: "select", Options: outcomes})
+	s.key = f.Add(page.Field{Name: "key", Label: "Key", Kind: "select", Options: choices})
+	s.from, s.to = f.Day("from", "From"), f.Day("to", "To")
+	s.id = f.Add(page.Field{Name: "id", Label: "Request id", Kind: "text", Hint: "X-Request-Id"})
+	return s, f
 }
 
 // takes reports whether the filter lets a request through, wherever its page begins.
@@ -95,7 +90,10 @@ func listRequests(ctx context.Context, v *visit) (page.List, error) {
 	l.Numbers[3], l.Whole = true, true
 	keys, err := knownKeys(ctx, v)
 	names := page.KeyNames(keys)
-	wanted, fields := filterOf(v, keys)
+	wanted, f := filterOf(v, keys)
+	if l.Filters = f.Fields; err != nil || f.Wrong() != nil {
+		return l, err
+	}
 	var rows []usage.Event
 	for _, e := range latestOf(v) {
 		if (wanted.at.IsZero() || cmp.Or(e.At.Compare(wanted.at), cmp.Compare(e.RequestID, wanted.last)) < 0) && wanted.takes(&e) {
@@ -113,7 +111,7 @@ func listRequests(ctx context.Context, v *visit) (page.List, error) {
 			code, {Text: page.Milliseconds(e.Duration)}, {Text: cmp.Or(names[e.KeyID], e.KeyID), Name: true}, exactly(e.At),
 		})
 	}
-	l.Filters, l.Filtered = fields, wanted != requestFilter{at: wanted.at, last: wanted.last}
+	l.Filtered = wanted != requestFilter{at: wanted.at, last: wanted.last}
 	query := v.R.URL.Query()
 	query.Del("before")
 	l.CSV = page.Address("/console/requests.csv", query)
@@ -122,11 +120,14 @@ func listRequests(ctx context.Context, v *visit) (page.List, error) {
 
 // requestsCSV sends all that the filter lets through, as far as the log has it.
 func requestsCSV(v *visit) error {
+	keys, err := knownKeys(v.R.Context(), v)
+	wanted, f := filterOf(v, keys)
+	if err := cmp.Or(err, f.Wrong()); err != nil {
+		return err
+	}
+	names := page.KeyNames(keys)
 	head := []string{"at", "method", "path", "query", "status", "code", "refusedBy", "retryAt", "milliseconds", "keyId", "keyName", "requestId"}
-	return v.CSV(head, func(row func([]string) error) error {
-		keys, err := knownKeys(v.R.Context(), v)
-		names := page.KeyNames(keys)
-		wanted, _ := filterOf(v, keys)
+	return v.CSV(head, func(row func([]string) error) (err error) {
 		for _, e := range latestOf(v) {
 			if err == nil && wanted.takes(&e) {
 				err = row(lineOf(&e, cmp.Or(names[e.KeyID], e.KeyID)))

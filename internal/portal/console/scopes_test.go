@@ -24,15 +24,15 @@ var operationsOf = map[string]string{
 	"GET /console/keys/{id}": "getKey", "POST /console/keys/{id}": "updateKey", "GET /console/keys/{id}/rotate": "getKey", "POST /console/keys/{id}/rotate": "rotateKey",
 	"GET /console/keys/{id}/revoke": "getKey", "POST /console/keys/{id}/revoke": "revokeKey",
 
-	"GET /console/pets": "listPets", "GET /console/pets.csv": "listPets", "GET /console/pets/find": "listPets",
+	"GET /console/pets": "listPets", "GET /console/pets.csv": "listPets", "GET /console/pets/find": "listPets", "GET /console/pets/low": "listInventory", "POST /console/pets/low": "updateInventory",
 	"GET /console/pets/new": "listCategories", "POST /console/pets/new": "createPet", "GET /console/pets/import": "listPets", "POST /console/pets/import": "createPet",
 	"GET /console/pets/{id}": "getPet", "POST /console/pets/{id}": "updatePet", "GET /console/pets/{id}/delete": "getPet", "POST /console/pets/{id}/delete": "deletePet",
 
-	"GET /console/categories": "listCategories", "GET /console/categories.csv": "listCategories",
+	"GET /console/categories": "listCategories", "GET /console/categories.csv": "listCategories", "GET /console/categories/find": "listCategories",
 	"GET /console/categories/new": "listCategories", "POST /console/categories/new": "createCategory", "GET /console/categories/{id}": "getCategory", "POST /console/categories/{id}": "replaceCategory",
 	"GET /console/categories/{id}/delete": "getCategory", "POST /console/categories/{id}/delete": "deleteCategory",
 
-	"GET /console/stock": "listInventory", "GET /console/stock.csv": "listInventory", "GET /console/stock/{id}": "getInventoryItem", "POST /console/stock/{id}": "updateInventory",
+	"GET /console/stock": "listInventory", "GET /console/stock/{id}": "getInventoryItem", "POST /console/stock/{id}": "updateInventory",
 	"GET /console/stock/{id}/add": "getInventoryItem", "POST /console/stock/{id}/add": "updateInventory",
 
 	"GET /console/orders": "listOrders", "GET /console/orders.csv": "listOrders", "GET /console/orders/new": "listPets", "POST /console/orders/new": "createOrder",

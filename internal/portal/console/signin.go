@@ -26,7 +26,14 @@ const (
 
 // entryOf returns the entry of a key that may use the console.
 func entryOf(v *visit, id string) (*access.Entry[*ratelimit.Caller], error) {
-	switch e := v.Keys.Entry(id); {
+	e := v.Keys.Entry(id)
+	if e != nil {
+		var err error
+		if e, err = access.Current(v.R.Context(), v.Access, e); petstore.CodeOf(err) == petstore.CodeServiceUnavailable {
+			return nil, err
+		}
+	}
+	switch {
 	case e == nil:
 		return nil, errRevoked
 	case e.Key.Expired(v.Now()) && !e.Key.ExpiresAt.IsZero():

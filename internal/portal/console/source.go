@@ -9,13 +9,30 @@ import (
 
 // A source is what a list is read from.
 type source[T any] struct {
-	newest bool // the page shows the newest first; a download begins with the oldest
-	fetch  func(context.Context, petstore.Page) ([]T, error)
-	id     func(T) int64
+	filters   page.Filters
+	newest    bool   // the page shows the newest first; a download begins with the oldest
+	one, many string // what its rows are called
+	fetch     func(context.Context, petstore.Page) ([]T, error)
+	id        func(T) int64
 }
 
-// read reads the page that the query asks for, and fills in where the list goes on.
+// maxCounted is up to how many rows a list says exactly how many there are.
+const maxCounted = 1000
+
+// read reads the page that the query asks for, and fills in its filters, how many rows there are, and where the list goes on.
 func (s source[T]) read(v *visit, l *page.List) ([]T, error) {
+	if l.Filters, l.Choices = s.filters.Fields, s.filters.Choices; s.filters.Wrong() != nil {
+		return nil, nil
+	}
+	n, err := s.count(v)
+	if err != nil {
+		return nil, err
+	}
+	what := s.many
+	if n == 1 {
+		what = s.one
+	}
+	l.Lead = counted(n) + " " + what + ". " + l.Lead
 	query := v.R.URL.Query()
 	rows, err := s.fetch(v.R.Context(), petstore.Page{After: page.PlaceIn(query, "after"), Limit: page.PageSize + 1, Newest: s.newest})
 	if err != nil {
@@ -29,6 +46,20 @@ func (s source[T]) read(v *visit, l *page.List) ([]T, error) {
 	return page.Cut(l, v.R.URL, rows, "after", func(last *T) string { return page.Text(s.id(*last)) }), nil
 }
 
+// count returns how many rows there are, but counts no more than maxCounted and one.
+func (s source[T]) count(v *visit) (int64, error) {
+	rows, err := s.fetch(v.R.Context(), petstore.Page{Limit: maxCounted + 1})
+	return int64(len(rows)), err
+}
+
+// counted returns a number as far as it was counted.
+func counted(n int64) string {
+	if n > maxCounted {
+		return page.Number(maxCounted) + "+"
+	}
+	return page.Number(n)
+}
+
 func chosen(options []page.Option) string {
 	for _, o := range options {
 		if o.Chosen {
@@ -39,6 +70,9 @@ func chosen(options []page.Option) string {
 }
 
 func (s source[T]) csv(v *visit, head []string, line func(T) []string) error {
+	if err := s.filters.Wrong(); err != nil {
+		return err
+	}
 	return pagesCSV(v, head, func(last *T) ([]T, error) {
 		p := petstore.Page{Limit: rowsTogether}
 		if last != nil {

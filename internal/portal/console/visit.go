@@ -9,6 +9,7 @@ import (
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/fairshare"
+	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/portal/page"
 	"example.com/petstore/internal/ratelimit"
 )
@@ -44,7 +45,13 @@ func (v *visit) Identify(s *access.Session) (err error) {
 	if s.KeyID == "" { // an operator's
 		return page.ErrSession
 	}
+	if v.who == nil { // else it is asked again whether the session lasts
+		v.R = v.R.WithContext(petstore.ByKey(v.R.Context(), s.KeyID))
+	}
 	v.who, err = entryOf(v, s.KeyID)
+	if err == nil && v.Sandboxes != nil && v.who.Workspace.Sandbox != nil {
+		v.R = v.R.WithContext(petstore.WithRoom(v.R.Context(), v.Sandboxes.Room(v.who.Workspace)))
+	}
 	return err
 }
 
@@ -126,6 +133,9 @@ func (v *visit) Locked() string {
 	return "This key is banned."
 }
 
+// shop returns the id under which the pets, orders and events of the workspace are kept.
+func (v *visit) shop() int64 { return v.who.Workspace.Shop }
+
 func (v *visit) Workspace() int64 { return v.who.Workspace.ID }
 
 func (v *visit) Describe(to *page.View) {
@@ -149,7 +159,7 @@ func (v *visit) Describe(to *page.View) {
 	to.Nav = []page.NavGroup{
 		{Links: first},
 		{Title: "Pets", Links: []page.NavLink{link("Pets", "/console/pets"), link("Categories", "/console/categories")}},
-		{Title: "Store", Links: []page.NavLink{link("Orders", "/console/orders"), link("Stock", "/console/stock")}},
+		{Title: "Store", Links: []page.NavLink{link("Orders", "/console/orders")}},
 	}
 	if v.Events != nil {
 		to.Nav = append(to.Nav, page.NavGroup{Title: "Changes", Links: changes})
@@ -162,7 +172,7 @@ func inPath[T any](v *visit, get func(ctx context.Context, workspace, id int64) 
 	if err != nil {
 		return found, err
 	}
-	return get(v.R.Context(), v.who.Workspace.ID, id)
+	return get(v.R.Context(), v.shop(), id)
 }
 
 // An allowance is how many pages may be read in a minute of the clock: by the sessions of a workspace, from one network. It

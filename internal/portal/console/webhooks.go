@@ -22,7 +22,7 @@ const testTimeout = 30 * time.Second
 func webhookPath(id string) string { return "/console/webhooks/" + id }
 
 func webhookInPath(v *visit) (webhook.Webhook, error) {
-	return v.Webhooks.Store.Webhook(v.R.Context(), v.who.Workspace.ID, v.ID)
+	return v.Webhooks.Store.Webhook(v.R.Context(), v.shop(), v.ID)
 }
 
 // actor returns who is signed in, for the audit log.
@@ -32,7 +32,7 @@ func (v *visit) actor() string { return "console:" + v.who.Key.ID }
 func listWebhooks(ctx context.Context, v *visit) (page.List, error) {
 	l := page.NewList("Webhooks", "Webhooks post the events of this workspace to your URLs.", "There are no webhooks yet.", "URL", "State", "Why it fails", "Events", "Created")
 	l.New = &page.Link{Title: "Create a webhook", URL: "/console/webhooks/new"}
-	all, err := v.Webhooks.Store.Webhooks(ctx, v.who.Workspace.ID)
+	all, err := v.Webhooks.Store.Webhooks(ctx, v.shop())
 	for i := range all {
 		w := &all[i]
 		l.Rows = append(l.Rows, []page.Cell{
@@ -90,7 +90,7 @@ func newWebhook(v *visit) (page.Form, error) {
 		Title: "Create a webhook", Submit: "Create the webhook", Back: page.Link{Title: "Webhooks", URL: "/console/webhooks"},
 		Lead: "It sends the events from now on to your URL.", Fields: hookFields(&webhook.Webhook{}),
 		Send: func(in *page.Input) error {
-			made, err := v.Webhooks.Create(v.R.Context(), v.who.Workspace.ID, hookOf(in), v.OnceHere(), v.actor())
+			made, err := v.Webhooks.Create(v.R.Context(), v.shop(), hookOf(in), v.OnceHere(), v.actor())
 			return madeSecret(v, made, err)
 		},
 	}, nil
@@ -121,7 +121,7 @@ func editWebhook(v *visit) (page.Form, error) {
 		Title: "Edit the webhook", Lead: "Events that are not delivered yet go to the new URL.", Submit: "Save", Fields: hookFields(&w),
 		Back: page.Link{Title: "Webhook", URL: webhookPath(w.ID)},
 		Send: func(in *page.Input) error {
-			_, err := v.Webhooks.Update(v.R.Context(), v.who.Workspace.ID, w.ID, patchOf(&w, hookOf(in)), petstore.Condition{}, v.actor())
+			_, err := v.Webhooks.Update(v.R.Context(), v.shop(), w.ID, patchOf(&w, hookOf(in)), petstore.Condition{}, v.actor())
 			return v.Then(webhookPath(w.ID), "The webhook was saved.", err)
 		},
 	}, err
@@ -157,18 +157,15 @@ func madeSecret(v *visit, made webhook.Changed, err error) error {
 
 func showWebhook(v *visit) error {
 	w, err := webhookInPath(v)
-	if err != nil {
+	deliveries, failed := listDeliveries(v.R.Context(), v)
+	if err := cmp.Or(err, failed); err != nil {
 		return err
 	}
 	at := webhookPath(w.ID)
-	deliveries, err := listDeliveries(v.R.Context(), v)
-	if err != nil {
-		return err
-	}
 	deliveries.Live = page.Address(at+"/live", v.R.URL.Query())
 	p := sheetPage{
 		Title: "Webhook", Lead: cmp.Or(access.Printable(w.Description), w.URL), Back: page.Link{Title: "Webhooks", URL: "/console/webhooks"},
-		Sheets: []page.List{deliveries}, Facts: hookFacts(&w), Wide: true,
+		Sheets: []page.List{deliveries}, Facts: deliveries.Facts, Wide: true,
 		Links: []page.Link{{Title: "Pause", URL: at + "/pause"}, {Title: "Edit", URL: at + "/edit"}, {Title: "Test", URL: at + "/test"}, {Title: "Rotate", URL: at + "/rotate"}, {Title: "Replay", URL: at + "/replay"}, {Title: "Delete", URL: at + "/delete", Danger: true}},
 	}
 	if w.State != webhook.Active {
@@ -181,7 +178,9 @@ func showWebhook(v *visit) error {
 func listDeliveries(ctx context.Context, v *visit) (page.List, error) {
 	l := page.NewList("Deliveries", "", "No event was sent to it yet.", "Event", "Type", "State", "Tries", "Last try", "Answer", "Next try")
 	l.Numbers[3] = true
-	rows, err := v.Webhooks.Deliveries(ctx, v.who.Workspace.ID, v.ID, petstore.Page{After: page.PlaceIn(v.R.URL.Query(), "after"), Limit: page.PageSize + 1})
+	w, err := webhookInPath(v)
+	l.Facts = hookFacts(&w)
+	rows, failed := v.Webhooks.Deliveries(ctx, v.shop(), v.ID, petstore.Page{After: page.PlaceIn(v.R.URL.Query(), "after"), Limit: page.PageSize + 1})
 	rows = page.Cut(&l, v.R.URL, rows, "after", func(last *webhook.Delivery) string { return page.Text(last.ID) })
 	for i := range rows {
 		d, id, state := &rows[i], page.Text(rows[i].ID), page.Cell{Text: string(rows[i].State), Badge: string(rows[i].State)}
@@ -190,32 +189,38 @@ func listDeliveries(ctx context.Context, v *visit) (page.List, error) {
 		}
 		l.Rows = append(l.Rows, []page.Cell{
 			{Text: id, URL: webhookPath(v.ID) + "/delivery?event=" + id}, {Text: string(d.Type), Code: true}, state, {Text: page.Number(int64(d.Tries))},
-			{At: d.TriedAt}, {Text: cmp.Or(access.Printable(d.String()), "not tried yet"), Name: true}, {At: d.NextAt},
+			{At: d.TriedAt}, {Text: cmp.Or(access.Printable(d.String()), "not tried yet"), Name: true}, nextTry(&w, d, page.Cell{At: d.NextAt}),
 		})
 	}
-	return l, err
+	return l, cmp.Or(err, failed)
+}
+
+// nextTry returns when a delivery is tried next: while its webhook is not active, it waits whatever its time is.
+func nextTry(w *webhook.Webhook, d *webhook.Delivery, at page.Cell) page.Cell {
+	if d.State == webhook.Pending && w.State != webhook.Active {
+		return page.Cell{Text: "once the webhook is active again"}
+	}
+	return at
 }
 
 // deliveryOf reads the delivery of the event that the query names.
 func deliveryOf(ctx context.Context, v *visit) (webhook.Delivery, error) {
 	event := min(page.PlaceIn(v.R.URL.Query(), "event"), 1<<62)
-	found, err := v.Webhooks.Deliveries(ctx, v.who.Workspace.ID, v.ID, petstore.Page{After: event + 1, Limit: 1})
-	if err == nil && (len(found) == 0 || found[0].ID != event) {
-		err = webhook.NoDelivery(event)
+	found, err := v.Webhooks.Deliveries(ctx, v.shop(), v.ID, petstore.Page{After: event + 1, Limit: 1})
+	if err == nil && len(found) > 0 && found[0].ID == event {
+		return found[0], nil
 	}
-	if err != nil {
-		return webhook.Delivery{}, err
-	}
-	return found[0], nil
+	return webhook.Delivery{}, cmp.Or(err, webhook.NoDelivery(event))
 }
 
 // listTries reads the tries of a delivery with their answers, the latest first, after the one that is to come.
 func listTries(ctx context.Context, v *visit) (page.List, error) {
 	l := page.NewList("Tries", "", "", "When", "Result", "Took", "Answer")
 	l.Numbers[2] = true
-	d, err := deliveryOf(ctx, v)
+	w, err := webhookInPath(v)
+	d, failed := deliveryOf(ctx, v)
 	if !d.NextAt.IsZero() {
-		l.Rows = append(l.Rows, []page.Cell{exactly(d.NextAt), {Text: "to come", Badge: string(webhook.Pending)}, {}, {}})
+		l.Rows = append(l.Rows, []page.Cell{nextTry(&w, &d, exactly(d.NextAt)), {Text: "to come", Badge: string(webhook.Pending)}, {}, {}})
 	}
 	tries := append([]webhook.Attempt{}, d.Earlier...)
 	if !d.TriedAt.IsZero() {
@@ -229,7 +234,7 @@ func listTries(ctx context.Context, v *visit) (page.List, error) {
 		text := strings.Join(strings.Fields(cmp.Or(t.Error, t.Answer.Text)), " ")
 		l.Rows = append(l.Rows, []page.Cell{exactly(t.At), result, {Text: page.Number(t.Latency.Milliseconds()) + " ms"}, {Text: cmp.Or(access.Printable(text), "empty"), Name: true}})
 	}
-	return l, err
+	return l, cmp.Or(err, failed)
 }
 
 // exactly returns an instant with its second.
@@ -237,13 +242,10 @@ func exactly(t time.Time) page.Cell { return page.Cell{Text: page.InWords(t), Pr
 
 // showDelivery is the page of one event on its way to a webhook: what is sent, and what became of each try.
 func showDelivery(v *visit) (page.Form, error) {
-	ctx, workspace := v.R.Context(), v.who.Workspace.ID
+	ctx, workspace := v.R.Context(), v.shop()
 	w, err := webhookInPath(v)
-	if err != nil {
-		return page.Form{}, err
-	}
-	d, err := deliveryOf(ctx, v)
-	if err != nil {
+	d, failed := deliveryOf(ctx, v)
+	if err := cmp.Or(err, failed); err != nil {
 		return page.Form{}, err
 	}
 	event, at := page.Text(d.ID), webhookPath(w.ID)+"/delivery"
@@ -254,10 +256,7 @@ func showDelivery(v *visit) (page.Form, error) {
 			return v.Then(at+"?event="+event, "The event is sent again. What comes of it is in the table of tries.", err)
 		},
 		Page: func(status int, f page.Form) error {
-			tries, err := listTries(ctx, v)
-			if err != nil {
-				return err
-			}
+			tries, failed := listTries(ctx, v)
 			tries.Live = page.Address(at+"/live", v.R.URL.Query())
 			p := sheetPage{
 				Title: "Delivery of event " + event, Lead: f.Lead, Back: page.Link{Title: "Webhook", URL: webhookPath(w.ID)}, Forms: []page.Form{f}, Sheets: []page.List{tries},
@@ -271,7 +270,10 @@ func showDelivery(v *visit) (page.Form, error) {
 			} else if petstore.CodeOf(err) == petstore.CodeEventNotFound {
 				p.Lead, err = "The event is no longer kept, and cannot be sent again.", nil
 			}
-			return cmp.Or(err, v.Render(status, "sheets", p.Title, p))
+			if err := cmp.Or(failed, err); err != nil {
+				return err
+			}
+			return v.Render(status, "sheets", p.Title, p)
 		},
 	}, nil
 }
@@ -289,7 +291,7 @@ func stateForm(to webhook.State, verb, lead string) func(v *visit) (page.Form, e
 		return hookForm(v, page.Form{
 			Title: verb + " this webhook?", Lead: lead, Submit: verb + " the webhook",
 			Send: func(*page.Input) error {
-				_, err := v.Webhooks.Update(v.R.Context(), v.who.Workspace.ID, v.ID, webhook.Patch{State: petstore.Some(to)}, petstore.Condition{}, v.actor())
+				_, err := v.Webhooks.Update(v.R.Context(), v.shop(), v.ID, webhook.Patch{State: petstore.Some(to)}, petstore.Condition{}, v.actor())
 				return v.Then(webhookPath(v.ID), "The webhook is "+string(to)+".", err)
 			},
 		})
@@ -300,7 +302,7 @@ func deleteWebhook(v *visit) (page.Form, error) {
 	return hookForm(v, page.Form{
 		Title: "Delete this webhook?", Lead: "Its deliveries go with it. This cannot be undone.", Submit: "Delete the webhook", Danger: true,
 		Send: func(*page.Input) error {
-			err := v.Webhooks.Delete(v.R.Context(), v.who.Workspace.ID, v.ID, petstore.Condition{}, v.actor())
+			err := v.Webhooks.Delete(v.R.Context(), v.shop(), v.ID, petstore.Condition{}, v.actor())
 			return v.Then("/console/webhooks", "The webhook was deleted.", err)
 		},
 	})
@@ -310,7 +312,7 @@ func rotateWebhook(v *visit) (page.Form, error) {
 	return hookForm(v, page.Form{
 		Title: "Rotate the secret?", Lead: "A new secret is made. Both sign for a day, so that your receiver can take over the new one.", Submit: "Create the new secret",
 		Send: func(*page.Input) error {
-			made, err := v.Webhooks.Rotate(v.R.Context(), v.who.Workspace.ID, v.ID, v.OnceHere(), v.actor())
+			made, err := v.Webhooks.Rotate(v.R.Context(), v.shop(), v.ID, v.OnceHere(), v.actor())
 			return madeSecret(v, made, err)
 		},
 	})
@@ -321,7 +323,7 @@ func testWebhook(v *visit) (page.Form, error) {
 		Title: "Send a test event", Lead: "An event of the type webhook.test is posted now, and the answer is shown here.", Submit: "Send it",
 		Send: func(in *page.Input) error {
 			v.Extend(testTimeout)
-			answer, err := v.Webhooks.Test(v.R.Context(), v.who.Workspace.ID, v.ID)
+			answer, err := v.Webhooks.Test(v.R.Context(), v.shop(), v.ID)
 			if err != nil {
 				return err
 			}
@@ -343,7 +345,7 @@ func replayWebhook(v *visit) (page.Form, error) {
 			{Name: "since", Label: "Since", Kind: "time"},
 		},
 		Send: func(in *page.Input) error {
-			ctx, workspace, at := v.R.Context(), v.who.Workspace.ID, webhookPath(v.ID)
+			ctx, workspace, at := v.R.Context(), v.shop(), webhookPath(v.ID)
 			if in.Text("what") != "since" {
 				n, err := v.Webhooks.RetryFailed(ctx, workspace, v.ID)
 				return v.Then(at, page.Counted(n, "event that failed is", "events that failed are")+" sent again.", err)
@@ -365,7 +367,7 @@ func replayWebhook(v *visit) (page.Form, error) {
 func lastEventBefore(v *visit, t petstore.Time) (int64, error) {
 	read := func(q petstore.EventQuery) (petstore.EventPage, error) {
 		q.Limit = 1
-		return v.Events.Events(v.R.Context(), v.who.Workspace.ID, q)
+		return v.Events.Events(v.R.Context(), v.shop(), q)
 	}
 	first, err := read(petstore.EventQuery{Oldest: true})
 	if err != nil || len(first.Events) == 0 {

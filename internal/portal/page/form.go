@@ -78,17 +78,19 @@ type Link struct {
 
 // A Fact is something to know beside a form.
 type Fact struct {
-	Title string
+	Title string `json:"title"`
 	Cell
 }
 
 // A Field is one input of a form or a filter.
 type Field struct {
 	Name, Label, Hint string
-	Kind              string // "text", "number", "select", "textarea", "checks", "radios", "time", "hidden"; of a filter "date" or "last", its last day
+	Kind              string // "text", "number", "select", "textarea", "checks", "radios", "time", "hidden", "pick" for a text with options to pick from; of a filter "date" or "last", its last day
 	Value             string
 	At                time.Time // of a day that a script sent: when it begins, or ends
 	Options           []Option
+	Find              string // where a script asks for options while somebody types
+	Sum               *int64 // what the number is added to: a script shows what comes of it
 	Required          bool
 	WithPlan          access.Plan // the plan with which alone the field counts, and is needed then
 	Max               int         // characters
@@ -282,7 +284,7 @@ func (f *Field) shown() string {
 	if f.Kind == "select" && len(chosen) == 0 && len(f.Options) > 0 {
 		return f.Options[0].Label
 	}
-	if len(f.Options) > 0 {
+	if len(f.Options) > 0 && f.Kind != "pick" {
 		return strings.Join(chosen, ", ")
 	}
 	if t, err := time.Parse(EntryLayout, f.Value); f.Kind == "time" && err == nil {

@@ -19,11 +19,15 @@ type List struct {
 	Next, First string // addresses of the next page and the first, or ""
 	CSV         string
 	NDJSON      string
-	New, Other  *Link
+	New         *Link
+	Others      []Link // what else there is, before New
 	Empty       string
 	Live        string // the address of what changes, or ""
+	Facts       []Fact // beside it, without links, which change too
 	ReadOnly    bool   // what its rows offer cannot be done
-	Whole       bool   // a row leads where its first link does
+	Views       []NavLink
+	Faulty      bool // a filter cannot be applied
+	Whole       bool // a row leads where its first link does
 }
 
 // A Cell is one value of a row. What a live page is sent of it is in the tags.
@@ -36,6 +40,7 @@ type Cell struct {
 	Badge string    `json:"badge,omitempty"` // the class of a badge, or ""
 	At    time.Time `json:"at,omitzero"`
 	Links []Link    `json:"links,omitempty"`
+	Acts  []Form    `json:"-"` // small forms, which open when they are wanted
 	Note  string    `json:"note,omitempty"`
 	Meter *Gauge    `json:"meter,omitempty"` // how much of a limit is used, in place of all else
 }
@@ -85,7 +90,11 @@ func (v *Visit) List(l List, err error) error {
 		return err
 	}
 	l.ReadOnly = !v.MayChange()
-	return v.Render(http.StatusOK, "list", l.Title, l)
+	status := http.StatusOK
+	if l.Faulty = (&Filters{Fields: l.Filters}).Wrong() != nil; l.Faulty {
+		status, l.Filtered = http.StatusUnprocessableEntity, true
+	}
+	return v.Render(status, "list", l.Title, l)
 }
 
 // Address returns a path with a query.

@@ -3,7 +3,6 @@ package page
 import (
 	"fmt"
 	"html/template"
-	"net/url"
 	"regexp"
 	"time"
 
@@ -65,26 +64,4 @@ func entered(text string) string {
 		return t.UTC().Format(EntryLayout)
 	}
 	return text
-}
-
-// DayFilter returns the filter by a day that the query asks for, and the instant at
-// which the day begins or, if the filter is named "to", ends. A date is a day of UTC.
-func DayFilter(query url.Values, name, label string) (Field, petstore.Time) {
-	f, text := Field{Name: name, Label: label, Kind: "date"}, query.Get(name)
-	if name == "to" {
-		f.Kind = "last"
-	}
-	if t, err := time.Parse(time.DateOnly, text); err == nil {
-		f.Value = text
-		if f.Kind == "last" {
-			t = t.Add(24*time.Hour - time.Millisecond)
-		}
-		return f, petstore.At(t)
-	}
-	t, ok := petstore.ParseTime(text)
-	if ok {
-		f.At = t.UTC()
-		f.Value = f.At.Format(time.DateOnly)
-	}
-	return f, t
 }

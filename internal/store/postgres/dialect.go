@@ -27,6 +27,7 @@ var dialect = store.Dialect{
 	Ledgers: ledgers,
 	RaiseWorkspaces: "SELECT setval(s, " + store.Raised("coalesce(pg_sequence_last_value(s), 0)") + ")" +
 		" FROM (SELECT pg_get_serial_sequence('workspaces', 'id')::regclass AS s) AS sequence",
+	NextWorkspace:  "SELECT nextval(pg_get_serial_sequence('workspaces', 'id'))",
 	CheckStructure: checkSchema,
 }
 

@@ -37,7 +37,7 @@ func (a engine) Write(ctx context.Context, f func(store.Tx) error) error {
 
 func (a engine) Step(ctx context.Context, f func(store.Tx) error) error { return a.Write(ctx, f) }
 
-func (a engine) PetStep(ctx context.Context, f func(store.Tx) error) error {
+func (a engine) PetStep(ctx context.Context, _ int64, f func(store.Tx) error) error {
 	return a.Write(ctx, f)
 }
 

@@ -39,9 +39,9 @@ func (a engine) Step(ctx context.Context, f func(store.Tx) error) error {
 	return a.db.changeMuch(ctx, func(c *conn) error { return f(c) })
 }
 
-func (a engine) PetStep(ctx context.Context, f func(store.Tx) error) error {
+func (a engine) PetStep(ctx context.Context, workspace int64, f func(store.Tx) error) error {
 	return a.db.changeMuch(ctx, func(c *conn) error {
-		c.changedPets.all = true
+		c.changedPets.workspaces = append(c.changedPets.workspaces, workspace)
 		return f(c)
 	})
 }
@@ -81,6 +81,7 @@ var dialect = store.Dialect{
 
 	Ledgers:         ledgers,
 	RaiseWorkspaces: "UPDATE sqlite_sequence SET seq = " + store.Raised("seq") + " WHERE name = 'workspaces'",
+	NextWorkspace:   "UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'workspaces' RETURNING seq",
 	CheckStructure:  checkStructure,
 	CheckRows:       checkNames,
 }

@@ -22,20 +22,12 @@ func (v *petVersions) slot(workspace int64) *atomic.Uint64 {
 }
 
 // A petChanges is what the writer's transaction changes of pets.
-type petChanges struct {
-	all        bool
-	workspaces []int64
-}
+type petChanges struct{ workspaces []int64 }
 
-func (t *petChanges) reset() { t.all, t.workspaces = false, t.workspaces[:0] }
+func (t *petChanges) reset() { t.workspaces = t.workspaces[:0] }
 
 // commit carries out the transaction's commit. Only the writer calls it.
 func (v *petVersions) commit(t *petChanges, commit func() error) error {
-	if t.all {
-		v.all.Add(1)
-		defer v.all.Add(1)
-		return commit()
-	}
 	for _, w := range t.workspaces {
 		v.slot(w).Or(1)
 	}

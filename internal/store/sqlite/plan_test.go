@@ -260,8 +260,8 @@ func (e explained) Step(ctx context.Context, f func(store.Tx) error) error {
 	return e.engine.Step(ctx, func(tx store.Tx) error { return f(e.tx(tx)) })
 }
 
-func (e explained) PetStep(ctx context.Context, f func(store.Tx) error) error {
-	return e.engine.PetStep(ctx, func(tx store.Tx) error { return f(e.tx(tx)) })
+func (e explained) PetStep(ctx context.Context, workspace int64, f func(store.Tx) error) error {
+	return e.engine.PetStep(ctx, workspace, func(tx store.Tx) error { return f(e.tx(tx)) })
 }
 
 type explainedTx struct {

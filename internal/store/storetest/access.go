@@ -73,7 +73,7 @@ func testWorkspaces(t *testing.T, open Open) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := access.Workspace{ID: made.ID, Name: "alpha", Plan: access.Enterprise, Quota: access.Quota{PerMinute: 7, PerDay: 9}, CreatedAt: start.Add(time.Hour)}
+	want := access.Workspace{ID: made.ID, Shop: made.ID, Name: "alpha", Plan: access.Enterprise, Quota: access.Quota{PerMinute: 7, PerDay: 9}, CreatedAt: start.Add(time.Hour), LowStock: access.DefaultLowStock}
 	if made != want || made.ID < 1 || made.ID == s.workspace {
 		t.Errorf("CreateWorkspace = %+v, want %+v with an id of its own", made, want)
 	}
@@ -83,6 +83,10 @@ func testWorkspaces(t *testing.T, open Open) {
 	want.Plan, want.Quota = access.Free, access.FreeQuota
 	if got, err := s.SetPlan(s.ctx, made.ID, access.Free, access.FreeQuota, "cli"); got != want || err != nil {
 		t.Errorf("SetPlan = %+v, %v, want %+v", got, err, want)
+	}
+	want.LowStock = 0
+	if got, err := s.SetLowStock(s.ctx, made.ID, 0, "cli"); got != want || err != nil {
+		t.Errorf("SetLowStock = %+v, %v, want %+v", got, err, want)
 	}
 	all, err := s.Workspaces(s.ctx)
 	if err != nil || len(all) != 2 || all[0] != want || all[1].Name != "tenant" || !all[1].CreatedAt.Equal(start) {
@@ -336,6 +340,10 @@ func testAccessState(t *testing.T, open Open) {
 		{"a new key", false, func() error { s.key("c", time.Time{}); return nil }},
 		{"SetPlan", true, func() error {
 			_, err := s.SetPlan(s.ctx, s.workspace, access.Free, access.FreeQuota, "cli")
+			return err
+		}},
+		{"SetLowStock", true, func() error {
+			_, err := s.SetLowStock(s.ctx, s.workspace, 7, "cli")
 			return err
 		}},
 		{"RenameWorkspace", true, func() error {

@@ -397,6 +397,27 @@ func testEventPages(t *testing.T, open Open) {
 	if err != nil || page.Next != 25 || page.Last != 64 {
 		t.Errorf("Events after 20 = %+v, %v, want the end at 64", page, err)
 	}
+	wantCode(t, "cancel", s.cancel(17), "") // the events 65 and 66
+	s.order(s.pet(5), 5)                    // and seven more, the first of them of a category
+	for _, test := range []struct {
+		q    petstore.EventQuery
+		want []int64
+	}{
+		{petstore.EventQuery{Order: 17}, []int64{65, 37}},
+		{petstore.EventQuery{Order: 17, Types: []petstore.EventType{petstore.OrderCreated, petstore.PetCreated}}, []int64{37}},
+		{petstore.EventQuery{Pet: pet, After: 7}, []int64{6, 5, 4, 3, 2}},
+		{petstore.EventQuery{Pet: pet + 1, Types: []petstore.EventType{petstore.PetUpdated, petstore.OrderCreated}}, []int64{73, 71}},
+		{petstore.EventQuery{Order: 1700}, nil},
+	} {
+		var got []int64
+		test.q.Newest, test.q.Limit = true, 2
+		for _, e := range s.eventsAfter(test.q) {
+			got = append(got, e.ID)
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("the events of %+v are %v, want %v", test.q, got, test.want)
+		}
+	}
 }
 
 // testForgotten: old events go, oldest first, and who asks for them is told.

@@ -202,7 +202,16 @@ func (c *catalogue) comparePets(t *rapid.T, page petstore.Page) {
 		q.IDs = rapid.SliceOfN(rapid.Int64Range(-1, catalogueSize+10), 1, 30).Draw(t, "ids")
 	}
 	got, err := c.Stores.Pets(c.ctx, c.workspace, q)
-	compare(t, q, got, err, Naive(c.pets, func(p petstore.Pet) int64 { return p.ID }, q.Page, q.Selects))
+	want := Naive(c.pets, func(p petstore.Pet) int64 { return p.ID }, q.Page, q.Selects)
+	compare(t, q, got, err, want)
+	stocked, err := c.Stores.StockedPets(c.ctx, c.workspace, q)
+	for i := range stocked {
+		got[i] = stocked[i].Pet
+		if item, ok := slices.BinarySearchFunc(c.items, stocked[i].ID, func(i petstore.InventoryItem, id int64) int { return cmp.Compare(i.PetID, id) }); !ok || c.items[item] != stocked[i].Item() {
+			t.Fatalf("the stock of %+v is not that of its inventory item", stocked[i])
+		}
+	}
+	compare(t, q, got, err, want)
 }
 
 func (c *catalogue) compareItems(t *rapid.T, page petstore.Page) {

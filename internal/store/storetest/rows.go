@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -50,6 +51,19 @@ func testKept(t *testing.T, open Open) {
 	s.wantItem(pet, 0, petstore.Pending)
 	s.stock(pet, petstore.MaxQuantity)
 	s.wantItem(pet, petstore.MaxQuantity, petstore.Available)
+	fifty := int64(50)
+	made, err := s.CreatePet(s.ctx, s.workspace, petstore.NewPet{Name: "Kaa", Category: &petstore.NewCategory{Name: "snakes"}, Stock: &fifty}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.wantItem(made.ID, 50, petstore.Available)
+	gotPet, err = s.Stores.Pet(s.ctx, s.workspace, made.ID)
+	if want := (petstore.Pet{ID: made.ID, Name: "Kaa", CategoryID: c.ID + 1, Status: petstore.Available}); err != nil || gotPet != want {
+		t.Errorf("Pet = %+v, %v, want %+v", gotPet, err, want)
+	}
+	if sizes, err := s.CategorySizes(s.ctx, s.workspace, []int64{c.ID, c.ID + 1, 999}, 9); err != nil || !maps.Equal(sizes, map[int64]int64{c.ID: 1, c.ID + 1: 1}) {
+		t.Errorf("CategorySizes = %v, %v, want one pet in each of two", sizes, err)
+	}
 }
 
 func testMissing(t *testing.T, open Open) {
@@ -146,7 +160,7 @@ func testMovements(t *testing.T, open Open) {
 	pet := s.petIn(s.category("dogs"), "Rex", petstore.Available)
 	s.stock(pet, 10)
 	first, second := s.order(pet, 3), s.order(pet, 2)
-	wantCode(t, "cancel", s.cancel(first), "")
+	wantCode(t, "cancel", s.CancelOrder(petstore.ByKey(s.ctx, "key_till"), s.workspace, first, petstore.Condition{}), "")
 	wantCode(t, "complete", s.complete(second), "")
 	if _, err := s.CreateOrder(s.ctx, s.workspace, petstore.NewOrder{PetID: pet, Quantity: 1, Complete: true}, nil); err != nil {
 		t.Fatal(err)
@@ -159,7 +173,7 @@ func testMovements(t *testing.T, open Open) {
 		{PetID: pet, Number: 2, Kind: petstore.MovedSet, Delta: 9, Quantity: 10, At: at},
 		{PetID: pet, Number: 3, Kind: petstore.MovedPlaced, OrderID: first, Delta: -3, Quantity: 7, At: at},
 		{PetID: pet, Number: 4, Kind: petstore.MovedPlaced, OrderID: second, Delta: -2, Quantity: 5, At: at},
-		{PetID: pet, Number: 5, Kind: petstore.MovedCancelled, OrderID: first, Delta: 3, Quantity: 8, At: at},
+		{PetID: pet, Number: 5, Kind: petstore.MovedCancelled, OrderID: first, Delta: 3, Quantity: 8, At: at, By: "key_till"},
 		{PetID: pet, Number: 6, Kind: petstore.MovedCompleted, OrderID: second, Quantity: 8, At: at},
 		{PetID: pet, Number: 7, Kind: petstore.MovedSale, OrderID: second + 1, Delta: -1, Quantity: 7, At: at},
 		{PetID: pet, Number: 8, Kind: petstore.MovedSold, Delta: -7, Quantity: 0, At: at},
@@ -180,6 +194,13 @@ func testMovements(t *testing.T, open Open) {
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("Movements by %d = %+v, want %+v", limit, got, want)
 		}
+	}
+	got, err := s.OrderMovements(s.ctx, s.workspace, []int64{first, second + 1, 999})
+	if want := []petstore.Movement{want[2], want[4]}; err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("OrderMovements = %+v, %v, want %+v", got, err, want)
+	}
+	if got, err := s.OrderMovements(s.ctx, s.beside("other").workspace, []int64{first}); err != nil || len(got) != 0 {
+		t.Errorf("OrderMovements of another workspace = %+v, %v, want none", got, err)
 	}
 }
 

@@ -48,6 +48,7 @@ func Run(t *testing.T, open Open) {
 		{"dump", dumpTests},
 		{"access", accessTests},
 		{"removals", removalTests},
+		{"sandboxes", sandboxTests},
 		{"events", eventTests},
 		{"webhooks", webhookTests},
 		{"limits", limitTests},

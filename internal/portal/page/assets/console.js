@@ -61,8 +61,12 @@
     return make("span", { className: `gauge ${m.level}` }, make("span", {}, `${m.used} `, make("small", { textContent: `of ${m.limit}` })), bar);
   }
 
-  // Rows take the place of those that a table has, unless somebody is about to use one.
-  function fill(table, rows) {
+  // Rows take the place of those that a table has, unless somebody is about to use one, and facts of those beside it.
+  function fill(table, { rows, facts }) {
+    if (facts) {
+      const box = document.querySelector(".facts");
+      box.replaceChildren(...facts.map((f) => make("div", {}, make("dt", {}, f.title), make("dd", {}, ...cell(f)))));
+    }
     if (table.contains(document.activeElement)) return;
     const heads = all("th", table);
     table.tBodies[0].replaceChildren(...rows.map((row) => {
@@ -77,7 +81,7 @@
       return line;
     }));
     times.reach(table.tBodies[0]);
-    const place = table.closest(".table") ?? table;
+    const place = table.closest(".table, .wide");
     place.hidden = rows.length === 0;
     if (place.nextElementSibling) place.nextElementSibling.hidden = rows.length > 0;
   }
@@ -86,9 +90,9 @@
     const button = document.querySelector("[data-pause]");
     let latest = null;
     let paused = false;
-    live(table.dataset.rows, "rows", (rows) => {
-      latest = rows;
-      if (!paused) fill(table, rows);
+    live(table.dataset.rows, "rows", (now) => {
+      latest = now;
+      if (!paused) fill(table, now);
     });
     if (!button) return;
     button.hidden = false;
@@ -201,6 +205,19 @@
     });
   }
 
+  // What comes of units to add, while they are entered.
+  function sum(output) {
+    const field = document.getElementById(output.htmlFor.value);
+    const was = Number(output.dataset.sum);
+    const show = () => {
+      const n = Number(field.value);
+      output.hidden = !field.value.trim() || !Number.isInteger(n);
+      output.textContent = `${was} ${n < 0 ? "−" : "+"} ${Math.abs(n)} = ${was + n}`;
+    };
+    field.addEventListener("input", show);
+    show();
+  }
+
   // A form is sent once: its button says that it is at work until the next page is there.
   function sending(form) {
     form.addEventListener("submit", (event) => {
@@ -215,7 +232,7 @@
     });
   }
 
-  // While somebody types the name of a pet, the server says which there are.
+  // While somebody types a name, the server says which there are.
   function finding(field) {
     let waiting = 0;
     let asked = "";
@@ -239,6 +256,7 @@
     all("[data-rows]").forEach(list);
     all("[data-copy]").forEach(copying);
     all("[data-find]").forEach(finding);
+    all("[data-sum]").forEach(sum);
     all('form[method="post"]').forEach(sending);
     const wrong = document.querySelector("[aria-invalid]");
     if (wrong) wrong.focus();

@@ -27,8 +27,14 @@ CREATE TABLE workspaces (
   plan       text NOT NULL,
   per_minute bigint NOT NULL CHECK (per_minute >= 1),
   per_day    bigint NOT NULL CHECK (per_day >= 1),
-  created_at bigint NOT NULL
+  created_at bigint NOT NULL,
+  low_stock  bigint NOT NULL DEFAULT 3 CHECK (low_stock BETWEEN 0 AND 100), -- the stock of a pet is low with so many units or fewer
+  shop       bigint UNIQUE,           -- of a sandbox: the id of its pets and of all else that a reset removes, which no workspace has
+  expires_at bigint,                  -- of a sandbox: when it is removed; NULL for others
+  catalogue  text NOT NULL DEFAULT '', -- of a sandbox: what it has after a reset
+  made_from  text NOT NULL DEFAULT '' -- of a sandbox: the address of who made it
 );
+CREATE INDEX workspaces_sandboxes ON workspaces (expires_at) WHERE expires_at IS NOT NULL;
 
 CREATE TABLE api_keys (
   id         text COLLATE "C" PRIMARY KEY,
@@ -152,6 +158,7 @@ CREATE TABLE orders (
   quantity  bigint NOT NULL CHECK (quantity > 0),
   ship_date bigint,
   complete  boolean NOT NULL,
+  placed    bigint NOT NULL DEFAULT 0, -- the movement that placed it; 0 if it was imported
   PRIMARY KEY (workspace, id)
 );
 CREATE INDEX orders_by_pet ON orders (workspace, pet, complete, id);
@@ -172,8 +179,10 @@ CREATE TABLE movements (
   at        bigint NOT NULL,
   order_id  bigint,
   kind      text COLLATE "C" NOT NULL,
+  by_key    text COLLATE "C" NOT NULL DEFAULT '', -- the id of an API key; '' for a command
   PRIMARY KEY (workspace, id)
 );
+CREATE INDEX movements_ended ON movements (workspace, order_id) WHERE kind = 'completed' OR kind = 'cancelled';
 CREATE UNIQUE INDEX movements_deleted ON movements (workspace, pet) WHERE kind = 'deleted';
 
 CREATE TABLE receipts (

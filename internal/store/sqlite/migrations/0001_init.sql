@@ -27,8 +27,14 @@ CREATE TABLE workspaces (
   plan       TEXT NOT NULL,
   per_minute INTEGER NOT NULL CHECK (per_minute >= 1),
   per_day    INTEGER NOT NULL CHECK (per_day >= 1),
-  created_at INTEGER NOT NULL
+  created_at INTEGER NOT NULL,
+  low_stock  INTEGER NOT NULL DEFAULT 3 CHECK (low_stock BETWEEN 0 AND 100), -- the stock of a pet is low with so many units or fewer
+  shop       INTEGER UNIQUE,           -- of a sandbox: the id of its pets and of all else that a reset removes, which no workspace has
+  expires_at INTEGER,                  -- of a sandbox: when it is removed; NULL for others
+  catalogue  TEXT NOT NULL DEFAULT '', -- of a sandbox: what it has after a reset
+  made_from  TEXT NOT NULL DEFAULT ''  -- of a sandbox: the address of who made it
 ) STRICT;
+CREATE INDEX workspaces_sandboxes ON workspaces (expires_at) WHERE expires_at IS NOT NULL;
 
 -- The workspaces whose rows are being removed step by step, in many transactions: by a
 -- reset, or because they were deleted. The row of a deleted workspace stays for a while,
@@ -209,6 +215,7 @@ CREATE TABLE orders (
   quantity  INTEGER NOT NULL CHECK (quantity > 0),
   ship_date INTEGER,
   complete  INTEGER NOT NULL CHECK (complete IN (0, 1)),
+  placed    INTEGER NOT NULL DEFAULT 0, -- the movement that placed it; 0 if it was imported
   PRIMARY KEY (workspace, id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX orders_by_pet ON orders (workspace, pet, complete, id);
@@ -229,8 +236,10 @@ CREATE TABLE movements (
   delta     INTEGER NOT NULL,
   quantity  INTEGER NOT NULL CHECK (quantity >= 0),
   at        INTEGER NOT NULL,
+  by_key    TEXT NOT NULL DEFAULT '', -- the id of an API key; '' for a command
   PRIMARY KEY (workspace, id)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX movements_ended ON movements (workspace, order_id) WHERE kind = 'completed' OR kind = 'cancelled';
 CREATE UNIQUE INDEX movements_deleted ON movements (workspace, pet) WHERE kind = 'deleted';
 
 -- The answers to requests with an Idempotency-Key.

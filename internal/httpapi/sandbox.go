@@ -1,0 +1,271 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"example.com/petstore/api"
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/ratelimit"
+	"example.com/petstore/internal/sandbox"
+)
+
+// sandboxes are the operations by which visitors get workspaces of their own.
+type sandboxes struct {
+	service *sandbox.Service // nil if there are none
+	signIn  func(keyID string) string
+	baseURL string
+}
+
+func (s sandboxes) paths() []path {
+	if s.service == nil {
+		return nil
+	}
+	return []path{
+		{pattern: "/sandboxes", routes: []route{{method: "POST", id: "createSandbox", handle: s.create, body: optionalBody, open: true}}},
+		{pattern: "/account/reset", routes: []route{{method: "POST", id: "resetSandbox", scope: access.Write, handle: s.reset, body: optionalBody}}},
+	}
+}
+
+// create makes a sandbox for the address of the client.
+func (s sandboxes) create(x *exchange) error {
+	catalogue, err := readCatalogue(x)
+	if err != nil {
+		return err
+	}
+	if catalogue == "" {
+		catalogue = sandbox.Catalogues[0]
+	}
+	made, err := s.service.Create(x.ctx, x.addr, catalogue, s.service.Scopes())
+	if err != nil {
+		return err
+	}
+	b := fmt.Appendf(nil, `{"workspace":{"id":%d,"name":`, made.ID)
+	b = petstore.AppendString(append(petstore.AppendString(b, made.Name), `},"key":`...), made.Secrets[0])
+	b = petstore.AppendInstant(b, "expiresAt", made.Sandbox.ExpiresAt)
+	b = petstore.AppendString(append(b, `,"console":`...), s.baseURL+s.signIn(made.Keys[0].ID))
+	x.send(http.StatusCreated, "application/json", append(b, '}'))
+	return nil
+}
+
+func (s sandboxes) reset(x *exchange) error {
+	catalogue, err := readCatalogue(x)
+	if err == nil {
+		err = s.service.Reset(x.ctx, x.entry.Workspace, catalogue)
+	}
+	if err != nil {
+		return err
+	}
+	x.sendEmpty(http.StatusNoContent)
+	return nil
+}
+
+// readCatalogue returns the name of the catalogue that the body asks for, or "".
+func readCatalogue(x *exchange) (name string, err error) {
+	f := &form{body: x.body}
+	f.read(members{"catalogue": assignTo(&name, func(m member) string {
+		text := f.text(m)
+		if text != "" && !slices.Contains(sandbox.Catalogues, text) {
+			f.add("/catalogue", petstore.InvalidEnum, "catalogue must be %s, not %.40q.", strings.Join(sandbox.Catalogues, ", "), text)
+		}
+		return text
+	})})
+	return name, f.err(nil)
+}
+
+// settle has a request to a sandbox go by the shop that this has now, on whichever node it was
+// reset, and make no more rows there than there is room for.
+func (p *pipeline) settle(x *exchange) (err error) {
+	if x.entry == nil || x.entry.Workspace.Sandbox == nil {
+		return nil
+	}
+	if x.entry, err = access.Current(x.ctx, p.store, x.entry); err == nil && p.sandboxes != nil {
+		x.ctx = petstore.WithRoom(x.ctx, p.sandboxes.Room(x.entry.Workspace))
+	}
+	return err
+}
+
+// simulate has a request to a sandbox fail as it asks for. What becomes of its connection is
+// seen to when it is answered.
+func (p *pipeline) simulate(x *exchange) error {
+	asked := x.r.Header[simulateHeader]
+	if len(asked) == 0 || p.sandboxes == nil || x.entry == nil || x.entry.Workspace.Sandbox == nil {
+		return nil
+	}
+	f, err := sandbox.ParseFault(asked[0])
+	if len(asked) > 1 {
+		err = fmt.Errorf("it may be sent once only")
+	}
+	if err != nil {
+		return badParameter(simulateHeader, "%s: %v.", simulateHeader, err)
+	}
+	var failure *petstore.Error
+	if f.Code != "" {
+		if failure, err = simulated(x.route, &f); err != nil {
+			return err
+		}
+	}
+	if f.Sunset && !x.route.deprecated {
+		return badParameter(simulateHeader, "%s: this operation does not end.", simulateHeader)
+	}
+	if err := p.settle(x); err != nil { // what is remembered is of the shop
+		return err
+	}
+	if !p.sandboxes.Simulator.Applies(x.entry.Workspace.Shop, &f) {
+		return nil
+	}
+	x.set("Petstore-Simulated", f.String())
+	if f.Latency > 0 {
+		p.wait(x, f.Latency)
+	}
+	if x.breaks = f.Connection; x.breaks == sandbox.RefuseAnswer {
+		panic(http.ErrAbortHandler)
+	}
+	switch {
+	case failure == nil && f.Sunset:
+		return p.sunset.ended()
+	case failure == nil:
+		return nil
+	case failure.Code == codeRateLimitExceeded:
+		setLimits(x, usedUp(x.decision, x.began.Add(failure.RetryAfter).Unix(), int64(failure.RetryAfter/time.Second)))
+	}
+	return failure
+}
+
+const simulateHeader = "Petstore-Simulate"
+
+// usedUp returns a decision that refuses because the minute is used up.
+func usedUp(d ratelimit.Decision, reset, retryAfter int64) *ratelimit.Decision {
+	d.Outcome, d.RetryAfter = ratelimit.RefusedMinute, retryAfter
+	d.Minute.Used, d.Minute.Reset = d.Minute.Limit, reset
+	return &d
+}
+
+// wait waits, and holds nothing meanwhile but the connection. If the client goes away, or the
+// service ends, the request is not begun.
+func (p *pipeline) wait(x *exchange, latency time.Duration) {
+	c := http.NewResponseController(x.w)
+	_ = c.SetReadDeadline(time.Now().Add(latency + readTimeout)) // where there is none to set, none is needed
+	_ = c.SetWriteDeadline(time.Now().Add(latency + writeTimeout))
+	over := time.NewTimer(latency)
+	defer over.Stop()
+	select {
+	case <-over.C:
+		x.waited += latency
+	case <-x.r.Context().Done():
+		panic(http.ErrAbortHandler)
+	case <-p.done:
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// breakOff ends the connection in place of the answer, or in its midst.
+func (x *exchange) breakOff() {
+	if x.breaks == sandbox.CutAnswer && x.ready != 0 {
+		x.WriteHeader(x.ready)
+		if half := x.answer[:len(x.answer)/2]; x.r.Method != http.MethodHead && len(half) > 0 {
+			_, _ = x.Write(half) // a client that is gone cannot be told
+		}
+		_ = http.NewResponseController(x.w).Flush()
+	} else if x.status == 0 {
+		x.status = x.ready // what the log says was done
+	}
+	panic(http.ErrAbortHandler)
+}
+
+// simulated returns the documented error of the code that a fault names.
+func simulated(r *route, f *sandbox.Fault) (*petstore.Error, error) {
+	all := documented()[r.id]
+	known, there := all[petstore.Code(f.Code)]
+	if !there {
+		codes := make([]string, 0, len(all))
+		for code := range all {
+			codes = append(codes, string(code))
+		}
+		slices.Sort(codes)
+		return nil, badParameter(simulateHeader, "%s: %s has no code %.40q; it has %s.", simulateHeader, r.id, f.Code, strings.Join(codes, ", "))
+	}
+	e := known.Error
+	switch {
+	case f.RetryAfter > 0 && !known.waits:
+		return nil, badParameter(simulateHeader, "%s: the answer to %s has no Retry-After.", simulateHeader, f.Code)
+	case f.RetryAfter > 0:
+		e.RetryAfter = f.RetryAfter
+	case known.waits:
+		e.RetryAfter = time.Second
+	}
+	return &e, nil
+}
+
+// A documentedError is an error as the description shows it.
+type documentedError struct {
+	petstore.Error
+
+	waits bool // it has Retry-After
+}
+
+// documented returns the errors of all operations, as the description has them.
+var documented = sync.OnceValue(func() map[string]map[petstore.Code]documentedError {
+	type response struct {
+		Ref     string `json:"$ref"`
+		Headers map[string]struct {
+			Ref string `json:"$ref"`
+		} `json:"headers"`
+		Codes   []petstore.Code `json:"x-error-codes"`
+		Content map[string]struct {
+			Examples map[petstore.Code]struct {
+				Value struct {
+					Message string
+					Errors  []struct {
+						Pointer, Parameter string
+						Code               petstore.FieldCode
+						Message            string
+					}
+				}
+			}
+		}
+	}
+	var doc struct {
+		Paths      map[string]map[string]json.RawMessage
+		Components struct{ Responses map[string]response }
+	}
+	if err := json.Unmarshal(api.JSON(), &doc); err != nil {
+		panic(err) // it is a part of the program
+	}
+	all := map[string]map[petstore.Code]documentedError{}
+	for _, methods := range doc.Paths {
+		for _, raw := range methods {
+			var operation struct {
+				ID        string              `json:"operationId"`
+				Responses map[string]response `json:"responses"`
+			}
+			if json.Unmarshal(raw, &operation) != nil || operation.ID == "" {
+				continue // the parameters of the path
+			}
+			errors := map[petstore.Code]documentedError{}
+			for _, r := range operation.Responses {
+				if name, is := strings.CutPrefix(r.Ref, "#/components/responses/"); is {
+					r = doc.Components.Responses[name]
+				}
+				header, waits := r.Headers["Retry-After"]
+				for _, code := range r.Codes {
+					waits := waits && (code == petstore.CodeIdempotencyInProgress || !strings.HasSuffix(header.Ref, "InProgress")) // it comes with that alone
+					example := r.Content["application/json"].Examples[code].Value
+					e := petstore.Error{Code: code, Message: example.Message}
+					for _, f := range example.Errors {
+						e.Fields = append(e.Fields, petstore.Field{Pointer: f.Pointer, Parameter: f.Parameter, Code: f.Code, Message: f.Message})
+					}
+					errors[code] = documentedError{e, waits}
+				}
+			}
+			all[operation.ID] = errors
+		}
+	}
+	return all
+})

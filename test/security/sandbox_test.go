@@ -1,0 +1,94 @@
+package security
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"mime/multipart"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// TestVisitorsGetNoMore: an address gets as many sandboxes as it may, however it asks; a sandbox has no more rows or rights
+// than it may have, through the console neither; and what fails on request is its own.
+func TestVisitorsGetNoMore(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	shop := s.workspace("shop")
+	s.serve("--sandbox", "--sandbox-per-address=3", "--sandbox-plan=business")
+	var mu sync.Mutex
+	var keys []string
+	refused := 0
+	var all sync.WaitGroup
+	for i := range 12 {
+		all.Go(func() {
+			header := map[string]string{"X-Forwarded-For": fmt.Sprintf("192.0.2.%d", i), "Forwarded": fmt.Sprintf("for=192.0.2.%d", i)}
+			a := s.do(request{method: "POST", path: "/sandboxes", header: header})
+			var made struct{ Key, Code string }
+			_ = json.Unmarshal([]byte(a.Body), &made)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case a.Status == http.StatusCreated:
+				keys = append(keys, made.Key)
+			case made.Code == "rate_limit_exceeded" && a.Header.Get("Retry-After") != "":
+				refused++
+			default:
+				t.Errorf("%s = %d %s", a.what, a.Status, a.Body)
+			}
+		})
+	}
+	all.Wait()
+	if len(keys) != 3 || refused != 9 {
+		t.Fatalf("an address got %d sandboxes and was refused %d times, want 3 and 9", len(keys), refused)
+	}
+	key := keys[0]
+	s.do(request{method: "POST", path: "/keys", key: key, body: `{"name":"more"}`}).want(403, "insufficient_scope")
+	s.do(request{method: "POST", path: "/webhooks", key: key, body: `{"url":"https://example.com/"}`}).want(403, "insufficient_scope")
+	s.do(request{method: "POST", path: "/account/reset", key: shop}).want(403, "not_a_sandbox")
+	for _, value := range []string{"code=internal_error", "connection=refuse-answer", "latency=30s", "nonsense"} {
+		s.do(request{method: "GET", path: "/pets", key: shop, header: map[string]string{"Petstore-Simulate": value}}).must(200)
+	}
+
+	rows := strings.Repeat("x,many\n", 4958)
+	b := s.signedIn(key)
+	for _, do := range []string{"try", "import"} {
+		if a := b.upload("name,category\n"+rows, do); !strings.Contains(a.Body, "A sandbox can have 5000 pets") {
+			t.Errorf("to %s a file with 4,958 pets beside 43 is answered %d\n%.2000s", do, a.Status, a.Body)
+		}
+	}
+	if a := s.do(request{method: "GET", path: "/pets?sort=-id&limit=1", key: key}).must(200); !strings.Contains(a.Body, `"id":43,`) {
+		t.Errorf("the newest pet is %s, want 43", a.Body)
+	}
+
+	// Requests that wait are the caller's own, and end with the plan.
+	for range 3 {
+		s.do(request{method: "GET", path: "/pets", key: key, header: map[string]string{"Petstore-Simulate": "code=rate_limit_exceeded"}}).want(429, "rate_limit_exceeded")
+	}
+	if a := s.do(request{method: "GET", path: "/account", key: key}).must(200); !strings.Contains(a.Body, `"strikesLeft":20`) {
+		t.Errorf("after simulated refusals the account is %s, want no strike", a.Body)
+	}
+}
+
+// upload sends a file to the import of pets.
+func (b visitor) upload(file, do string) answer {
+	b.t.Helper()
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	part, err := form.CreateFormFile("file", "pets.csv")
+	if err == nil {
+		_, err = part.Write([]byte(file))
+	}
+	if err == nil {
+		err = form.WriteField("do", do)
+	}
+	if err == nil {
+		err = form.Close()
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return b.sendBody("POST", "/console/pets/import", &body, map[string]string{"Content-Type": form.FormDataContentType()})
+}
