@@ -1,25 +1,44 @@
 package browser
 
 import (
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
-	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 )
 
-// slow makes every answer take two seconds more. The command that takes its place in the protocol leaves out the loading of pages.
-func (b *tab) slow(t *testing.T) {
-	t.Helper()
-	if _, err := chromedp.Call(b.ctx, network.Enable, network.EnableParams{}); err != nil {
-		t.Fatal(err)
+// slowly returns the service behind a link on which the answer to a form takes two seconds more, and how many forms came.
+func (s *site) slowly() (slow site, forms *atomic.Int64) {
+	s.t.Helper()
+	to, err := url.Parse(s.url)
+	if err != nil {
+		s.t.Fatal(err)
 	}
-	link := network.OverrideNetworkStateParams{Latency: 2000, DownloadThroughput: -1, UploadThroughput: -1}
-	emulate := cdp.Command[network.OverrideNetworkStateParams, cdp.Empty]{Method: "Network.emulateNetworkConditions"}
-	if _, err := chromedp.Call(b.ctx, emulate, link); err != nil {
-		t.Fatal(err)
-	}
+	forms = new(atomic.Int64)
+	link := httptest.NewServer(&httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) },
+		ModifyResponse: func(r *http.Response) error {
+			if r.Request.Method == http.MethodPost {
+				forms.Add(1)
+				select {
+				case <-time.After(2 * time.Second):
+				case <-r.Request.Context().Done():
+				}
+			}
+			return nil
+		},
+		ErrorHandler: func(http.ResponseWriter, *http.Request, error) {}, // of what the browser gave up
+	})
+	s.t.Cleanup(link.Close)
+	slow = *s
+	slow.url = link.URL
+	return slow, forms
 }
 
 // TestDoubleClick: a double click on a slow link places one order. With the script the button says that it is at work.
@@ -29,6 +48,7 @@ func TestDoubleClick(t *testing.T) {
 	for name, scripted := range map[string]bool{"with the script": true, "without": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			slow, forms := s.slowly()
 			b := newTab(t)
 			if !scripted {
 				b.withoutScript(t)
@@ -37,17 +57,23 @@ func TestDoubleClick(t *testing.T) {
 			s.call(key, "POST", "/categories", `{"name":"Dogs"}`)
 			s.call(key, "POST", "/pets", `{"name":"Rex","categoryId":1}`)
 			s.call(key, "PATCH", "/inventory/1", `{"quantity":9}`)
-			b.signIn(t, s, key)
-			b.open(t, s.url+"/console/orders/new?petId=1")
-			b.slow(t)
+			b.signIn(t, &slow, key)
+			b.open(t, slow.url+"/console/orders/new?petId=1")
 			at := b.place(t, "main form .button[type=submit]")
-			b.do(t, chromedp.MouseClickXY(at[0], at[1]), chromedp.MouseClickXY(at[0], at[1], chromedp.ClickCount(2)))
-			if scripted {
-				b.until(t, `document.querySelector("main form .button[type=submit]").textContent === "Working…"`)
-			}
-			b.until(t, titled("Order 1"))
+			b.do(t, chromedp.Evaluate[chromedp.Void](`(() => {
+				const button = document.querySelector("main form .button[type=submit]");
+				new MutationObserver(() => { sessionStorage.said = button.textContent; }).observe(button, { childList: true });
+			})()`))
+			before := forms.Load()
+			b.do(t, chromedp.MouseClickXY(at[0], at[1]))
+			s.until(func() bool { return forms.Load() > before }) // nobody's second click is quicker
+			b.do(t, chromedp.MouseClickXY(at[0], at[1], chromedp.ClickCount(2)))
+			b.until(t, titled("Order "))
 			if status, orders := s.send(key, "GET", "/store/orders", ""); strings.Count(orders, `"petId"`) != 1 {
 				t.Errorf("a double click placed these orders, want one: %d %s", status, orders)
+			}
+			if scripted != ask(t, b, chromedp.Evaluate[bool](`sessionStorage.said === "Working…"`)) {
+				t.Errorf("%s the button should say that it is at work: %v", name, scripted)
 			}
 			b.quiet(t, ".js") // which is blocked without the script
 		})
