@@ -34,7 +34,7 @@ func proxies() map[string]proxy {
 	}}
 	haproxy := proxy{program: "haproxy", file: "haproxy.cfg", args: []string{"-db", "-f", "DIR/proxy"}, changes: []string{
 		"    bind :80\n", "", "bind :443", "bind PROXY", "/etc/haproxy/pets.example.com.pem", "DIR/both.pem", "127.0.0.1:8080", "SERVER", "port 9090", "port OPSPORT",
-		"maxconn 4000", "maxconn 100", // for which the limit of descriptors need not be raised
+		"    user haproxy\n    group haproxy\n    maxconn 4000", "    maxconn 100", // no user to change to, and no limit of descriptors to raise
 	}}
 	nginx := proxy{program: "nginx", file: "nginx.conf", args: []string{"-p", "DIR", "-c", "DIR/proxy", "-e", "stderr"}, changes: []string{
 		"listen 80;", "listen unix:DIR/socket;", "listen 443", "listen PROXY", "127.0.0.1:8080", "SERVER",
