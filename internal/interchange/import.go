@@ -51,7 +51,8 @@ type Import struct {
 	// OnProgress, if set, learns after each batch what is kept so far.
 	OnProgress func(Report)
 
-	known *catalogue // of a CSV
+	known   *catalogue // of a CSV
+	amended int        // the last line up to which its edits are kept already
 }
 
 // A Report says what an import has kept.
@@ -88,6 +89,9 @@ type batch struct {
 // wait for a stream that blocks. The feed of the workspace then has an event that
 // counts what came.
 func (i *Import) Run(ctx context.Context) (Report, error) {
+	if err := i.resume(ctx); err != nil {
+		return Report{}, err
+	}
 	report, err := i.copy(ctx)
 	return report, cmp.Or(err, i.finish(ctx, report, err == nil))
 }
@@ -110,6 +114,11 @@ func (i *Import) finish(ctx context.Context, r Report, ended bool) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
 	defer cancel()
+	if b.File != "" && i.known != nil { // before the other, so that no later import of the file goes by it
+		if _, err := i.To.Load(ctx, i.Workspace, &petstore.Batch{File: i.amendedFile()}); err != nil {
+			return err
+		}
+	}
 	_, err := i.To.Load(ctx, i.Workspace, &b)
 	return err
 }
