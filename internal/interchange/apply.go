@@ -2,16 +2,16 @@ package interchange
 
 import (
 	"context"
-	"sync/atomic"
+	"time"
 
 	"example.com/petstore/internal/petstore"
 )
 
 // write keeps the units of the batch and carries out its edits. With edits, the new categories come first, which do no harm if
 // that is repeated. The edits and the new pets are kept one after the other, and what is kept of each is remembered with it.
-func (i *Import) write(ctx context.Context, b *batch, report *Report, rows *atomic.Int64) error {
+func (i *Import) write(ctx context.Context, b *batch, report *Report) error {
 	if i.known == nil {
-		return i.load(ctx, b, b.entries, i.File, rows)
+		return i.load(ctx, b, b.entries, i.File)
 	}
 	edits, err := i.findEdits(ctx, b, report)
 	if err != nil {
@@ -27,7 +27,7 @@ func (i *Import) write(ctx context.Context, b *batch, report *Report, rows *atom
 		added = append(added, Entry{Line: c.line, Unit: petstore.Unit{Category: c.Category}})
 	}
 	if len(edits) > 0 {
-		if err := i.load(ctx, b, added, "", rows); err != nil {
+		if err := i.load(ctx, b, added, ""); err != nil {
 			return err
 		}
 		file := i.File
@@ -46,7 +46,7 @@ func (i *Import) write(ctx context.Context, b *batch, report *Report, rows *atom
 	if len(added) > 0 {
 		pets = append(added, pets...)
 	}
-	if err := i.load(ctx, b, pets, i.File, rows); err != nil {
+	if err := i.load(ctx, b, pets, i.File); err != nil {
 		return err
 	}
 	i.known.settle()
@@ -166,10 +166,12 @@ func (i *Import) amend(ctx context.Context, b *batch, edits []Entry, report *Rep
 		to := func(p petstore.StockedPet) (petstore.Amendment, error) { return e.amend(p, i.known) }
 		changes[n] = petstore.Amend(ctx, i.Workspace, e.ID, category, to, &e.done)
 	}
+	began := time.Now()
 	refused, err := i.To.Amend(ctx, i.Workspace, changes, !i.SkipFaults, file, b.through)
 	if err != nil {
 		return err
 	}
+	adapt(&i.pace.edits, mostEdits, time.Since(began))
 	for n, err := range refused {
 		switch {
 		case err == nil:
