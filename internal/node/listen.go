@@ -50,10 +50,7 @@ func (n *node) listen() (*sockets, error) {
 			return nil, err
 		}
 	}
-	if err := endWithoutProgress(s.public, progressTimeout); err != nil {
-		n.log.Debug("the kernel does not end connections without progress", "err", err) // a socket that is not TCP has no such timeout
-	}
-	if s.public, err = n.secure(n.connections.Listener(s.public)); err != nil {
+	if s.public, err = n.secure(n.connections.Listener(endWithoutProgress(s.public, progressTimeout))); err != nil {
 		s.close()
 		return nil, err
 	}

@@ -13,24 +13,25 @@ import (
 
 const auditPage = 50
 
-func auditQuery(v *visit) operator.AuditQuery {
-	query := v.R.URL.Query()
-	q := operator.AuditQuery{Limit: auditPage, Action: query.Get("action"), Text: query.Get("text")}
-	q.Before, q.Workspace = page.PlaceIn(query, "before"), page.PlaceIn(query, "workspace")
-	return q
+// auditQuery returns what the address asks of the audit log, and the filters.
+func auditQuery(v *visit) (operator.AuditQuery, page.Filters) {
+	f := page.Filters{Query: v.R.URL.Query()}
+	kinds := []page.Option{{Label: "Any action"}}
+	for _, kind := range []string{"workspace", "key", "ban", "token", "operator", "console", "backup"} {
+		kinds = append(kinds, page.Option{Value: kind, Label: kind + ".…"})
+	}
+	q := operator.AuditQuery{Limit: auditPage, Before: page.PlaceIn(f.Query, "before"), Workspace: page.PlaceIn(f.Query, "workspace")}
+	q.Text = f.Add(page.Field{Name: "text", Label: "Text", Hint: "Name, id or word"})
+	q.Action = f.Add(page.Field{Name: "action", Label: "Action", Kind: "select", Options: kinds})
+	return q, f
 }
 
 // listAudit returns the page of the audit log that the query asks for.
 func listAudit(ctx context.Context, v *visit) (page.List, error) {
 	l := page.NewList("Audit log", "Who signed in, and who changed workspaces, keys and bans: the latest first.", "Nothing has happened yet.", "Time", "Actor", "Action", "Target", "Details")
-	q := auditQuery(v)
-	kinds := []page.Option{{Label: "Any action"}}
-	for _, kind := range []string{"workspace", "key", "ban", "token", "operator", "console", "backup"} {
-		kinds = append(kinds, page.Option{Value: kind, Label: kind + ".…"})
-	}
-	l.Filters = []page.Field{
-		{Name: "text", Label: "Text", Value: q.Text, Hint: "Name, id or word"},
-		{Name: "action", Label: "Action", Kind: "select", Options: page.Choose(kinds, q.Action)},
+	q, f := auditQuery(v)
+	if l.Filters = f.Fields; f.Wrong() != nil {
+		return l, nil //nolint:nilerr // the list says it
 	}
 	l.Filtered = q.Text != "" || q.Action != "" || q.Workspace != 0
 	if q.Workspace != 0 {
@@ -42,12 +43,9 @@ func listAudit(ctx context.Context, v *visit) (page.List, error) {
 		l.Filters = append(l.Filters, page.Field{Name: "workspace", Kind: "hidden", Value: page.Text(q.Workspace)})
 	}
 	entries, next, err := v.acting().Audit(ctx, q)
-	for _, e := range entries {
-		l.Rows = append(l.Rows, auditCells(e))
-	}
-	query := v.R.URL.Query()
-	query.Del("before")
-	l.CSV, l.NDJSON = page.Address("/console/audit.csv", query), page.Address("/console/audit.ndjson", query)
+	l.Rows = auditRows(entries)
+	f.Query.Del("before")
+	l.CSV, l.NDJSON = page.Address("/console/audit.csv", f.Query), page.Address("/console/audit.ndjson", f.Query)
 	if q.Before == 0 && !l.Filtered {
 		l.Live = "/console/audit/live"
 	}
@@ -55,8 +53,11 @@ func listAudit(ctx context.Context, v *visit) (page.List, error) {
 	return l, err
 }
 
-func auditCells(e operator.AuditEntry) []page.Cell {
-	return []page.Cell{{At: e.At}, {Text: e.ActorName, Name: true}, {Text: e.Action, Code: true}, {Text: e.SubjectName, Name: true}, {Text: e.DetailNamed, Name: true, Prose: true}}
+func auditRows(entries []operator.AuditEntry) (rows [][]page.Cell) {
+	for _, e := range entries {
+		rows = append(rows, []page.Cell{{At: e.At}, {Text: e.ActorName, Name: true}, {Text: e.Action, Code: true}, {Text: e.SubjectName, Name: true}, {Text: e.DetailNamed, Name: true, Prose: true}})
+	}
+	return rows
 }
 
 func showAudit(v *visit) error {
@@ -69,9 +70,7 @@ func auditSheet(v *visit, id int64) (page.List, error) {
 	l := page.NewList("Audit log", "", "Nothing has happened yet.", "Time", "Actor", "Action", "Target", "Details")
 	l.New = &page.Link{Title: "All", URL: "/console/audit?workspace=" + page.Text(id)}
 	entries, _, err := v.acting().Audit(v.R.Context(), operator.AuditQuery{Limit: 10, Workspace: id})
-	for _, e := range entries {
-		l.Rows = append(l.Rows, auditCells(e))
-	}
+	l.Rows = auditRows(entries)
 	return l, err
 }
 
@@ -106,7 +105,10 @@ func auditNDJSON(v *visit) error {
 
 // eachAudited calls row with all that the query asks for of the audit log.
 func eachAudited(v *visit, row func(*auditLine) error) error {
-	q := auditQuery(v)
+	q, f := auditQuery(v)
+	if err := f.Wrong(); err != nil {
+		return err
+	}
 	q.Before, q.Limit = 0, 1000
 	for {
 		v.Extend(page.DownloadTimeout)

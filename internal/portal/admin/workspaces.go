@@ -58,16 +58,16 @@ func quotaCell(s *operator.WorkspaceUsage) page.Cell {
 
 // workspacePage returns the workspaces that the query asks for, and fills in the filters and how the list goes on.
 func workspacePage(v *visit, ctx context.Context, l *page.List) ([]operator.WorkspaceUsage, error) {
-	query := v.R.URL.Query()
-	name, plan, state, sorted := query.Get("name"), query.Get("plan"), query.Get("state"), query.Get("sort")
-	l.Filters = []page.Field{
-		{Name: "name", Label: "Name", Value: name, Hint: "Part of a name"},
-		{Name: "plan", Label: "Plan", Kind: "select", Options: page.Choose(page.OptionsOf("Any plan", access.Plans()...), plan)},
-		{Name: "state", Label: "State", Kind: "select", Options: page.Choose([]page.Option{{Label: "Any state"}, {Value: "over", Label: "over quota"}}, state)},
-		{Name: "sort", Label: "Sorted by", Kind: "select", Options: page.Choose([]page.Option{{Label: "name"}, {Value: "use", Label: "over quota, then use"}}, sorted)},
+	f := page.Filters{Query: v.R.URL.Query()}
+	name := f.Add(page.Field{Name: "name", Label: "Name", Hint: "Part of a name"})
+	plan := f.Add(page.Field{Name: "plan", Label: "Plan", Kind: "select", Options: page.OptionsOf("Any plan", access.Plans()...)})
+	state := f.Add(page.Field{Name: "state", Label: "State", Kind: "select", Options: []page.Option{{Label: "Any state"}, {Value: "over", Label: "over quota"}}})
+	sorted := f.Add(page.Field{Name: "sort", Label: "Sorted by", Kind: "select", Options: []page.Option{{Label: "name"}, {Value: "use", Label: "over quota, then use"}}})
+	if l.Filters = f.Fields; f.Wrong() != nil {
+		return nil, nil //nolint:nilerr // the list says it
 	}
 	l.Filtered = name != "" || plan != "" || state != ""
-	from := int(page.PlaceIn(query, "from"))
+	from := int(page.PlaceIn(f.Query, "from"))
 	next := strconv.Itoa(from + page.PageSize)
 	onPage := func(some []operator.Workspace) []operator.Workspace {
 		return page.Cut(l, v.R.URL, some, "from", func(*operator.Workspace) string { return next })

@@ -114,6 +114,10 @@ func TestOverQuota(t *testing.T) {
 	for _, query := range []string{"", "&sort=use", "&name=min"} { // behind the last page
 		g.get("/console/workspaces?from=9223372036854775807"+query).want(200, "First page")
 	}
+	for _, query := range []string{"plan=gold", "state=under", "sort=age"} {
+		name, _, _ := strings.Cut(query, "=")
+		g.get("/console/workspaces?"+query).want(422, "Nothing is shown").faultAt(name, "no choice")
+	}
 	g.get("/console").want(200, "2 over quota")
 }
 
@@ -133,6 +137,10 @@ func TestAudit(t *testing.T) {
 	g.get("/console/audit").want(200, "console:till of shop").want(200, `rel="next"`).want(200, "data-rows")
 	g.get("/console/audit?text=OF+SHOP&action=console").want(200, "console:till of shop").want(200, "Clear")
 	g.get("/console/audit?text=nobody").want(200, "Nothing matches")
+	g.get("/console/audit?action=x").want(422, "Nothing is shown").faultAt("action", "no choice")
+	for _, file := range []string{"csv", "ndjson"} {
+		g.get("/console/audit."+file+"?action=x").want(422, "no choice")
+	}
 	g.get("/console/audit?workspace=1").want(200, "done to the workspace shop")
 	if body := g.get("/console/audit?workspace=1").body; strings.Contains(body, "of zoo") || !strings.Contains(body, "workspace.create") {
 		t.Errorf("the log of one workspace is\n%s", body)

@@ -20,15 +20,17 @@ func keysPage(v *visit, p access.KeyPage) ([]page.KeyRow, error) {
 }
 
 func showKeys(v *visit) error {
-	query := v.R.URL.Query()
-	state := query.Get("state")
+	f := page.Filters{Query: v.R.URL.Query()}
+	state := f.Add(page.Field{Name: "state", Label: "Show", Kind: "select", Options: []page.Option{{Label: "live keys"}, {Value: "all", Label: "all keys"}}})
 	l := page.List{
 		Title: "API keys", Lead: "All keys share the limits of the plan. A key is shown once, when you create it.",
-		Columns: append(page.KeyColumns(), "Expires", ""), Numbers: map[int]bool{5: true}, CSV: "/console/keys.csv",
-		Filters: []page.Field{{Name: "state", Label: "Show", Kind: "select", Options: page.Choose([]page.Option{{Label: "live keys"}, {Value: "all", Label: "all keys"}}, state)}},
-		New:     &page.Link{Title: "Create a key", URL: "/console/keys/new"}, Empty: "There are no live keys.",
+		Columns: append(page.KeyColumns(), "Expires", ""), Numbers: map[int]bool{5: true}, CSV: "/console/keys.csv", Filters: f.Fields,
+		New: &page.Link{Title: "Create a key", URL: "/console/keys/new"}, Empty: "There are no live keys.",
 	}
-	rows, err := keysPage(v, access.KeyPage{Newest: true, Unrevoked: state != "all", After: query.Get("after"), Limit: page.PageSize + 1})
+	if f.Wrong() != nil {
+		return v.List(l, nil)
+	}
+	rows, err := keysPage(v, access.KeyPage{Newest: true, Unrevoked: state != "all", After: f.Query.Get("after"), Limit: page.PageSize + 1})
 	rows = page.Cut(&l, v.R.URL, rows, "after", func(last *page.KeyRow) string { return last.ID })
 	for i := range rows {
 		l.Rows = append(l.Rows, ownKeyCells(v, &rows[i]))

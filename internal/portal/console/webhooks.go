@@ -157,18 +157,15 @@ func madeSecret(v *visit, made webhook.Changed, err error) error {
 
 func showWebhook(v *visit) error {
 	w, err := webhookInPath(v)
-	if err != nil {
+	deliveries, failed := listDeliveries(v.R.Context(), v)
+	if err := cmp.Or(err, failed); err != nil {
 		return err
 	}
 	at := webhookPath(w.ID)
-	deliveries, err := listDeliveries(v.R.Context(), v)
-	if err != nil {
-		return err
-	}
 	deliveries.Live = page.Address(at+"/live", v.R.URL.Query())
 	p := sheetPage{
 		Title: "Webhook", Lead: cmp.Or(access.Printable(w.Description), w.URL), Back: page.Link{Title: "Webhooks", URL: "/console/webhooks"},
-		Sheets: []page.List{deliveries}, Facts: hookFacts(&w), Wide: true,
+		Sheets: []page.List{deliveries}, Facts: deliveries.Facts, Wide: true,
 		Links: []page.Link{{Title: "Pause", URL: at + "/pause"}, {Title: "Edit", URL: at + "/edit"}, {Title: "Test", URL: at + "/test"}, {Title: "Rotate", URL: at + "/rotate"}, {Title: "Replay", URL: at + "/replay"}, {Title: "Delete", URL: at + "/delete", Danger: true}},
 	}
 	if w.State != webhook.Active {
@@ -181,7 +178,9 @@ func showWebhook(v *visit) error {
 func listDeliveries(ctx context.Context, v *visit) (page.List, error) {
 	l := page.NewList("Deliveries", "", "No event was sent to it yet.", "Event", "Type", "State", "Tries", "Last try", "Answer", "Next try")
 	l.Numbers[3] = true
-	rows, err := v.Webhooks.Deliveries(ctx, v.shop(), v.ID, petstore.Page{After: page.PlaceIn(v.R.URL.Query(), "after"), Limit: page.PageSize + 1})
+	w, err := webhookInPath(v)
+	l.Facts = hookFacts(&w)
+	rows, failed := v.Webhooks.Deliveries(ctx, v.shop(), v.ID, petstore.Page{After: page.PlaceIn(v.R.URL.Query(), "after"), Limit: page.PageSize + 1})
 	rows = page.Cut(&l, v.R.URL, rows, "after", func(last *webhook.Delivery) string { return page.Text(last.ID) })
 	for i := range rows {
 		d, id, state := &rows[i], page.Text(rows[i].ID), page.Cell{Text: string(rows[i].State), Badge: string(rows[i].State)}
@@ -190,32 +189,38 @@ func listDeliveries(ctx context.Context, v *visit) (page.List, error) {
 		}
 		l.Rows = append(l.Rows, []page.Cell{
 			{Text: id, URL: webhookPath(v.ID) + "/delivery?event=" + id}, {Text: string(d.Type), Code: true}, state, {Text: page.Number(int64(d.Tries))},
-			{At: d.TriedAt}, {Text: cmp.Or(access.Printable(d.String()), "not tried yet"), Name: true}, {At: d.NextAt},
+			{At: d.TriedAt}, {Text: cmp.Or(access.Printable(d.String()), "not tried yet"), Name: true}, nextTry(&w, d, page.Cell{At: d.NextAt}),
 		})
 	}
-	return l, err
+	return l, cmp.Or(err, failed)
+}
+
+// nextTry returns when a delivery is tried next: while its webhook is not active, it waits whatever its time is.
+func nextTry(w *webhook.Webhook, d *webhook.Delivery, at page.Cell) page.Cell {
+	if d.State == webhook.Pending && w.State != webhook.Active {
+		return page.Cell{Text: "once the webhook is active again"}
+	}
+	return at
 }
 
 // deliveryOf reads the delivery of the event that the query names.
 func deliveryOf(ctx context.Context, v *visit) (webhook.Delivery, error) {
 	event := min(page.PlaceIn(v.R.URL.Query(), "event"), 1<<62)
 	found, err := v.Webhooks.Deliveries(ctx, v.shop(), v.ID, petstore.Page{After: event + 1, Limit: 1})
-	if err == nil && (len(found) == 0 || found[0].ID != event) {
-		err = webhook.NoDelivery(event)
+	if err == nil && len(found) > 0 && found[0].ID == event {
+		return found[0], nil
 	}
-	if err != nil {
-		return webhook.Delivery{}, err
-	}
-	return found[0], nil
+	return webhook.Delivery{}, cmp.Or(err, webhook.NoDelivery(event))
 }
 
 // listTries reads the tries of a delivery with their answers, the latest first, after the one that is to come.
 func listTries(ctx context.Context, v *visit) (page.List, error) {
 	l := page.NewList("Tries", "", "", "When", "Result", "Took", "Answer")
 	l.Numbers[2] = true
-	d, err := deliveryOf(ctx, v)
+	w, err := webhookInPath(v)
+	d, failed := deliveryOf(ctx, v)
 	if !d.NextAt.IsZero() {
-		l.Rows = append(l.Rows, []page.Cell{exactly(d.NextAt), {Text: "to come", Badge: string(webhook.Pending)}, {}, {}})
+		l.Rows = append(l.Rows, []page.Cell{nextTry(&w, &d, exactly(d.NextAt)), {Text: "to come", Badge: string(webhook.Pending)}, {}, {}})
 	}
 	tries := append([]webhook.Attempt{}, d.Earlier...)
 	if !d.TriedAt.IsZero() {
@@ -229,7 +234,7 @@ func listTries(ctx context.Context, v *visit) (page.List, error) {
 		text := strings.Join(strings.Fields(cmp.Or(t.Error, t.Answer.Text)), " ")
 		l.Rows = append(l.Rows, []page.Cell{exactly(t.At), result, {Text: page.Number(t.Latency.Milliseconds()) + " ms"}, {Text: cmp.Or(access.Printable(text), "empty"), Name: true}})
 	}
-	return l, err
+	return l, cmp.Or(err, failed)
 }
 
 // exactly returns an instant with its second.
@@ -239,11 +244,8 @@ func exactly(t time.Time) page.Cell { return page.Cell{Text: page.InWords(t), Pr
 func showDelivery(v *visit) (page.Form, error) {
 	ctx, workspace := v.R.Context(), v.shop()
 	w, err := webhookInPath(v)
-	if err != nil {
-		return page.Form{}, err
-	}
-	d, err := deliveryOf(ctx, v)
-	if err != nil {
+	d, failed := deliveryOf(ctx, v)
+	if err := cmp.Or(err, failed); err != nil {
 		return page.Form{}, err
 	}
 	event, at := page.Text(d.ID), webhookPath(w.ID)+"/delivery"
@@ -254,10 +256,7 @@ func showDelivery(v *visit) (page.Form, error) {
 			return v.Then(at+"?event="+event, "The event is sent again. What comes of it is in the table of tries.", err)
 		},
 		Page: func(status int, f page.Form) error {
-			tries, err := listTries(ctx, v)
-			if err != nil {
-				return err
-			}
+			tries, failed := listTries(ctx, v)
 			tries.Live = page.Address(at+"/live", v.R.URL.Query())
 			p := sheetPage{
 				Title: "Delivery of event " + event, Lead: f.Lead, Back: page.Link{Title: "Webhook", URL: webhookPath(w.ID)}, Forms: []page.Form{f}, Sheets: []page.List{tries},
@@ -271,7 +270,10 @@ func showDelivery(v *visit) (page.Form, error) {
 			} else if petstore.CodeOf(err) == petstore.CodeEventNotFound {
 				p.Lead, err = "The event is no longer kept, and cannot be sent again.", nil
 			}
-			return cmp.Or(err, v.Render(status, "sheets", p.Title, p))
+			if err := cmp.Or(failed, err); err != nil {
+				return err
+			}
+			return v.Render(status, "sheets", p.Title, p)
 		},
 	}, nil
 }

@@ -238,11 +238,20 @@ func TestDeliveries(t *testing.T) {
 	if a := h.signedIn(w, access.Read|access.Write).get("/console"); strings.Contains(a.body, "503 in 12 ms") {
 		t.Errorf("the overview shows webhooks to one who may not manage:\n%s", a.body)
 	}
+	state := g.stream(at + "/live?after=9")
+	state.until(`"facts":[{"title":"URL",`)
+	if _, err := h.hooks.Update(t.Context(), w.ID, id, webhook.Patch{State: petstore.Some(webhook.Paused)}, petstore.Condition{}, "cli"); err != nil {
+		t.Fatal(err)
+	}
+	state.until(`{"title":"State","text":"paused",`)
 	one := at + "/delivery?event=1"
 	g.get(one).want(200, "xxxEND").want(200, `<span class="badge failed">503</span>`).
 		want(200, "POST /hook HTTP/1.1\nHost: ").want(200, "\nWebhook-Id: evt_1_1\n").want(200, "Webhook-Signature: v1,").want(200, `{&#34;id&#34;:1,&#34;type&#34;:&#34;category.created&#34;,`)
 	g.post(one).leadsTo(one)
-	g.get(one).want(200, `<span class="badge pending">to come</span>`)
+	const waits = "once the webhook is active again</"
+	g.get(one).want(200, `<span class="badge pending">to come</span>`).want(200, waits)
+	g.get(at).want(200, waits)
+	g.post(at + "/resume").leadsTo(at)
 	h.try(id, webhook.Try{Event: 1, State: webhook.Delivered, Tries: 1, Answer: webhook.Answer{Status: 204}})
 	g.get(one).want(200, "xxxx").want(200, `<span class="badge failed">503</span>`).want(200, `<span class="badge delivered">204</span>`)
 	if a := g.get("/console/webhooks"); strings.Contains(a.body, "failing") {

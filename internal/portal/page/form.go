@@ -78,7 +78,7 @@ type Link struct {
 
 // A Fact is something to know beside a form.
 type Fact struct {
-	Title string
+	Title string `json:"title"`
 	Cell
 }
 

@@ -23,6 +23,7 @@ type List struct {
 	Others      []Link // what else there is, before New
 	Empty       string
 	Live        string // the address of what changes, or ""
+	Facts       []Fact // beside it, without links, which change too
 	ReadOnly    bool   // what its rows offer cannot be done
 	Views       []NavLink
 	Faulty      bool // a filter cannot be applied

@@ -82,7 +82,7 @@ func (s Stream) write(text string) error {
 	return http.NewResponseController(s.v.W).Flush()
 }
 
-// changedRows returns what sends the rows of a list, if they are others than those that were sent before.
+// changedRows returns what sends the rows of a list and its facts, if they are others than those that were sent before.
 func changedRows(v *Visit, read func(context.Context) (List, error)) func(context.Context, Stream) error {
 	sent := ""
 	return func(ctx context.Context, s Stream) error {
@@ -90,18 +90,14 @@ func changedRows(v *Visit, read func(context.Context) (List, error)) func(contex
 		if err != nil {
 			return err
 		}
-		rows := l.Rows
-		if rows == nil {
-			rows = [][]Cell{}
-		}
-		for _, row := range rows { // whose links begin where the reader's browser finds the console
+		for _, row := range l.Rows { // whose links begin where the reader's browser finds the console
 			for i := range row {
 				if row[i].URL != "" {
 					row[i].URL = v.At(row[i].URL)
 				}
 			}
 		}
-		text, err := json.Marshal(rows)
+		text, err := json.Marshal(map[string]any{"rows": append([][]Cell{}, l.Rows...), "facts": l.Facts})
 		if err != nil {
 			return err
 		}

@@ -61,8 +61,12 @@
     return make("span", { className: `gauge ${m.level}` }, make("span", {}, `${m.used} `, make("small", { textContent: `of ${m.limit}` })), bar);
   }
 
-  // Rows take the place of those that a table has, unless somebody is about to use one.
-  function fill(table, rows) {
+  // Rows take the place of those that a table has, unless somebody is about to use one, and facts of those beside it.
+  function fill(table, { rows, facts }) {
+    if (facts) {
+      const box = document.querySelector(".facts");
+      box.replaceChildren(...facts.map((f) => make("div", {}, make("dt", {}, f.title), make("dd", {}, ...cell(f)))));
+    }
     if (table.contains(document.activeElement)) return;
     const heads = all("th", table);
     table.tBodies[0].replaceChildren(...rows.map((row) => {
@@ -77,7 +81,7 @@
       return line;
     }));
     times.reach(table.tBodies[0]);
-    const place = table.closest(".table") ?? table;
+    const place = table.closest(".table, .wide");
     place.hidden = rows.length === 0;
     if (place.nextElementSibling) place.nextElementSibling.hidden = rows.length > 0;
   }
@@ -86,9 +90,9 @@
     const button = document.querySelector("[data-pause]");
     let latest = null;
     let paused = false;
-    live(table.dataset.rows, "rows", (rows) => {
-      latest = rows;
-      if (!paused) fill(table, rows);
+    live(table.dataset.rows, "rows", (now) => {
+      latest = now;
+      if (!paused) fill(table, now);
     });
     if (!button) return;
     button.hidden = false;
