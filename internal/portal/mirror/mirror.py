@@ -1,5 +1,5 @@
 """Keeps a copy of a workspace in the file copy.db. Set PETSTORE_URL, and PETSTORE_KEY to a key with the scope read."""
-import json, os, re, sqlite3, time, urllib.error, urllib.request
+import http.client, json, os, re, sqlite3, time, urllib.error, urllib.request
 from urllib.parse import urljoin
 
 URL, KEY = os.environ["PETSTORE_URL"], os.environ["PETSTORE_KEY"]
@@ -26,7 +26,7 @@ def get(link):
             if "Retry-After" not in error.headers:
                 raise
             time.sleep(int(error.headers["Retry-After"]))
-        except (OSError, ValueError):  # no response, or half of one
+        except (OSError, http.client.HTTPException):  # no response, or half of one
             time.sleep(1)
 
 def key(kind, data):
