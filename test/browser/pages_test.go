@@ -174,7 +174,7 @@ func TestEveryPage(t *testing.T) {
 		b.look(t, s.signIn, program)
 		b.signIn(t, s, s.key)
 		b.open(t, s.url+"/console/pets/new")
-		b.do(t, chromedp.SendKeys("#f-name", "   "))
+		b.do(t, chromedp.SendKeys("#f-name", "   "), chromedp.SendKeys("#f-categoryId", "Dogs"))
 		b.submit(t, "^/console/pets/new$")
 		b.until(t, `document.querySelector("#h-name.error") !== null`)
 		b.inspect(t, "a form with a fault", program)
@@ -190,7 +190,7 @@ func TestEveryPage(t *testing.T) {
 		}
 		s.call(key, "GET", "/inventory/1", "")
 		b.look(t, s.url+"/console/keys/"+s.keyNamed("demo", "kiosk"), program)
-		b.until(t, `document.querySelector(".days tbody").rows.length === 1 && [...document.querySelectorAll(".what")].some((e) => e.textContent === "getPet") && document.querySelector("#uses + table tbody").rows.length === 2`)
+		b.until(t, `document.querySelector(".days tbody").rows.length === 1 && [...document.querySelectorAll(".what")].some((e) => e.textContent === "getPet") && document.querySelector("#uses ~ table tbody").rows.length === 2`)
 		b.zoom(t, "a key that was used")
 		b.look(t, s.url+"/console", program)
 		b.until(t, `document.querySelector("[aria-label^=\"Keys that still call\"] tbody").textContent.includes("3")`)

@@ -42,8 +42,21 @@ func (b *tab) task(t *testing.T, what, from string, do func()) {
 // click clicks on something that the page shows, and waits for the page to which that leads to say so.
 func (b *tab) click(t *testing.T, selector, then string) {
 	t.Helper()
-	b.do(t, chromedp.Click(selector))
+	at := b.place(t, selector)
+	b.do(t, chromedp.MouseClickXY(at[0], at[1]))
 	b.until(t, then)
+}
+
+// place scrolls to what the page shows, and returns where it is. Unlike a node, a place lasts when a live list is filled anew.
+func (b *tab) place(t *testing.T, selector string) []float64 {
+	t.Helper()
+	one := fmt.Sprintf("document.querySelector(%q)", selector)
+	b.until(t, one+"?.checkVisibility() === true")
+	return ask(t, b, chromedp.Evaluate[[]float64](`(() => {
+		`+one+`.scrollIntoView({block: "center", behavior: "instant"});
+		const box = `+one+`.getClientRects()[0];
+		return [box.x + box.width / 2, box.y + box.height / 2];
+	})()`))
 }
 
 // enter types into a field, and sends its form.

@@ -17,7 +17,7 @@ const auditPage = 50
 func auditQuery(v *visit) (operator.AuditQuery, page.Filters) {
 	f := page.Filters{Query: v.R.URL.Query()}
 	kinds := []page.Option{{Label: "Any action"}}
-	for _, kind := range []string{"workspace", "key", "ban", "token", "operator", "console", "backup"} {
+	for _, kind := range []string{"workspace", "key", "ban", "webhook", "token", "operator", "console", "backup"} {
 		kinds = append(kinds, page.Option{Value: kind, Label: kind + ".…"})
 	}
 	q := operator.AuditQuery{Limit: auditPage, Before: page.PlaceIn(f.Query, "before"), Workspace: page.PlaceIn(f.Query, "workspace")}

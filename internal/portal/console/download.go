@@ -52,11 +52,11 @@ func nameCategories(v *visit, names map[int64]string, pets []petstore.StockedPet
 		if _, known := names[id]; known {
 			continue
 		}
-		c, err := v.Service.Category(v.R.Context(), v.shop(), id)
-		if err != nil && petstore.CodeOf(err) != petstore.CodeCategoryNotFound {
+		name, err := categoryName(v, id)
+		if err != nil {
 			return err
 		}
-		names[id] = c.Name
+		names[id] = name
 	}
 	return nil
 }

@@ -36,15 +36,16 @@ func listEvents(ctx context.Context, v *visit) (page.List, error) {
 	if err != nil || f.Wrong() != nil {
 		return l, err
 	}
-	by, err := askers(ctx, v)
+	by, err := doers(ctx, v)
 	if err != nil {
 		return l, err
 	}
+	asked := askers(v, by)
 	found, err := readEvents(ctx, v, q)
 	for i := range found.Events {
 		e := &found.Events[i]
 		l.Rows = append(l.Rows, []page.Cell{
-			{Text: page.Text(e.ID), URL: "/console/events/" + page.Text(e.ID)}, {Text: string(e.Type), Code: true}, subjectOf(e), {At: e.CreatedAt.UTC()}, by(e), requestCell(e.RequestID),
+			{Text: page.Text(e.ID), URL: "/console/events/" + page.Text(e.ID)}, {Text: string(e.Type), Code: true}, subjectOf(e), {At: e.CreatedAt.UTC()}, asked(e), requestCell(e.RequestID),
 		})
 	}
 	l.Turn(v.R.URL, "after", page.Text(found.Next), found.More)
@@ -68,19 +69,17 @@ func readEvents(ctx context.Context, v *visit, q petstore.EventQuery) (found pet
 }
 
 // askers returns what names who sent the request of an event, as far as the log of requests has it.
-func askers(ctx context.Context, v *visit) (func(*petstore.Event) page.Cell, error) {
+func askers(v *visit, by func(keyID string) page.Cell) func(*petstore.Event) page.Cell {
 	keys := map[string]string{}
 	for _, e := range v.Usage.Latest(v.who.Workspace.ID) {
 		keys[e.RequestID] = e.KeyID
 	}
-	known, err := knownKeys(ctx, v)
-	by := doers(known)
 	return func(e *petstore.Event) page.Cell {
 		if id := keys[e.RequestID]; id != "" || e.RequestID == "" {
 			return by(id)
 		}
 		return page.Cell{Text: "–"}
-	}, err
+	}
 }
 
 // requestCell leads to a request, which the log may have.
@@ -127,7 +126,7 @@ func showEvent(v *visit) error {
 	if err != nil {
 		return err
 	}
-	by, err := askers(v.R.Context(), v)
+	by, err := doers(v.R.Context(), v)
 	if err != nil {
 		return err
 	}
@@ -136,7 +135,7 @@ func showEvent(v *visit) error {
 		Sheets: []page.List{changed},
 		Facts: []page.Fact{
 			{Title: "Type", Cell: page.Cell{Text: string(e.Type), Code: true}}, {Title: "What", Cell: subjectOf(&e)}, {Title: "When", Cell: page.Cell{At: e.CreatedAt.UTC()}},
-			{Title: "By", Cell: by(&e)}, {Title: "Request", Cell: requestCell(e.RequestID)},
+			{Title: "By", Cell: askers(v, by)(&e)}, {Title: "Request", Cell: requestCell(e.RequestID)},
 		},
 	})
 }

@@ -274,11 +274,10 @@ func showOrder(v *visit) (page.Form, error) {
 // far as the latest events tell of them.
 func orderHistory(v *visit, o petstore.Order, moves []petstore.Movement) (page.List, error) {
 	l := page.NewList("What happened", "", "The ledger does not know.", "What", "When", "By", "Stock")
-	keys, err := knownKeys(v.R.Context(), v)
+	by, err := doers(v.R.Context(), v)
 	if err != nil {
 		return l, err
 	}
-	by := doers(keys)
 	for i := range moves {
 		m := &moves[i]
 		what := page.Cell{Text: map[petstore.MovementKind]string{petstore.MovedPlaced: "Placed", petstore.MovedSale: "Placed and completed", petstore.MovedCompleted: "Completed", petstore.MovedCancelled: "Cancelled"}[m.Kind]}
@@ -287,10 +286,7 @@ func orderHistory(v *visit, o petstore.Order, moves []petstore.Movement) (page.L
 	if v.Events == nil {
 		return l, nil
 	}
-	asked, err := askers(v.R.Context(), v)
-	if err != nil {
-		return l, err
-	}
+	asked := askers(v, by)
 	types := []petstore.EventType{petstore.OrderUpdated}
 	if len(moves) == 0 || moves[0].Kind == petstore.MovedCancelled || moves[0].Kind == petstore.MovedCompleted {
 		types = append(types, petstore.OrderCreated)

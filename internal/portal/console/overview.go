@@ -110,15 +110,14 @@ func lowOnStock(v *visit) (page.List, error) {
 func openOrders(v *visit) (page.List, error) {
 	l := page.NewList("Open orders", "", "No order is open.", "Order", "Pet", "Units", "Ships")
 	l.Numbers[2], l.New = true, &page.Link{Title: "All", URL: "/console/orders?state=open"}
-	complete := false
-	orders, err := v.Service.Orders(v.R.Context(), v.who.Workspace.Shop, petstore.OrderQuery{Page: petstore.Page{Limit: few}, Complete: &complete})
+	orders, err := v.Service.Orders(v.R.Context(), v.shop(), petstore.OrderQuery{Page: petstore.Page{Limit: few}, Complete: new(false)})
 	if err != nil {
 		return l, err
 	}
 	names, err := petNames(v, orders...)
 	for _, o := range orders {
 		l.Rows = append(l.Rows, []page.Cell{
-			{Text: "#" + page.Text(o.ID), URL: "/console/orders/" + page.Text(o.ID)}, {Text: names[o.PetID], Name: true}, {Text: page.Number(o.Quantity)}, timeCell(o.ShipDate),
+			{Text: "#" + page.Text(o.ID), URL: orderPath(o.ID)}, {Text: names[o.PetID], Name: true}, {Text: page.Number(o.Quantity)}, timeCell(o.ShipDate),
 		})
 	}
 	return l, err

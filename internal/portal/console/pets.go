@@ -48,13 +48,11 @@ func showPets(v *visit) error {
 		return err
 	}
 	categories := map[int64]string{}
+	if err := nameCategories(v, categories, pets); err != nil {
+		return err
+	}
 	for i := range pets {
 		p := &pets[i]
-		if categories[p.CategoryID] == "" {
-			if categories[p.CategoryID], err = categoryName(v, p.CategoryID); err != nil {
-				return err
-			}
-		}
 		at := "/console/pets/" + page.Text(p.ID)
 		l.Rows = append(l.Rows, []page.Cell{
 			{Text: page.Text(p.ID)}, {Text: p.Name, Name: true, URL: at}, {Text: categories[p.CategoryID], Name: true}, statusCell(p.Status), stockCell(v, p),

@@ -155,7 +155,8 @@ func letOwnerIn(v *visit, workspace int64, link access.Link) error {
 	if err != nil {
 		return linkEnded(v)
 	}
-	sum := sha256.Sum256([]byte(v.R.PostFormValue("token") + v.R.PostFormValue("nonce")))
+	secret := v.R.PostFormValue("token") + v.R.PostFormValue("nonce")
+	sum := sha256.Sum256([]byte(secret))
 	use := hex.EncodeToString(sum[:])
 	return v.Sending(use, func() error {
 		const owner access.Actor = "owner"
@@ -171,7 +172,7 @@ func letOwnerIn(v *visit, workspace int64, link access.Link) error {
 		if before == nil && !first {
 			return linkEnded(v)
 		}
-		ring := access.Keyring{Store: v.Access, Now: v.Now, By: owner, Secret: v.R.PostFormValue("token") + v.R.PostFormValue("nonce")}
+		ring := access.Keyring{Store: v.Access, Now: v.Now, By: owner, Secret: secret}
 		all := access.Read | access.Write | access.Manage
 		made, err := ring.Create(v.R.Context(), workspace, access.NewKey{Name: "owner", Scopes: all}, &petstore.Idempotency{Operation: "owner", Key: use})
 		if err == nil {

@@ -2,6 +2,7 @@ package console
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"net/url"
 
@@ -123,8 +124,7 @@ func stockHistory(v *visit, i petstore.InventoryItem) (page.List, error) {
 		return l, err
 	}
 	l.Turn(&url.URL{Path: "/console/stock/" + page.Text(i.PetID), RawQuery: v.R.URL.RawQuery}, "from", page.Text(next), next != 0)
-	keys, err := knownKeys(v.R.Context(), v)
-	by := doers(keys)
+	by, err := doers(v.R.Context(), v)
 	for i := range moves {
 		m := &moves[i]
 		what, change := page.Cell{Text: moved(m)}, page.Number(m.Delta)
@@ -140,14 +140,15 @@ func stockHistory(v *visit, i petstore.InventoryItem) (page.List, error) {
 }
 
 // doers returns what names who made a change: the key with the id.
-func doers(keys []access.Key) func(id string) page.Cell {
+func doers(ctx context.Context, v *visit) (func(id string) page.Cell, error) {
+	keys, err := knownKeys(ctx, v)
 	names := page.KeyNames(keys)
 	return func(id string) page.Cell {
 		if id == "" {
 			return page.Cell{Text: "a command"}
 		}
 		return page.Cell{Text: cmp.Or(names[id], id), Name: true}
-	}
+	}, err
 }
 
 func moved(m *petstore.Movement) string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/netip"
+	"strings"
 	"sync"
 	"time"
 
@@ -151,7 +152,7 @@ func (v *visit) Describe(to *page.View) {
 	case v.who.Key.Scopes == access.Read:
 		to.Cannot = "which can only read"
 	}
-	link := page.NavLinks(path)
+	link := page.NavLinks(strings.Replace(path, "/console/stock", "/console/pets", 1)) // of which a pet's stock is a part
 	first, changes := []page.NavLink{link("Overview", "/console"), link("Requests", "/console/requests")}, []page.NavLink{link("Events", "/console/events")}
 	if v.May(access.Manage) {
 		first, changes = append(first, link("API keys", "/console/keys")), append(changes, link("Webhooks", "/console/webhooks"))

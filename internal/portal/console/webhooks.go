@@ -36,7 +36,7 @@ func listWebhooks(ctx context.Context, v *visit) (page.List, error) {
 	for i := range all {
 		w := &all[i]
 		l.Rows = append(l.Rows, []page.Cell{
-			{Text: petstore.Shorten(w.URL, 60), Name: true, URL: webhookPath(w.ID)}, healthOf(w), {Text: access.Printable(w.Failure), Name: true}, {Text: typesOf(w)}, {At: w.CreatedAt},
+			{Text: petstore.Shorten(w.URL, 60), Name: true, URL: webhookPath(w.ID)}, healthOf(w), {Text: cmp.Or(access.Printable(w.Failure), "–"), Name: true}, {Text: typesOf(w)}, {At: w.CreatedAt},
 		})
 	}
 	return l, err
