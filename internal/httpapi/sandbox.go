@@ -98,21 +98,9 @@ func (p *pipeline) simulate(x *exchange) error {
 	if len(asked) == 0 || p.sandboxes == nil || x.entry == nil || x.entry.Workspace.Sandbox == nil {
 		return nil
 	}
-	f, err := sandbox.ParseFault(asked[0])
-	if len(asked) > 1 {
-		err = fmt.Errorf("it may be sent once only")
-	}
+	f, failure, err := readFault(x.route, asked)
 	if err != nil {
-		return badParameter(simulateHeader, "%s: %v.", simulateHeader, err)
-	}
-	var failure *petstore.Error
-	if f.Code != "" {
-		if failure, err = simulated(x.route, &f); err != nil {
-			return err
-		}
-	}
-	if f.Sunset && !x.route.deprecated {
-		return badParameter(simulateHeader, "%s: this operation does not end.", simulateHeader)
+		return err
 	}
 	if err := p.settle(x); err != nil { // what is remembered is of the shop
 		return err
@@ -139,6 +127,23 @@ func (p *pipeline) simulate(x *exchange) error {
 }
 
 const simulateHeader = "Petstore-Simulate"
+
+// readFault returns what the values of Petstore-Simulate ask for, and the error of its code,
+// or nil without one.
+func readFault(r *route, asked []string) (f sandbox.Fault, failure *petstore.Error, err error) {
+	f, err = sandbox.ParseFault(asked[0])
+	switch {
+	case len(asked) > 1:
+		err = badParameter(simulateHeader, "%s: it may be sent once only.", simulateHeader)
+	case err != nil:
+		err = badParameter(simulateHeader, "%s: %v.", simulateHeader, err)
+	case f.Sunset && !r.deprecated:
+		err = badParameter(simulateHeader, "%s: this operation does not end.", simulateHeader)
+	case f.Code != "":
+		failure, err = simulated(r, &f)
+	}
+	return f, failure, err
+}
 
 // usedUp returns a decision that refuses because the minute is used up.
 func usedUp(d ratelimit.Decision, reset, retryAfter int64) *ratelimit.Decision {

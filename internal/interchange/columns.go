@@ -44,10 +44,8 @@ func layoutOf(header []string, line int, ignore []string) (layout, error) {
 		}
 		found[name] = i
 	}
-	for _, name := range ignore {
-		if left[plain(name)] {
-			return layout{}, finalf(line, "there is no column %s to ignore; the columns of the file are %s", quoted(name), strings.Join(header, ", "))
-		}
+	if i := slices.IndexFunc(ignore, func(name string) bool { return left[plain(name)] }); i >= 0 {
+		return layout{}, finalf(line, "there is no column %s to ignore; the columns of the file are %s", quoted(ignore[i]), strings.Join(header, ", "))
 	}
 	if len(unknown) > 0 {
 		return layout{}, finalf(line, "%s; the columns are %s; --ignore-columns leaves others out", firstOf(unknown), strings.Join(columns(), ", "))
@@ -114,7 +112,7 @@ func (l *layout) stray(cells []string) (column int, found bool) {
 // the comma, or the semicolon or tab that programs of some countries write.
 func separatorOf(start []byte) (separator rune, said bool) {
 	line, _, _ := strings.Cut(string(start), "\n")
-	if rest, ok := strings.CutPrefix(strings.ToLower(strings.Trim(line, "\"\r ")), "sep="); ok && len(rest) == 1 && strings.Contains(",;|\t", rest) {
+	if rest, ok := strings.CutPrefix(strings.ToLower(strings.Trim(line, "\"\r ")), "sep="); ok && len(rest) == 1 && strings.ContainsRune(",;|\t", rune(rest[0])) {
 		return rune(rest[0]), true
 	}
 	best := ','

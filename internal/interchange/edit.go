@@ -73,6 +73,19 @@ func (e *Edit) find(p *petstore.StockedPet, known *catalogue, line int) (err err
 // amend returns what becomes of the pet as it is now. Its error has a code.
 func (e *Edit) amend(p petstore.StockedPet, known *catalogue) (a petstore.Amendment, err error) {
 	var both conflicts
+	e.amendNames(&a, p, known, &both)
+	if err := e.amendStock(&a, p.Quantity, &both); err != nil {
+		return a, err
+	}
+	if e.setsStatus() && (e.Status == p.Status || both.free(e.was == nil || e.was.status == statusPlace(p.Status), "status", string(e.Status), string(p.Status))) &&
+		(e.Status != p.Status || a.Quantity.Present) { // the stock may change it first
+		a.Status = petstore.Some(e.Status)
+	}
+	return a, both.err()
+}
+
+// amendNames sets the name of the pet and its category.
+func (e *Edit) amendNames(a *petstore.Amendment, p petstore.StockedPet, known *catalogue, both *conflicts) {
 	if e.setsName() && e.Name != p.Name && !sameNumber(e.Name, p.Name) && both.free(e.was == nil || e.was.name == checksum(p.Name), "name", strconv.Quote(e.Name), strconv.Quote(p.Name)) {
 		a.Name = petstore.Some(e.Name)
 	}
@@ -80,20 +93,21 @@ func (e *Edit) amend(p petstore.StockedPet, known *catalogue) (a petstore.Amendm
 		both.free(e.was == nil || e.was.categoryID == lastBits(p.CategoryID), "category", strconv.Quote(e.Category), known.nameOf(p.CategoryID)) {
 		a.CategoryID = petstore.Some(e.in.ID)
 	}
-	if e.setsStock() && *e.Stock != p.Quantity &&
-		both.free(e.was == nil || e.was.stock == lastBits(p.Quantity), "stock", strconv.FormatInt(*e.Stock, 10), strconv.FormatInt(p.Quantity, 10)) {
+}
+
+// amendStock sets or adds to the stock, of which there is quantity now.
+func (e *Edit) amendStock(a *petstore.Amendment, quantity int64, both *conflicts) error {
+	if e.setsStock() && *e.Stock != quantity &&
+		both.free(e.was == nil || e.was.stock == lastBits(quantity), "stock", strconv.FormatInt(*e.Stock, 10), strconv.FormatInt(quantity, 10)) {
 		a.Quantity = petstore.Some(*e.Stock)
 	}
-	if e.Add != 0 {
-		if a.Quantity = petstore.Some(p.Quantity + e.Add); a.Quantity.Value < 0 || a.Quantity.Value > petstore.MaxQuantity {
-			return a, petstore.Errorf(petstore.CodeValidationFailed, "add: %+d to a stock of %d; it must be between 0 and %d afterwards.", e.Add, p.Quantity, petstore.MaxQuantity)
-		}
+	if e.Add == 0 {
+		return nil
 	}
-	if e.setsStatus() && (e.Status == p.Status || both.free(e.was == nil || e.was.status == statusPlace(p.Status), "status", string(e.Status), string(p.Status))) &&
-		(e.Status != p.Status || a.Quantity.Present) { // the stock may change it first
-		a.Status = petstore.Some(e.Status)
+	if a.Quantity = petstore.Some(quantity + e.Add); a.Quantity.Value < 0 || a.Quantity.Value > petstore.MaxQuantity {
+		return petstore.Errorf(petstore.CodeValidationFailed, "add: %+d to a stock of %d; it must be between 0 and %d afterwards.", e.Add, quantity, petstore.MaxQuantity)
 	}
-	return a, both.err()
+	return nil
 }
 
 // sameNumber reports whether two texts are the same number for a spreadsheet, which writes 00123 as 123 and 1E5 as 1.00E+05.

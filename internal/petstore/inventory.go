@@ -48,7 +48,7 @@ func (s *Service) AddStock(ctx context.Context, workspace, petID, units int64, o
 
 // checkUnits returns why units cannot be added to the stock of a pet, or nil.
 func (p *StockedPet) checkUnits(units int64) error {
-	why := ""
+	var why string
 	switch {
 	case units == 0:
 		why = "units must not be 0."

@@ -62,7 +62,7 @@ func ParseFault(value string) (f Fault, err error) {
 	return f, nil
 }
 
-func (f *Fault) set(name, text string) (err error) {
+func (f *Fault) set(name, text string) (err error) { //nolint:cyclop // a case for each name
 	switch name {
 	case "code":
 		if f.Code = text; text == "" {

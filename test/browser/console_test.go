@@ -161,7 +161,9 @@ func TestConflict(t *testing.T) {
 	b.open(t, s.url+"/console/stock/4")
 	s.call(s.key, "PATCH", "/inventory/4", `{"quantity":43}`)
 	b.do(t, chromedp.Evaluate[chromedp.Void](`document.querySelector("#f-quantity").value = "50"; undefined`))
-	set := func() { b.do(t, chromedp.Evaluate[chromedp.Void](`window.before = true; undefined`), chromedp.Click(`form[action$="/stock/4"] button`)) }
+	set := func() {
+		b.do(t, chromedp.Evaluate[chromedp.Void](`window.before = true; undefined`), chromedp.Click(`form[action$="/stock/4"] button`))
+	}
 	for range 2 { // to send it again as it is changes nothing
 		set()
 		b.until(t, `window.before === undefined && document.querySelector(".now")?.textContent === "Now: 43. You entered: 50" && document.querySelector(".sheet h2").textContent === "Why is it 43?"`)

@@ -31,7 +31,7 @@ func listAudit(ctx context.Context, v *visit) (page.List, error) {
 	l := page.NewList("Audit log", "Who signed in, and who changed workspaces, keys and bans: the latest first.", "Nothing has happened yet.", "Time", "Actor", "Action", "Target", "Details")
 	q, f := auditQuery(v)
 	if l.Filters = f.Fields; f.Wrong() != nil {
-		return l, nil
+		return l, nil //nolint:nilerr // the list says it
 	}
 	l.Filtered = q.Text != "" || q.Action != "" || q.Workspace != 0
 	if q.Workspace != 0 {

@@ -24,8 +24,8 @@ func call(t *testing.T, method, path, body, simulate string, attempts int, timeo
 		if res, err = client.Do(req); err == nil {
 			_ = json.NewDecoder(res.Body).Decode(&answer)
 			res.Body.Close()
-			seconds, noWait := strconv.Atoi(res.Header.Get("Retry-After"))
-			if noWait != nil || attempt == attempts {
+			seconds, _ := strconv.Atoi(res.Header.Get("Retry-After"))
+			if seconds == 0 || attempt == attempts {
 				return res, answer, nil
 			}
 			time.Sleep(time.Duration(seconds) * time.Second)
