@@ -23,12 +23,13 @@ import (
 )
 
 // A demo is a server on a demo of its own.
-type demo struct{ url, key string }
+type demo struct{ dir, url, key string }
 
 // newDemo serves a demo that nobody has used.
 func newDemo(t *testing.T) demo {
 	t.Helper()
-	s, err := petstore.Serve(servertest.Options{Dir: t.TempDir(), Flags: []string{"--demo", "--sandbox"}})
+	dir := t.TempDir()
+	s, err := petstore.Serve(servertest.Options{Dir: dir, Flags: []string{"--demo", "--sandbox"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +37,7 @@ func newDemo(t *testing.T) demo {
 	printed := regexp.MustCompile(`with the key (\S+)`)
 	var key []string
 	servertest.Eventually(t, "the demo prints its key", func() bool { key = printed.FindStringSubmatch(s.Printed()); return key != nil })
-	return demo{s.URL, key[1]}
+	return demo{dir, s.URL, key[1]}
 }
 
 // An example is a request made of the examples of the description.

@@ -130,8 +130,11 @@ func guideReceiver(t *testing.T, addr, secret string) (said func() string) {
 		t.Fatal(err)
 	}
 	_, port, _ := strings.Cut(addr, ":")
-	receive := strings.Replace(guidePanels(t, "../internal/portal/guides/webhooks.html", "javascript"), "3000", port, 1)
-	for name, text := range map[string]string{"verify.mjs": string(verify), "receive.mjs": receive} {
+	receive, err := os.ReadFile("../internal/portal/verify/receive.mjs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"verify.mjs": string(verify), "receive.mjs": strings.Replace(string(receive), "3000", port, 1)} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -167,4 +170,85 @@ func started(t *testing.T, env []string, program string, args ...string) (said f
 		}
 	})
 	return said
+}
+
+// TestMirror runs the program of the guide to events, in one folder: it follows changes while it runs, makes up for those
+// that it missed, and begins again where it must.
+func TestMirror(t *testing.T) {
+	t.Parallel()
+	python, dir := servertest.Need(t, "python3", "python3"), t.TempDir()
+	program, err := filepath.Abs("../internal/portal/mirror/mirror.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := newDemo(t)
+	send := func(method, path, body string) {
+		t.Helper()
+		e := example{method: method, path: path, body: body, header: http.Header{"Content-Type": {"application/json"}}}
+		if method == http.MethodPatch {
+			e.header.Set("Content-Type", "application/merge-patch+json")
+		}
+		if status, text := d.send(t, e); status >= 300 {
+			t.Fatalf("%s %s = %d %s", method, path, status, text)
+		}
+	}
+	order := func() { send(http.MethodPost, "/store/orders", `{"petId":13,"quantity":2}`) }
+	for _, step := range []struct {
+		name          string
+		before, while func()
+	}{
+		{"new", func() {}, func() {}},
+		{"while it runs", func() {}, func() {
+			order()
+			send(http.MethodDelete, "/store/orders/16", "")
+			send(http.MethodPatch, "/pets/1", `{"name":"Rex"}`)
+			send(http.MethodDelete, "/pets/43", "")
+		}},
+		{"before it runs", order, func() {}},
+		{"everything at once", func() {
+			if out, err := petstore.Run(d.dir, "workspace", "reset", "demo", "--yes"); err != nil {
+				t.Fatalf("%v %s", err, out)
+			}
+			send(http.MethodPost, "/categories", `{"name":"Dogs"}`)
+		}, func() {}},
+		{"a place beyond the end", func() {
+			queryCopy(t, python, dir, `db.execute("UPDATE place SET next = '/events?after=1000000'"); db.execute("DELETE FROM resources"); db.commit()`)
+		}, func() {}},
+	} {
+		t.Run(step.name, func(t *testing.T) {
+			step.before()
+			started(t, []string{"PETSTORE_URL=" + d.url, "PETSTORE_KEY=" + d.key}, "sh", "-c", `cd "$0" && exec "$@"`, dir, python, program)
+			step.while()
+			want := d.lists(t)
+			servertest.Eventually(t, "the copy is what the lists have", func() bool { return queryCopy(t, python, dir, dumpCopy) == want })
+		})
+	}
+}
+
+// dumpCopy prints the copy in the form of lists.
+const dumpCopy = `
+for kind in ("category", "pet", "inventory", "order"):
+    rows = db.execute("SELECT data FROM resources WHERE kind = ? ORDER BY id", (kind,)).fetchall()
+    print(json.dumps([json.loads(row[0]) for row in rows], separators=(",", ":"), ensure_ascii=False))`
+
+// queryCopy runs a script on the copy in dir, and returns what it prints.
+func queryCopy(t *testing.T, python, dir, script string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), python, "-c", "import json, sqlite3\ndb = sqlite3.connect('copy.db')\n"+script)
+	cmd.Dir, cmd.Env = dir, []string{"PYTHONUTF8=1"}
+	out, _ := cmd.CombinedOutput() // the copy may not be there yet
+	return string(out)
+}
+
+// lists returns the four lists of a demo, as dumpCopy prints them.
+func (d demo) lists(t *testing.T) (all string) {
+	t.Helper()
+	for _, list := range []string{"/categories", "/pets", "/inventory", "/store/orders"} {
+		status, text := d.send(t, example{method: http.MethodGet, path: list + "?limit=100"})
+		if status != http.StatusOK {
+			t.Fatalf("GET %s = %d %s", list, status, text)
+		}
+		all += text + "\n"
+	}
+	return all
 }

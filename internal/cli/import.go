@@ -188,7 +188,7 @@ func isFile(f *os.File) bool {
 // try finds out what an import would do, and returns an error if there are faults, or if what it would do is not confirmed.
 func (i *importer) try(ctx context.Context, db node.Store, w access.Workspace) error {
 	began, quiet := i.now(), !i.dryRun && i.onError == skipOnError
-	run := interchange.Import{Workspace: w.Shop, SkipFaults: true, MaxFaults: maxFaults, OnFault: i.skipped}
+	run := interchange.Import{Workspace: w.Shop, File: i.digest, SkipFaults: true, MaxFaults: maxFaults, OnFault: i.skipped}
 	if quiet { // the import itself names them
 		run.MaxFaults, run.OnFault = 0, func(*interchange.Fault) {}
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"example.com/petstore/internal/accept"
+	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/http1"
 	"example.com/petstore/internal/petstore"
 )
@@ -86,6 +87,9 @@ func (x *exchange) run(steps func(*exchange) error, over func(*exchange)) {
 // becomes internal_error.
 func (x *exchange) fail(err error) {
 	e, ok := errors.AsType[*petstore.Error](err)
+	if ok && e.Code == access.CodeWorkspaceNotFound && x.env.statuses[e.Code] == 0 { // it was reset or removed since the key was checked
+		e = access.Resetting()
+	}
 	switch {
 	case !ok || x.env.statuses[e.Code] == 0:
 		x.logFailure(err)

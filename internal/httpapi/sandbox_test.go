@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"bufio"
+	"context"
 	"crypto/tls"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -197,6 +199,48 @@ func TestSandbox(t *testing.T) {
 	s.do(request{method: "POST", path: "/webhooks", body: `{"url":"https://example.com/"}`, key: key}).want(201, "")
 	s.do(request{method: "POST", path: "/account/reset", key: key}).want(204, "")
 	get(key, "/webhooks").is("[]")
+}
+
+// A resetAfterRead resets a sandbox as soon as a request has read which shop it goes by.
+type resetAfterRead struct {
+	access.Store
+
+	of atomic.Int64 // the sandbox; 0 for none
+}
+
+func (s *resetAfterRead) WorkspaceByID(ctx context.Context, id int64) (access.Workspace, error) {
+	w, err := s.Store.WorkspaceByID(ctx, id)
+	if err == nil && s.of.CompareAndSwap(id, 0) {
+		var before int64
+		if before, err = s.ResetSandbox(ctx, id, nil); err == nil {
+			err = s.RemoveShop(ctx, before)
+		}
+	}
+	return w, err
+}
+
+// TestResetMeanwhile: a request whose sandbox is reset before it is carried out finds nothing, or is told to come back;
+// then it is carried out.
+func TestResetMeanwhile(t *testing.T) {
+	t.Parallel()
+	race := &resetAfterRead{}
+	s := openService(t, withSandboxes(9, 9), func(o *httpapi.Options) { race.Store = o.Access; o.Access = race })
+	key := s.visit("")
+	for id, r := range samples() {
+		r.key = key
+		race.of.Store(s.sandbox(key).ID)
+		switch a := s.do(r); {
+		case a.status >= 500 && (a.code() != "service_unavailable" || a.header.Get("Retry-After") != "1"):
+			t.Errorf("%s = %d %s, want 503 with Retry-After", id, a.status, a.body)
+		case race.of.Load() != 0:
+			t.Errorf("%s was not raced", id)
+		case id == "createWebhook", id == "createPet":
+			a.want(503, "service_unavailable")
+		}
+	}
+	again := samples()["createWebhook"]
+	again.key = key
+	s.do(again).want(201, "")
 }
 
 // TestStreamEndsWithReset: who follows the events is not left with those of before.

@@ -2,16 +2,16 @@ package interchange
 
 import (
 	"context"
-	"sync/atomic"
+	"time"
 
 	"example.com/petstore/internal/petstore"
 )
 
-// write keeps the units of the batch and carries out its edits. With edits, the new categories come first, and what is
-// remembered last: both do no harm if they are repeated.
-func (i *Import) write(ctx context.Context, b *batch, report *Report, rows *atomic.Int64) error {
+// write keeps the units of the batch and carries out its edits. With edits, the new categories come first, which do no harm if
+// that is repeated. The edits and the new pets are kept one after the other, and what is kept of each is remembered with it.
+func (i *Import) write(ctx context.Context, b *batch, report *Report) error {
 	if i.known == nil {
-		return i.load(ctx, b, b.entries, i.File, rows)
+		return i.load(ctx, b, b.entries, i.File)
 	}
 	edits, err := i.findEdits(ctx, b, report)
 	if err != nil {
@@ -27,22 +27,47 @@ func (i *Import) write(ctx context.Context, b *batch, report *Report, rows *atom
 		added = append(added, Entry{Line: c.line, Unit: petstore.Unit{Category: c.Category}})
 	}
 	if len(edits) > 0 {
-		if err := i.load(ctx, b, added, "", rows); err != nil {
+		if err := i.load(ctx, b, added, ""); err != nil {
 			return err
 		}
-		if err := i.amend(ctx, b, edits, report); err != nil {
+		file := i.File
+		if len(pets) > 0 {
+			file = i.amendedFile()
+		}
+		if err := i.amend(ctx, b, edits, report, file); err != nil {
 			return err
+		}
+		if len(pets) == 0 {
+			i.known.settle()
+			return nil
 		}
 		added = nil
 	}
 	if len(added) > 0 {
 		pets = append(added, pets...)
 	}
-	if err := i.load(ctx, b, pets, i.File, rows); err != nil {
+	if err := i.load(ctx, b, pets, i.File); err != nil {
 		return err
 	}
 	i.known.settle()
 	return nil
+}
+
+// amendedFile is the name under which the store remembers how far the edits of the file are kept, if new pets that stand before
+// them are not yet.
+func (i *Import) amendedFile() string {
+	if i.File == "" {
+		return ""
+	}
+	return i.File + ":edits"
+}
+
+// resume finds out which edits are kept already.
+func (i *Import) resume(ctx context.Context) (err error) {
+	if _, ok := i.From.(*csvReader); ok && i.File != "" {
+		i.amended, err = i.To.Reached(ctx, i.Workspace, i.amendedFile())
+	}
+	return err
 }
 
 // refused notes a fault of an entry, or returns it as an error that ends the import.
@@ -72,6 +97,10 @@ func (i *Import) findEdits(ctx context.Context, b *batch, report *Report) (edits
 		pets[found[n].ID] = &found[n]
 	}
 	for _, e := range b.edits {
+		if e.Line <= i.amended {
+			report.Left++
+			continue
+		}
 		changes, err := e.Edit.changes(pets[e.Edit.ID], i.known, e.Line)
 		switch {
 		case err != nil:
@@ -126,11 +155,8 @@ func (i *Import) findCategories(b *batch, report *Report) ([]Entry, error) {
 	return pets, nil
 }
 
-// amend carries out edits: all of them or none, unless faults are skipped.
-func (i *Import) amend(ctx context.Context, b *batch, edits []Entry, report *Report) error {
-	if len(edits) == 0 {
-		return nil
-	}
+// amend carries out edits: all of them or none, unless faults are skipped. They are remembered as those of the file.
+func (i *Import) amend(ctx context.Context, b *batch, edits []Entry, report *Report, file string) error {
 	changes := make([]*petstore.Change, len(edits))
 	for n := range edits {
 		e, category := edits[n].Edit, int64(0)
@@ -140,10 +166,12 @@ func (i *Import) amend(ctx context.Context, b *batch, edits []Entry, report *Rep
 		to := func(p petstore.StockedPet) (petstore.Amendment, error) { return e.amend(p, i.known) }
 		changes[n] = petstore.Amend(ctx, i.Workspace, e.ID, category, to, &e.done)
 	}
-	refused, err := i.To.Amend(ctx, i.Workspace, changes, !i.SkipFaults)
+	began := time.Now()
+	refused, err := i.To.Amend(ctx, i.Workspace, changes, !i.SkipFaults, file, b.through)
 	if err != nil {
 		return err
 	}
+	adapt(&i.pace.edits, mostEdits, time.Since(began))
 	for n, err := range refused {
 		switch {
 		case err == nil:

@@ -21,7 +21,7 @@ const (
 )
 
 // mostEdits is how many edits share a transaction: so many rows of a spreadsheet are kept all or not at all, whatever the shop
-// does meanwhile.
+// does meanwhile. Of a longer file, which cannot be, later transactions have as many as take about rowsTime.
 const mostEdits = 500
 
 // An Import carries units from a reader into a workspace.
@@ -51,7 +51,9 @@ type Import struct {
 	// OnProgress, if set, learns after each batch what is kept so far.
 	OnProgress func(Report)
 
-	known *catalogue // of a CSV
+	pace    *pace
+	known   *catalogue // of a CSV
+	amended int        // the last line up to which its edits are kept already
 }
 
 // A Report says what an import has kept.
@@ -88,6 +90,9 @@ type batch struct {
 // wait for a stream that blocks. The feed of the workspace then has an event that
 // counts what came.
 func (i *Import) Run(ctx context.Context) (Report, error) {
+	if err := i.resume(ctx); err != nil {
+		return Report{}, err
+	}
 	report, err := i.copy(ctx)
 	return report, cmp.Or(err, i.finish(ctx, report, err == nil))
 }
@@ -110,6 +115,11 @@ func (i *Import) finish(ctx context.Context, r Report, ended bool) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
 	defer cancel()
+	if b.File != "" && i.known != nil { // before the other, so that no later import of the file goes by it
+		if _, err := i.To.Load(ctx, i.Workspace, &petstore.Batch{File: i.amendedFile()}); err != nil {
+			return err
+		}
+	}
 	_, err := i.To.Load(ctx, i.Workspace, &b)
 	return err
 }
@@ -121,7 +131,9 @@ func (i *Import) copy(ctx context.Context) (report Report, err error) {
 		}
 	}
 	r := &reading{Import: i, batches: make(chan *batch, 1)}
-	r.rows.Store(fewestRows)
+	i.pace = new(pace)
+	i.pace.rows.Store(fewestRows)
+	i.pace.edits.Store(mostEdits)
 	go r.run(ctx)
 	defer func() {
 		go func() {
@@ -132,7 +144,7 @@ func (i *Import) copy(ctx context.Context) (report Report, err error) {
 	for {
 		b, err := r.next(ctx)
 		if err == nil {
-			err = i.keep(ctx, b, &report, &r.rows)
+			err = i.keep(ctx, b, &report)
 		}
 		if err != nil {
 			return report, err
@@ -147,8 +159,10 @@ func (i *Import) copy(ctx context.Context) (report Report, err error) {
 type reading struct {
 	*Import
 	batches chan *batch
-	rows    atomic.Int64 // how many a batch should have
 }
+
+// A pace is how many rows, and how many edits, a batch should have.
+type pace struct{ rows, edits atomic.Int64 }
 
 // next returns the next batch, also one that came before ctx ended.
 func (r *reading) next(ctx context.Context) (*batch, error) {
@@ -170,7 +184,7 @@ func (r *reading) run(ctx context.Context) {
 	defer close(r.batches)
 	for {
 		b := &batch{}
-		for b.stop == nil && b.rows < int(r.rows.Load()) && len(b.edits) < mostEdits && len(b.faults) < fewestRows {
+		for b.stop == nil && b.rows < int(r.pace.rows.Load()) && len(b.edits) < int(r.pace.edits.Load()) && len(b.faults) < fewestRows {
 			r.one(b)
 			if err := ctx.Err(); err != nil {
 				b.stop = err
@@ -230,14 +244,14 @@ func (b *batch) refuse(f *Fault, skip bool) {
 }
 
 // keep writes the batch and adds it to the report.
-func (i *Import) keep(ctx context.Context, b *batch, report *Report, rows *atomic.Int64) error {
+func (i *Import) keep(ctx context.Context, b *batch, report *Report) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if atEnd := errors.Is(b.stop, io.EOF); b.stop != nil && !atEnd {
 		return b.stop
 	}
-	if err := i.write(ctx, b, report, rows); err != nil {
+	if err := i.write(ctx, b, report); err != nil {
 		return err
 	}
 	slices.SortStableFunc(b.faults, func(x, y *Fault) int { return cmp.Compare(x.Line, y.Line) }) // the store's came last
@@ -260,7 +274,7 @@ func (i *Import) keep(ctx context.Context, b *batch, report *Report, rows *atomi
 
 // load keeps entries of the batch. With a file the store remembers how far that
 // is kept then.
-func (i *Import) load(ctx context.Context, b *batch, entries []Entry, file string, rows *atomic.Int64) error {
+func (i *Import) load(ctx context.Context, b *batch, entries []Entry, file string) error {
 	if len(entries) == 0 && file == "" {
 		return nil
 	}
@@ -277,7 +291,7 @@ func (i *Import) load(ctx context.Context, b *batch, entries []Entry, file strin
 	if err != nil {
 		return err
 	}
-	pace(rows, time.Since(began))
+	adapt(&i.pace.rows, mostRows, time.Since(began))
 	for _, r := range refused {
 		f := faultf(entries[r.Unit].lineOf(r.Place), "%s", reason(r.Err))
 		if !i.SkipFaults {
@@ -290,13 +304,13 @@ func (i *Import) load(ctx context.Context, b *batch, entries []Entry, file strin
 	return nil
 }
 
-// pace lets the next batches take about rowsTime.
-func pace(rows *atomic.Int64, took time.Duration) {
+// adapt lets the next batches take about rowsTime.
+func adapt(rows *atomic.Int64, most int64, took time.Duration) {
 	switch n := rows.Load(); {
 	case took > 2*rowsTime:
 		rows.Store(max(n/2, fewestRows))
 	case took < rowsTime:
-		rows.Store(min(n*2, mostRows))
+		rows.Store(min(n*2, most))
 	}
 }
 

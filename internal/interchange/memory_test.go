@@ -38,7 +38,7 @@ func (everyPet) Load(context.Context, int64, *petstore.Batch) ([]petstore.Refusa
 	return nil, nil
 }
 
-func (e everyPet) Amend(ctx context.Context, workspace int64, changes []*petstore.Change, _ bool) ([]error, error) {
+func (e everyPet) Amend(ctx context.Context, workspace int64, changes []*petstore.Change, _ bool, _ string, _ int) ([]error, error) {
 	refused := make([]error, len(changes))
 	for i, c := range changes {
 		pets, _ := e.StockedPets(ctx, workspace, petstore.PetQuery{IDs: []int64{c.Needs.PetID}})

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"example.com/petstore/internal/petstore"
 )
@@ -116,7 +117,11 @@ const (
 	mostNames   = 100
 )
 
-// A sample has some of the names that it has seen, evenly.
+// shortName is how many letters a name must have to be looked at: shorter ones are in no index, so that each search for one would
+// read the whole shop.
+const shortName = 3
+
+// A sample has some of the names that it has seen, evenly, but no short ones.
 type sample struct {
 	names       []string
 	seen, every int64
@@ -124,7 +129,7 @@ type sample struct {
 
 func (s *sample) add(name string) {
 	s.every = max(s.every, 1)
-	if s.seen++; (s.seen-1)%s.every != 0 {
+	if s.seen++; (s.seen-1)%s.every != 0 || utf8.RuneCountInString(petstore.Fold(name)) < shortName {
 		return
 	}
 	if len(s.names) == mostNames {

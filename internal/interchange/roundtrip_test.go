@@ -37,7 +37,7 @@ func openStore(t testing.TB) *sqlite.DB {
 
 type failer interface{ Fatal(...any) }
 
-func newWorkspace(t failer, db *sqlite.DB, name string) int64 {
+func newWorkspace(t failer, db access.Store, name string) int64 {
 	w, err := db.CreateWorkspace(context.Background(), access.Workspace{Name: name, Plan: access.Free, Quota: access.FreeQuota}, "test")
 	if err != nil {
 		t.Fatal(err)
@@ -274,6 +274,55 @@ func TestRepeatedImportDoublesNothing(t *testing.T) {
 			}
 		})
 	}
+}
+
+// dying is a store that ends before the new pets of a file are kept.
+type dying struct{ petstore.Bulk }
+
+func (d dying) Load(ctx context.Context, workspace int64, b *petstore.Batch) ([]petstore.Refusal, error) {
+	if b.File != "" && len(b.Units) > 0 {
+		return nil, context.Canceled
+	}
+	return d.Bulk.Load(ctx, workspace, b)
+}
+
+// TestRepeatedImportAddsOnce: an import that ends between the edits and the new pets of a file adds nothing to the stock a second
+// time when it is repeated, and a trial before says so. The same file later adds once more.
+func TestRepeatedImportAddsOnce(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, db keeper, _ int) {
+		workspace := newWorkspace(t, db, "shop")
+		from := func(text string) interchange.Reader {
+			r, err := interchange.NewReader(strings.NewReader(text), interchange.CSV, interchange.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r
+		}
+		run := func(to petstore.Bulk, text string, do func(*interchange.Import, context.Context) (interchange.Report, error)) (interchange.Report, error) {
+			return do(&interchange.Import{From: from(text), To: to, Workspace: workspace, Now: func() time.Time { return noon }, File: "digest"}, t.Context())
+		}
+		if _, err := run(db, "name,category,stock\nRex,Dogs,5\n", (*interchange.Import).Run); err != nil {
+			t.Fatal(err)
+		}
+		const text = "id,name,category,add\n1,,,-3\n,Tom,Cats,\n"
+		if r, err := run(dying{db}, text, (*interchange.Import).Run); r.Changed != 1 || !errors.Is(err, context.Canceled) {
+			t.Fatalf("the import that ends = %+v, %v", r, err)
+		}
+		if r, err := run(db, text, (*interchange.Import).Try); r.Left != 1 || r.Pets != 1 || err != nil {
+			t.Errorf("the trial of the rest = %+v, %v", r, err)
+		}
+		if r, err := run(db, text, (*interchange.Import).Run); r.Left != 1 || r.Pets != 1 || err != nil {
+			t.Errorf("the rest = %+v, %v", r, err)
+		}
+		pets, err := db.StockedPets(t.Context(), workspace, petstore.PetQuery{Page: petstore.Page{Limit: 9}})
+		if err != nil || len(pets) != 2 || pets[0].Quantity != 2 {
+			t.Errorf("there are %+v, %v, want two pets, and 2 of the first", pets, err)
+		}
+		if r, err := run(db, "id,add\n1,+3\n", (*interchange.Import).Run); r.Changed != 1 || err != nil {
+			t.Errorf("a later import = %+v, %v", r, err)
+		}
+	})
 }
 
 func TestRowsWithIDsChangeThosePets(t *testing.T) {

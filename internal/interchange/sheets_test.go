@@ -168,8 +168,11 @@ func TestQuestions(t *testing.T) {
 	for n := range 300 {
 		fmt.Fprintf(&text, "Pet %d,Dogs,2\n", n)
 	}
-	if _, _, err := load(t, db, workspace, input{text: text.String(), format: interchange.CSV}); err != nil {
-		t.Fatal(err)
+	const short = "name,category\nMo,Dogs\nBo,Dogs\n" // a search for one would read the whole shop
+	for _, text := range []string{text.String(), short} {
+		if _, _, err := load(t, db, workspace, input{text: text, format: interchange.CSV}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	const blind = ", whatever was sold since the file was made, as the file has no column version"
 	for name, c := range map[string]struct{ text, want string }{
@@ -178,6 +181,7 @@ func TestQuestions(t *testing.T) {
 		"others":             {strings.ReplaceAll(text.String(), "Pet", "Bird"), ""},
 		"one":                {"name,category\nPet 1,Dogs\n", ""},
 		"most":               {"name,category\nPET 1,Dogs\nPet 2,Dogs\nRex,Dogs\n", "add 3 pets, though pets with most of their names are there already"},
+		"short names":        {short, ""},
 		"stock":              {"id,stock\n1,3\n2,2\n3,0\n", "set the stock of 2 pets" + blind},
 		"added":              {"id,add\n1,+3\n2,-1\n", ""},
 		"an export":          {export(t, db, workspace, interchange.CSV), ""},

@@ -10,6 +10,9 @@ import (
 // unless somebody changes the workspace meanwhile. It looks at the workspace as it is at one instant, and notes what should be
 // confirmed.
 func (i *Import) Try(ctx context.Context) (report Report, err error) {
+	if err := i.resume(ctx); err != nil {
+		return report, err
+	}
 	err = i.To.Rehearse(ctx, i.Workspace, func(in petstore.Bulk) error {
 		dry := *i
 		dry.To, dry.File, dry.Resumed = in, "", false

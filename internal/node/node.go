@@ -138,10 +138,15 @@ func (n *node) frontend(ctx context.Context, addr net.Addr) (frontend, error) {
 	if err != nil {
 		return frontend{}, err
 	}
+	var keys []string
+	if n.sandboxes != nil {
+		keys = n.sandboxes.Scopes().List()
+	}
 	docs, err := portal.NewReference(portal.ReferenceOptions{
 		BaseURL:  n.publicURL(addr),
 		Sunset:   n.Config.Sunset,
 		Version:  n.Version,
+		Sandbox:  keys,
 		NotFound: http.HandlerFunc(httpapi.NotFound),
 		Log:      n.log,
 	})

@@ -30,8 +30,9 @@ type Bulk interface {
 	Reached(ctx context.Context, workspace int64, file string) (line int, err error)
 
 	// Amend carries out changes of pets, which [Amend] returns, in one durable transaction. It returns the error of each that
-	// was refused. If whole is true and any was, nothing has happened.
-	Amend(ctx context.Context, workspace int64, changes []*Change, whole bool) ([]error, error)
+	// was refused. If whole is true and any was, nothing has happened. If file is not "", the transaction also remembers that
+	// its lines up to through are kept, see [Bulk.Reached].
+	Amend(ctx context.Context, workspace int64, changes []*Change, whole bool, file string, through int) ([]error, error)
 
 	// StockedPets is [Store.Pets] with what the pets have in stock.
 	StockedPets(ctx context.Context, workspace int64, q PetQuery) ([]StockedPet, error)

@@ -8,7 +8,7 @@ func (s *Service) CreateCategory(ctx context.Context, workspace int64, n NewCate
 		return Created{}, err
 	}
 	var made *Category
-	return s.create(ctx, CategoryRow, &Change{
+	return s.create(ctx, []RowKind{CategoryRow}, &Change{
 		Workspace:   workspace,
 		Idempotency: once,
 		Decide: func(Facts) (Effects, error) {

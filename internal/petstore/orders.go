@@ -9,7 +9,7 @@ func (s *Service) CreateOrder(ctx context.Context, workspace int64, n NewOrder, 
 		return Created{}, err
 	}
 	var made *Order
-	return s.create(ctx, OrderRow, &Change{
+	return s.create(ctx, []RowKind{OrderRow}, &Change{
 		Workspace:   workspace,
 		Needs:       Needs{PetID: n.PetID},
 		Idempotency: once,

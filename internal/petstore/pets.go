@@ -10,8 +10,12 @@ func (s *Service) CreatePet(ctx context.Context, workspace int64, n NewPet, once
 	if err := Invalid(n.Check()); err != nil {
 		return Created{}, err
 	}
+	kinds := []RowKind{PetRow}
+	if n.Category != nil {
+		kinds = append(kinds, CategoryRow)
+	}
 	var made *StockedPet
-	return s.create(ctx, PetRow, &Change{
+	return s.create(ctx, kinds, &Change{
 		Workspace:   workspace,
 		Needs:       Needs{CategoryID: n.CategoryID},
 		Idempotency: once,

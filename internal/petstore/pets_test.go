@@ -120,3 +120,24 @@ func TestDeletePet(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestNoRoomForTheCategory: a pet that comes with its category needs room for both, which is given back.
+func TestNoRoomForTheCategory(t *testing.T) {
+	t.Parallel()
+	s, held := newShop(t), 0
+	full := Errorf("full", "There can be no more categories.")
+	ctx := WithRoom(context.Background(), func(_ context.Context, kind RowKind) (func(), error) {
+		held++
+		if kind == CategoryRow {
+			return func() { held-- }, full
+		}
+		return func() { held-- }, nil
+	})
+	_, err := s.CreatePet(ctx, home, NewPet{Name: "Kaa", Category: &NewCategory{Name: "Snakes"}}, nil)
+	wantCode(t, "CreatePet with a category", err, "full")
+	_, err = s.CreatePet(ctx, home, NewPet{Name: "Rex", CategoryID: s.category}, nil)
+	wantCode(t, "CreatePet", err, "")
+	if held != 0 {
+		t.Errorf("room for %d rows is still held", held)
+	}
+}

@@ -1,6 +1,9 @@
 package petstore
 
-import "context"
+import (
+	"cmp"
+	"context"
+)
 
 // A Service does what can be done in every workspace: it checks input, knows the rules
 // and has the store carry them out. Its methods may be called concurrently.
@@ -23,12 +26,16 @@ type Created struct {
 	Replayed bool // it happened before, under the same Idempotency-Key
 }
 
-// create carries out a change that makes a row, once for an idempotency key.
-// made returns the new row after the change.
-func (s *Service) create(ctx context.Context, kind RowKind, c *Change, made func() (int64, canonical)) (Created, error) {
+// create carries out a change that makes a row of each of the kinds, once for an
+// idempotency key. made returns the new row of the first kind after the change.
+func (s *Service) create(ctx context.Context, kinds []RowKind, c *Change, made func() (int64, canonical)) (Created, error) {
 	if room, bounded := ctx.Value(roomKey{}).(Room); bounded {
-		release, full := room(ctx, kind)
-		defer release()
+		var full error
+		for _, kind := range kinds {
+			release, err := room(ctx, kind)
+			defer release()
+			full = cmp.Or(full, err)
+		}
 		if decide := c.Decide; full != nil { // but what was made before is answered again
 			c.Decide = func(f Facts) (Effects, error) {
 				if _, err := decide(f); err != nil {

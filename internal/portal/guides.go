@@ -34,7 +34,7 @@ func guides() []guide {
 	}
 }
 
-//go:embed retry verify suite
+//go:embed retry verify mirror suite
 var programs embed.FS
 
 // A guideSamples has the programs that guides show; the tests run them.
@@ -42,6 +42,8 @@ type guideSamples struct {
 	Retry  []sample // wait and repeat
 	Verify []sample // verify events
 	Suite  []sample // test a client
+
+	Receive, Mirror string // receive events, keep a copy
 }
 
 func readGuideSamples() (s guideSamples, err error) {
@@ -57,6 +59,13 @@ func readGuideSamples() (s guideSamples, err error) {
 		if *list.to, err = samplesIn(list.folder, list.all...); err != nil {
 			return s, err
 		}
+	}
+	for to, name := range map[*string]string{&s.Receive: "verify/receive.mjs", &s.Mirror: "mirror/mirror.py"} {
+		text, err := programs.ReadFile(name)
+		if err != nil {
+			return s, err
+		}
+		*to = string(text)
 	}
 	return s, nil
 }

@@ -23,7 +23,7 @@ import (
 func newReference(t *testing.T) *reference {
 	t.Helper()
 	h, err := NewReference(ReferenceOptions{
-		BaseURL: "https://petstore.example/", Version: "1.2.3", Sunset: time.Date(2031, 3, 9, 12, 0, 0, 0, time.UTC),
+		BaseURL: "https://petstore.example/", Version: "1.2.3", Sunset: time.Date(2031, 3, 9, 12, 0, 0, 0, time.UTC), Sandbox: []string{"read", "write"},
 		NotFound: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }),
 	})
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 type call struct {
 	Method, URL, Media string
 	Body               string // on one line; "": none
+	Key                bool   // needs a key
 	Retryable          bool   // takes an Idempotency-Key
 	Empty              bool   // the answer has no body
 }
@@ -59,7 +60,7 @@ func samples(c call) []sample {
 
 // call returns the sample request of an operation: the first example of its body, the examples of its path, a page of its list.
 func (d *description) call(o *operation, base string) call {
-	c := call{Method: o.method, URL: base + d.examplePath(o)}
+	c := call{Method: o.method, URL: base + d.examplePath(o), Key: len(o.Scopes) > 0}
 	query := url.Values{}
 	for _, p := range d.parameters(o) {
 		switch {

@@ -30,6 +30,7 @@ type section struct {
 	Inputs                    []input
 	BodyText                  string
 	BodyMedia                 string
+	Sandbox                   bool   // it can be tried out with the key of a sandbox, which a reader can get
 	Console                   *place // where the console does the same, nil if nowhere
 }
 

@@ -5,6 +5,7 @@ import (
 	"embed"
 	"fmt"
 	"html/template"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -24,10 +25,11 @@ type site struct {
 
 	prefix string // the path of the base URL, before every link of ours; "" if it has none
 
-	Intro  template.HTML
-	Sunset time.Time
-	Nav    []navGroup
-	Guides []guide
+	Intro   template.HTML
+	Sandbox []string // the scopes of the key that a reader can get
+	Sunset  time.Time
+	Nav     []navGroup
+	Guides  []guide
 
 	assets   *asset.Set
 	pages    map[string]*page
@@ -76,7 +78,7 @@ func newSite(d *description, opts ReferenceOptions) (*site, error) {
 	intro, _, _ := strings.Cut(d.Info.Description, "\n\n")
 	s := &site{
 		BaseURL: opts.BaseURL, prefix: opts.prefix(), Version: opts.Version, Title: d.Info.Title, Intro: inline(intro),
-		Sunset: opts.Sunset.UTC(), Nav: d.navigation(opts), Guides: guides(), pages: map[string]*page{},
+		Sandbox: opts.Sandbox, Sunset: opts.Sunset.UTC(), Nav: d.navigation(opts), Guides: guides(), pages: map[string]*page{},
 	}
 	var err error
 	if s.assets, err = asset.New("/docs/assets/", assetFiles); err != nil {
@@ -111,7 +113,9 @@ func (d *description) navTag(name string, opts ReferenceOptions) navTag {
 	}
 	for _, o := range d.operations() {
 		if o.Tags[0] == name {
-			t.Sections = append(t.Sections, d.section(o, opts.BaseURL, opts.Sunset))
+			s := d.section(o, opts.BaseURL, opts.Sunset)
+			s.Sandbox = len(o.Scopes) > 0 && !slices.ContainsFunc(o.Scopes, func(scope string) bool { return !slices.Contains(opts.Sandbox, scope) })
+			t.Sections = append(t.Sections, s)
 		}
 	}
 	return t

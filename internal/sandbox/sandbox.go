@@ -43,7 +43,8 @@ type Service struct {
 	Options
 	Simulator Simulator
 
-	old chan int64 // shops whose rows are to be removed
+	turn chan struct{} // has who fills a shop: others' writes wait for one at most
+	old  chan int64    // shops whose rows are to be removed
 
 	mu   sync.Mutex
 	made map[rows]int64 // that are being made
@@ -57,7 +58,7 @@ const mostOld = 64
 // New returns a service.
 func New(o Options) *Service {
 	return &Service{
-		Options: o, Simulator: Simulator{now: o.Now}, old: make(chan int64, mostOld), made: make(map[rows]int64),
+		Options: o, Simulator: Simulator{now: o.Now}, turn: make(chan struct{}, 1), old: make(chan int64, mostOld), made: make(map[rows]int64),
 	}
 }
 
@@ -85,6 +86,17 @@ func (s *Service) Scopes() access.Scopes {
 	return access.Read | access.Write
 }
 
+// inTurn has f fill a shop when nobody else on this node does, unless ctx ends before.
+func (s *Service) inTurn(ctx context.Context, f func() error) error {
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+		return f()
+	case <-ctx.Done():
+		return petstore.Errorf(petstore.CodeServiceUnavailable, "The server is busy. Try again shortly.")
+	}
+}
+
 // Create makes a sandbox that has a catalogue, with a key for each of the scopes, for
 // somebody at an address. It returns the errors of [access.Sandboxes].
 func (s *Service) Create(ctx context.Context, from netip.Addr, catalogue string, scopes ...access.Scopes) (Made, error) {
@@ -102,12 +114,15 @@ func (s *Service) Create(ctx context.Context, from netip.Addr, catalogue string,
 			ID: access.MintID(), Name: "sandbox", Prefix: prefix, Hash: access.HashOf(secret), Scopes: one, CreatedAt: now, ExpiresAt: end,
 		})
 	}
-	made.Workspace, err = s.Store.CreateSandbox(ctx, access.NewSandbox{
-		Workspace: access.Workspace{
-			Name: "sandbox-" + strings.ToLower(strings.TrimPrefix(access.MintID(), "key_")), Plan: s.Plan, Quota: s.Quota,
-			CreatedAt: now, Sandbox: &access.Sandbox{ExpiresAt: end, Catalogue: catalogue},
-		},
-		Keys: made.Keys, From: fairshare.HolderAt(from).Address.String(), Rows: rows, Most: s.Most, PerAddress: s.PerAddress,
+	err = s.inTurn(ctx, func() (err error) {
+		made.Workspace, err = s.Store.CreateSandbox(ctx, access.NewSandbox{
+			Workspace: access.Workspace{
+				Name: "sandbox-" + strings.ToLower(strings.TrimPrefix(access.MintID(), "key_")), Plan: s.Plan, Quota: s.Quota,
+				CreatedAt: now, Sandbox: &access.Sandbox{ExpiresAt: end, Catalogue: catalogue},
+			},
+			Keys: made.Keys, From: fairshare.HolderAt(from).Address.String(), Rows: rows, Most: s.Most, PerAddress: s.PerAddress,
+		})
+		return err
 	})
 	switch petstore.CodeOf(err) {
 	case access.CodeSandboxesFull, access.CodeTooManySandboxes:
@@ -131,8 +146,11 @@ func (s *Service) Reset(ctx context.Context, w *access.Workspace, catalogue stri
 			return err
 		}
 	}
-	before, err := s.Store.ResetSandbox(ctx, w.ID, rows)
-	if err != nil {
+	var before int64
+	if err := s.inTurn(ctx, func() (err error) {
+		before, err = s.Store.ResetSandbox(ctx, w.ID, rows)
+		return err
+	}); err != nil {
 		return err
 	}
 	s.stats.resets.Add(1)

@@ -8,14 +8,19 @@ import (
 )
 
 // Amend implements [petstore.Bulk].
-func (s *Store) Amend(ctx context.Context, of int64, changes []*petstore.Change, whole bool) ([]error, error) {
+func (s *Store) Amend(ctx context.Context, of int64, changes []*petstore.Change, whole bool, file string, through int) ([]error, error) {
 	asked := make([]*change, len(changes))
 	for i, c := range changes {
 		asked[i] = newChange(c)
 	}
 	g := s.group(asked)
 	g.whole = whole
-	err := s.db.PetStep(ctx, of, func(tx Tx) error { return g.Run(tx) })
+	err := s.db.PetStep(ctx, of, func(tx Tx) error {
+		if err := g.Run(tx); err != nil || file == "" {
+			return err
+		}
+		return Reach(tx, of, file, through)
+	})
 	if err != nil && !errors.Is(err, petstore.ErrRefused) {
 		return nil, err
 	}
@@ -139,7 +144,7 @@ func (r *rehearsal) keep(u *petstore.Unit) error {
 }
 
 // Amend implements [petstore.Bulk].
-func (r *rehearsal) Amend(_ context.Context, _ int64, changes []*petstore.Change, _ bool) ([]error, error) {
+func (r *rehearsal) Amend(_ context.Context, _ int64, changes []*petstore.Change, _ bool, _ string, _ int) ([]error, error) {
 	pets, categories := make(map[int64]*petstore.StockedPet, len(changes)), map[int64]*petstore.Category{}
 	petIDs, categoryIDs := make([]rowID, 0, len(changes)), []rowID(nil)
 	for _, c := range changes {

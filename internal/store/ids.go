@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
 )
 
@@ -39,8 +40,8 @@ func (g *Group) number(m *groupedChange) error {
 		return nil
 	}
 	last := w.issued
-	if last == nil { // it was deleted while the request was on its way
-		return petstore.Unavailable(fmt.Errorf("there is no workspace %d", w.id))
+	if last == nil { // it was reset or deleted while the request was on its way
+		return access.Resetting()
 	}
 	if m.inserted.pet {
 		issueTo(&e.SavePet.ID, &last.pets)

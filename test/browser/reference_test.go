@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -90,6 +91,49 @@ func TestOwnIDs(t *testing.T) {
 	b.do(t, chromedp.Click("header .file"))
 	b.until(t, `location.pathname === "/docs/orders" && location.hash === "#createOrder"`)
 	b.quiet(t)
+}
+
+// TestVisitor: a reader without a key makes a first call with two clicks, in a sandbox whose key is nowhere but in this tab,
+// and in the samples that are copied; from there its console opens. Where there are no sandboxes, nothing is said of them.
+func TestVisitor(t *testing.T) {
+	t.Parallel()
+	s, b := serve(t, "--sandbox", "--sandbox-per-address=1"), newTab(t)
+	b.open(t, s.url+"/docs")
+	began := time.Now()
+	b.do(t, chromedp.Click(`.go a[href$="-try"]`))
+	b.until(t, `document.querySelector("#listPets .send button")?.textContent === "Get a key and send GET"`)
+	b.do(t, chromedp.Click("#listPets .send button"))
+	b.until(t, `document.querySelector("#listPets .outcome .status").textContent === "200 OK"`)
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("the first call took %v, want 10s at most", took)
+	}
+	key := ask(t, b, chromedp.Evaluate[string](`sessionStorage.getItem("key")`))
+	elsewhere := ask(t, b, chromedp.Evaluate[string](`location.href + document.body.innerText + JSON.stringify(localStorage) + document.cookie`))
+	if status := s.call(key, "GET", "/pets/42", ""); status != 200 || strings.Contains(elsewhere, key) {
+		t.Errorf("with the key %q a pet is answered %d; beside the tab are %s", key, status, elsewhere)
+	}
+	copied := ask(t, b, chromedp.Evaluate[string](`samples.copied(document.querySelector("#getPet [data-lang=sh]"))`))
+	if out, err := exec.CommandContext(t.Context(), "sh", "-c", copied+" -sS").CombinedOutput(); err != nil || !strings.Contains(string(out), `"id":42,`) {
+		t.Errorf("%s\nanswers %s, %v", copied, out, err)
+	}
+	b.open(t, s.url+"/docs/categories?again#createCategory-try")
+	b.until(t, `document.querySelector("#createCategory .own time") && document.querySelector("#createCategory .send button").textContent === "Send POST"`)
+	b.do(t, chromedp.Click("#createCategory .own button"))
+	b.until(t, `location.pathname === "/console" && document.querySelector("h1")?.textContent === "Overview" && document.body.innerText.includes("sandbox-")`)
+	b.quiet(t)
+
+	other := newTab(t)
+	other.open(t, s.url+"/docs/webhooks#listWebhooks-try")
+	other.until(t, `document.querySelector("#listWebhooks .send button").textContent === "Send GET"`) // the key could not
+	other.open(t, s.url+"/docs/animals#listPets-try")
+	other.until(t, `document.querySelector("#listPets .own").textContent !== ""`)
+	other.do(t, chromedp.Click("#listPets .send button"))
+	other.until(t, `document.querySelector("#listPets .outcome .text").textContent.includes("rate_limit_exceeded")`)
+	other.quiet(t, "429")
+	without := serve(t)
+	other.open(t, without.url+"/docs/animals#listPets-try")
+	other.until(t, `document.querySelector("#listPets .send button").textContent === "Send GET" && !document.body.innerHTML.includes("sandboxes")`)
+	other.quiet(t)
 }
 
 // TestAnswerTabs: the answers of an operation are in tabs, which the keys change; without the script, and on paper, they

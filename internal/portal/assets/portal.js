@@ -146,7 +146,8 @@
   function request(form) {
     let path = form.dataset.path;
     const query = new URLSearchParams();
-    const headers = { Authorization: `Bearer ${form.querySelector(".key").value.trim()}` };
+    const key = form.querySelector(".key");
+    const headers = key ? { Authorization: `Bearer ${key.value.trim()}` } : {};
     for (const field of all("[data-in]", form)) {
       const value = field.value.trim();
       if (value === "") continue;
@@ -164,11 +165,12 @@
   const shownHeaders = ["location", "etag", "link", "x-has-more", "retry-after", "deprecation", "sunset", "idempotency-replayed",
     "x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset", "x-request-id"];
 
-  async function send(form, outcome) {
+  // Shows what a request is answered, or why it is not.
+  async function show(outcome, asked) {
     const [status, took, heads, text] = [".status", ".took", ".heads", ".text"].map((s) => outcome.querySelector(s));
     const start = performance.now();
     try {
-      const answer = await fetch(...request(form));
+      const answer = await asked;
       const raw = await answer.text();
       outcome.classList.toggle("bad", !answer.ok);
       status.textContent = `${answer.status} ${answer.statusText}`.trim();
@@ -190,6 +192,48 @@
     outcome.scrollIntoView({ block: "nearest" });
   }
 
+  // The sandbox that a key is of, if this tab made it.
+  function sandboxOf(key) {
+    const made = JSON.parse(session.get("sandbox"));
+    return made?.key === key ? made : null;
+  }
+
+  // Makes a sandbox and returns its key, or shows why there is none and returns undefined.
+  async function makeSandbox(form, outcome) {
+    const asked = fetch(form.dataset.sandboxes, { method: "POST", credentials: "omit", cache: "no-store" });
+    const answer = await asked.catch(() => null);
+    if (!answer?.ok) return show(outcome, asked);
+    const { workspace, key, expiresAt } = await answer.json();
+    session.set("sandbox", JSON.stringify({ name: workspace.name, key, expiresAt }));
+    return key;
+  }
+
+  function openConsole(form) {
+    const signIn = make("form", { method: "post", action: form.dataset.signin, hidden: true },
+      make("input", { type: "hidden", name: "key", value: form.querySelector(".key").value }));
+    document.body.append(signIn);
+    signIn.submit();
+    signIn.remove();
+  }
+
+  const withoutKey = (form) => Boolean(form.dataset.sandboxes) && form.querySelector(".key").value.trim() === "";
+
+  // Says how a reader without a key gets one, and what is in the tab of one who got it.
+  function tellOfSandbox(form) {
+    const told = form.querySelector(".own");
+    if (!told) return;
+    const made = sandboxOf(form.querySelector(".key").value.trim());
+    form.querySelector(".send button").textContent = `${withoutKey(form) ? "Get a key and send" : "Send"} ${form.dataset.method}`;
+    told.replaceChildren();
+    if (withoutKey(form)) told.append("Without a key, you get a sandbox: a workspace of your own with pets and orders, for which you need not sign up. It is removed by itself.");
+    if (!made) return;
+    const end = make("time", { dateTime: made.expiresAt });
+    const open = make("button", { type: "button", textContent: "Open it in the console" });
+    open.addEventListener("click", () => openConsole(form));
+    times.localise(end);
+    told.append("The key is that of your sandbox, which lasts until ", end, ". It stays in this tab. ", open);
+  }
+
   // Who is signed in to the console has ids of the own workspace in the forms, else they are of the demo.
   async function ownIds(forms) {
     const main = document.querySelector("[data-examples]");
@@ -200,6 +244,7 @@
     } catch { return; } // there is no console
     if (!found.workspace) return;
     for (const form of forms) {
+      delete form.dataset.sandboxes; // which would have other ids
       for (const field of all('[data-in="path"]', form)) {
         if (field.value === field.defaultValue) field.value = found[field.dataset.name] ?? field.value;
       }
@@ -263,26 +308,38 @@
     const keys = all(".try .key");
     const forms = all(".try form");
     const updates = forms.map((form) => samples.follow(form, request));
-    const update = () => updates.forEach((bring) => bring());
+    const update = () => {
+      updates.forEach((bring) => bring());
+      forms.forEach(tellOfSandbox);
+    };
+    const enter = (value) => {
+      session.set("key", value);
+      keys.forEach((key) => { key.value = value; });
+      update();
+    };
+    const before = session.get("key") ?? "";
     for (const key of keys) {
-      key.value = session.get("key") ?? "";
-      key.addEventListener("input", () => {
-        session.set("key", key.value);
-        keys.forEach((other) => { other.value = key.value; });
-        update();
-      });
+      key.value = Date.parse(sandboxOf(before)?.expiresAt) <= Date.now() ? "" : before;
+      key.addEventListener("input", () => enter(key.value));
     }
     forms.forEach((form, i) => form.addEventListener("input", updates[i]));
     update();
     ownIds(forms).then(update);
     for (const box of all(".try")) {
       box.hidden = false;
+      if (location.hash === `#${box.id}`) {
+        box.open = true;
+        box.scrollIntoView();
+      }
       const form = box.querySelector("form");
       form.addEventListener("submit", async (event) => {
         event.preventDefault();
-        const button = form.querySelector("button");
+        const button = form.querySelector(".send button");
+        const outcome = box.querySelector(".outcome");
         button.disabled = true;
-        await send(form, box.querySelector(".outcome"));
+        const made = withoutKey(form) ? await makeSandbox(form, outcome) : null;
+        if (made) enter(made);
+        if (made !== undefined) await show(outcome, fetch(...request(form)));
         button.disabled = false;
       });
     }

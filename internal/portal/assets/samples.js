@@ -88,7 +88,7 @@ const samples = (() => {
     }
 
     return () => {
-      const key = request(form)[1].headers.Authorization.replace("Bearer ", "");
+      const key = (request(form)[1].headers.Authorization ?? "").replace("Bearer ", "");
       const usable = /^[A-Za-z0-9_-]{12,}$/.test(key);
       for (const panel of panels) {
         const [place, put] = panel.as.key;

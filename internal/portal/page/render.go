@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"example.com/petstore/internal/accept"
+	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/fairshare"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/portal/asset"
@@ -229,6 +230,9 @@ var errNoPage = errors.New("no such page")
 // fail answers with a page that says what went wrong.
 func (v *Visit) fail(err error) {
 	e, ok := errors.AsType[*petstore.Error](err)
+	if ok && e.Code == access.CodeWorkspaceNotFound && v.Session != nil && v.Session.KeyID != "" { // it was reset or removed since the session was checked
+		e = access.Resetting()
+	}
 	switch {
 	case errors.Is(err, errNoPage):
 		v.Refuse(http.StatusNotFound, "Not found", "It may have been removed.")

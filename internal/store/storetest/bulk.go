@@ -429,7 +429,7 @@ func testBulkRehearsal(t *testing.T, open Open) {
 		refused, err := in.Amend(s.ctx, s.workspace, []*petstore.Change{
 			petstore.Amend(s.ctx, s.workspace, 1, made, move, &done[0]), petstore.Amend(s.ctx, s.workspace, 99, made, move, &done[1]),
 			petstore.Amend(s.ctx, s.workspace, 1, made-5, move, &done[2]),
-		}, false)
+		}, false, "", 0)
 		if err != nil || refused[0] != nil || errorText(refused[1]) != "There is no pet with the id 99." || refused[2] == nil || done[0].After.Quantity != 7 || done[0].After.CategoryID != made {
 			t.Errorf("Amend = %v, %v, which makes %+v", refused, err, done[0])
 		}
@@ -464,7 +464,7 @@ func testAmend(t *testing.T, open Open) {
 		}, &done[2]),
 	}
 	want := s.dump()
-	refused, err := s.Amend(s.ctx, s.workspace, changes, true)
+	refused, err := s.Amend(s.ctx, s.workspace, changes, true, "a", 7)
 	if err != nil || refused[0] != nil {
 		t.Fatalf("Amend = %v, %v", refused, err)
 	}
@@ -472,10 +472,12 @@ func testAmend(t *testing.T, open Open) {
 	if got := s.dump(); !reflect.DeepEqual(got, want) {
 		t.Errorf("what was refused as a whole left\n%+v, want\n%+v", got, want)
 	}
-	refused, err = s.Amend(s.ctx, s.workspace, changes, false)
+	s.wantReached("a", 0)
+	refused, err = s.Amend(s.ctx, s.workspace, changes, false, "a", 7)
 	if err != nil || refused[0] != nil || refused[1] == nil || refused[2] != nil || !done[0].Changed() || done[2].Changed() {
 		t.Fatalf("Amend = %v, %v, which makes %+v", refused, err, done)
 	}
+	s.wantReached("a", 7)
 	s.wantItem(rex, 6, petstore.Available)
 	s.wantItem(tom, 0, petstore.Pending)
 	if p, err := s.Pet(s.ctx, s.workspace, rex); err != nil || p.Name != "Max" || p.CategoryID != cats {
