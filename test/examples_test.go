@@ -189,7 +189,9 @@ func TestSamplesOfTheReference(t *testing.T) {
 			for _, page := range []string{"animals", "categories", "orders", "inventory", "account", "keys"} {
 				for _, sample := range samplesOn(t, d, "/docs/"+page, lang) {
 					count++
-					d.run(t, program, sample)
+					if !strings.Contains(sample, "/account/reset") { // of sandboxes: see TestEveryExampleSucceeds
+						d.run(t, program, sample)
+					}
 				}
 			}
 			if count < 25 {

@@ -81,7 +81,7 @@
       return line;
     }));
     times.reach(table.tBodies[0]);
-    const place = table.closest(".table, .wide");
+    const place = table.closest(".table, .wide") ?? table;
     place.hidden = rows.length === 0;
     if (place.nextElementSibling) place.nextElementSibling.hidden = rows.length > 0;
   }
@@ -147,7 +147,7 @@
         set(card, "value", c.value);
         card.querySelector("[data-hint]").replaceChildren(...times.prose(c.hint));
       });
-      for (const table of all("[data-table]", box)) fill(table, f[table.dataset.table]);
+      for (const table of all("[data-table]", box)) fill(table, { rows: f[table.dataset.table] });
       if (f.limits) limits(f.limits);
     });
   }
