@@ -30,7 +30,7 @@ func TestUploads(t *testing.T) {
 		"a long status":              "name,category,status\nRex,Kind," + strings.Repeat("x", most-100) + "\n",
 		"a long stock":               "name,category,stock\nRex,Kind," + strings.Repeat("9", most-100) + "\n",
 		"no names":                   rows(",Kind"),
-		"CR alone":                   strings.ReplaceAll(rows("Rex,Kind"), "\n", "\r"),
+		"CR alone":                   strings.ReplaceAll(rows(",Kind"), "\n", "\r"),
 		"no lines":                   strings.Repeat("x", most-100),
 		"an open quote":              "name,category\n\"" + strings.Repeat("x\n", most/2-100),
 		"quotes":                     "name,category\n" + strings.Repeat("\"", most-101) + "\n",
