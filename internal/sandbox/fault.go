@@ -27,10 +27,9 @@ const (
 	CutAnswer    = "cut-answer"    // it is closed in the midst of the answer
 )
 
-// MaxLatency is the greatest latency of a Fault.
-const MaxLatency = 30 * time.Second
-
+// The most that a fault can say.
 const (
+	maxLatency    = 30 * time.Second
 	maxRetryAfter = 86_400 // seconds
 	maxTimes      = 1000
 	maxID         = 100 // characters
@@ -73,8 +72,8 @@ func (f *Fault) set(name, text string) (err error) { //nolint:cyclop // a case f
 		seconds, err = whole(name, text, maxRetryAfter)
 		f.RetryAfter = time.Duration(seconds) * time.Second
 	case "latency":
-		if f.Latency, err = time.ParseDuration(text); err != nil || f.Latency <= 0 || f.Latency > MaxLatency {
-			err = fmt.Errorf("latency must be a duration such as 1500ms, at most %v", MaxLatency)
+		if f.Latency, err = time.ParseDuration(text); err != nil || f.Latency <= 0 || f.Latency > maxLatency {
+			err = fmt.Errorf("latency must be a duration such as 1500ms, at most %v", maxLatency)
 		}
 	case "connection":
 		if f.Connection = text; !slices.Contains([]string{RefuseAnswer, LoseAnswer, CutAnswer}, text) {
