@@ -25,35 +25,28 @@ var Catalogues = []string{"demo", "empty", "large"}
 // filled is the instant at which the stock of every catalogue was counted.
 var filled = petstore.At(time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC))
 
-var catalogues = sync.OnceValues(func() (map[string][]petstore.Unit, error) {
-	all := map[string][]petstore.Unit{"empty": nil}
-	for _, name := range []string{"demo", "large"} {
-		file, err := files.ReadFile("catalogues/" + name + ".ndjson")
-		if err == nil {
-			all[name], err = read(file)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("the catalogue %s: %w", name, err)
-		}
-	}
-	return all, nil
-})
+// catalogues have the rows of each, which are read when somebody first asks for them.
+var catalogues = map[string]func() ([]petstore.Unit, error){
+	"demo":  sync.OnceValues(func() ([]petstore.Unit, error) { return read("demo") }),
+	"empty": func() ([]petstore.Unit, error) { return nil, nil },
+	"large": sync.OnceValues(func() ([]petstore.Unit, error) { return read("large") }),
+}
 
 // Catalogue returns the rows of a catalogue, which nobody changes: the categories, and then
 // the pets with their orders.
 func Catalogue(name string) ([]petstore.Unit, error) {
-	all, err := catalogues()
-	if err != nil {
-		return nil, err
-	}
-	rows, there := all[name]
+	rows, there := catalogues[name]
 	if !there {
 		return nil, fmt.Errorf("there is no catalogue %.40q; there are demo, empty and large", name)
 	}
-	return rows, nil
+	return rows()
 }
 
-func read(file []byte) (units []petstore.Unit, err error) {
+func read(name string) (units []petstore.Unit, err error) {
+	file, err := files.ReadFile("catalogues/" + name + ".ndjson")
+	if err != nil {
+		return nil, err
+	}
 	r, err := interchange.NewReader(bytes.NewReader(file), interchange.NDJSON, interchange.Options{})
 	for err == nil {
 		var e interchange.Entry
@@ -62,8 +55,8 @@ func read(file []byte) (units []petstore.Unit, err error) {
 			units = append(units, e.Unit)
 		}
 	}
-	if errors.Is(err, io.EOF) {
-		err = nil
+	if !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("the catalogue %s: %w", name, err)
 	}
-	return units, err
+	return units, nil
 }
