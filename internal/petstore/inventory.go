@@ -30,7 +30,7 @@ func (s *Service) UpdateInventory(ctx context.Context, workspace, petID, quantit
 // than none take some away. The status settles.
 func (s *Service) AddStock(ctx context.Context, workspace, petID, units int64, once *Idempotency) (Created, error) {
 	var after InventoryItem
-	return s.create(ctx, []RowKind{LedgerRow}, &Change{
+	return s.create(ctx, nil, &Change{
 		Workspace: workspace, Needs: Needs{PetID: petID}, Idempotency: once,
 		Decide: func(f Facts) (Effects, error) {
 			if f.Pet == nil {

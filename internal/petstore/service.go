@@ -26,8 +26,9 @@ type Created struct {
 	Replayed bool // it happened before, under the same Idempotency-Key
 }
 
-// create carries out a change that makes a row of each of the kinds, once for an
-// idempotency key. made returns the new row of the first kind after the change.
+// create carries out a change that is answered with what it made, once for an idempotency
+// key. Of each of the kinds it makes a row, for which there must be room. made returns what
+// was made after the change.
 func (s *Service) create(ctx context.Context, kinds []RowKind, c *Change, made func() (int64, canonical)) (Created, error) {
 	if room, bounded := ctx.Value(roomKey{}).(Room); bounded {
 		var full error

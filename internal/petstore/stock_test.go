@@ -336,7 +336,10 @@ func TestAddStock(t *testing.T) {
 		_, err := s.AddStock(context.Background(), home, pet, units, nil)
 		wantField(t, fmt.Sprint("AddStock of ", units), err, "/units", OutOfRange)
 	}
-	made, err := s.AddStock(context.Background(), home, pet, 2, nil)
+	full := func(context.Context, RowKind) (func(), error) {
+		return func() {}, Errorf("full", "There can be no more rows.")
+	}
+	made, err := s.AddStock(WithRoom(context.Background(), full), home, pet, 2, nil) // it makes none
 	if want := fmt.Sprintf(`{"petId":%d,"quantity":5,"status":"available"}`, pet); err != nil || made.ID != pet || string(made.Body) != want {
 		t.Errorf("AddStock = %d, %s, %v, want %d, %s", made.ID, made.Body, err, pet, want)
 	}
