@@ -129,7 +129,7 @@ func (n *node) startListeners(ctx context.Context, s *servers, on *sockets) (Ser
 	return serving, nil
 }
 
-// prepare makes what the service is started with: the demo or a sandbox, if any.
+// prepare makes what the service is started with, the demo or a sandbox, and has its keys known; nil if there is nothing to make.
 func (n *node) prepare(ctx context.Context) (demo *Demo, err error) {
 	switch {
 	case n.Demo:
@@ -142,6 +142,8 @@ func (n *node) prepare(ctx context.Context) (demo *Demo, err error) {
 			return nil, fault
 		}
 		demo = &Demo{Workspace: made.Name, Key: made.Secrets[0], ManageKey: made.Secrets[1], keyID: made.Keys[1].ID}
+	default:
+		return nil, nil
 	}
 	return demo, errors.Join(err, n.keys.Refresh(ctx))
 }
