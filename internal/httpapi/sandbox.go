@@ -237,7 +237,10 @@ var documented = sync.OnceValue(func() map[string]map[petstore.Code]documentedEr
 		}
 	}
 	var doc struct {
-		Paths      map[string]map[string]json.RawMessage
+		Paths map[string]map[string]struct {
+			ID        string `json:"operationId"`
+			Responses map[string]response
+		}
 		Components struct{ Responses map[string]response }
 	}
 	if err := json.Unmarshal(api.JSON(), &doc); err != nil {
@@ -245,14 +248,7 @@ var documented = sync.OnceValue(func() map[string]map[petstore.Code]documentedEr
 	}
 	all := map[string]map[petstore.Code]documentedError{}
 	for _, methods := range doc.Paths {
-		for _, raw := range methods {
-			var operation struct {
-				ID        string              `json:"operationId"`
-				Responses map[string]response `json:"responses"`
-			}
-			if json.Unmarshal(raw, &operation) != nil || operation.ID == "" {
-				continue // the parameters of the path
-			}
+		for _, operation := range methods {
 			errors := map[petstore.Code]documentedError{}
 			for _, r := range operation.Responses {
 				if name, is := strings.CutPrefix(r.Ref, "#/components/responses/"); is {
