@@ -27,15 +27,19 @@ func (a *authenticator) identify(x *exchange) {
 	if err != nil {
 		x.entry, x.keyErr = nil, err
 	}
-	if x.entry == nil || x.entry.Workspace.Sandbox != nil || x.triesKey() || x.opens() {
+	if x.byAddress() || x.triesKey() || x.opens() {
 		x.addr = clientAddr(x.r, a.trusted)
 	}
 }
 
+// byAddress reports whether what the request holds counts for its address, not for a workspace:
+// it has no key, or that of a sandbox, of which anybody can make many.
+func (x *exchange) byAddress() bool { return x.entry == nil || x.entry.Workspace.Sandbox != nil }
+
 // recognize has the connection of a request count for the workspace of its key, unless the
-// key is banned. Those of sandboxes count for their address: anybody can make many.
+// key is banned.
 func recognize(x *exchange) {
-	if x.entry != nil && x.entry.Workspace.Sandbox == nil && x.decision.Outcome != ratelimit.Banned {
+	if !x.byAddress() && x.decision.Outcome != ratelimit.Banned {
 		http1.Recognize(x.w, x.entry.Workspace.ID, x.entry.Key.ID)
 	}
 }

@@ -63,11 +63,10 @@ func (x *exchange) begin(ctx context.Context, in *fairshare.Pool) (*fairshare.Sh
 	return share, nil
 }
 
-// holder returns for whom the request counts: the workspace of its key, or its address without
-// a key or with that of a sandbox.
+// holder returns for whom the request counts: the workspace of its key, or its address.
 func (x *exchange) holder() fairshare.Holder {
-	if x.entry != nil && x.entry.Workspace.Sandbox == nil {
-		return fairshare.Holder{Workspace: x.entry.Workspace.ID}
+	if x.byAddress() {
+		return fairshare.HolderAt(x.addr)
 	}
-	return fairshare.HolderAt(x.addr)
+	return fairshare.Holder{Workspace: x.entry.Workspace.ID}
 }
