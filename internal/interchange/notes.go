@@ -11,8 +11,8 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// MaxNoted is how many changes of stock, and how many new categories, are noted one by one.
-const MaxNoted = 100
+// maxNoted is how many changes of stock, and how many new categories, are noted one by one.
+const maxNoted = 100
 
 // Notes are what somebody should know of an import before it is done.
 type Notes struct {
@@ -72,16 +72,16 @@ func (n *Notes) amended(e *Edit) {
 	if e.was == nil && e.Stock != nil {
 		n.blind++
 	}
-	if len(n.Stock) < MaxNoted {
+	if len(n.Stock) < maxNoted {
 		n.Stock = append(n.Stock, StockChange{e.ID, e.done.Before.Name, e.done.Before.Quantity, e.done.After.Quantity})
 	}
 }
 
 // added notes new categories.
 func (n *Notes) added(known *catalogue) {
-	for _, c := range known.added {
-		if len(n.Categories) < MaxNoted {
-			n.Categories = append(n.Categories, NewCategory{c.line, c.Name, known.near(c.Category)})
+	for _, e := range known.added {
+		if len(n.Categories) < maxNoted {
+			n.Categories = append(n.Categories, NewCategory{e.Line, e.Category.Name, known.near(e.Category.Name)})
 		}
 	}
 }
