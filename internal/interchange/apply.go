@@ -21,8 +21,8 @@ func (i *Import) write(ctx context.Context, b *batch, report *Report) error {
 	if err != nil {
 		return err
 	}
-	report.Notes.added(i.known)
 	added := i.known.added
+	report.Notes.added(added)
 	if len(edits) > 0 {
 		if err := i.load(ctx, b, added, ""); err != nil {
 			return err

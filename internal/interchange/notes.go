@@ -37,7 +37,7 @@ type StockChange struct {
 type NewCategory struct {
 	Line int    `json:"line"`
 	Name string `json:"name"`
-	Near string `json:"didYouMean,omitempty"` // one that is there, whose name is nearly the same
+	Near string `json:"didYouMean,omitempty"` // of Try: one that is there, whose name is nearly the same
 }
 
 // Lines returns the notes in words, one by one.
@@ -78,11 +78,17 @@ func (n *Notes) amended(e *Edit) {
 }
 
 // added notes new categories.
-func (n *Notes) added(known *catalogue) {
-	for _, e := range known.added {
-		if len(n.Categories) < maxNoted {
-			n.Categories = append(n.Categories, NewCategory{e.Line, e.Category.Name, known.near(e.Category.Name)})
-		}
+func (n *Notes) added(all []Entry) {
+	for _, e := range all[:min(len(all), maxNoted-len(n.Categories))] {
+		n.Categories = append(n.Categories, NewCategory{Line: e.Line, Name: e.Category.Name})
+	}
+}
+
+// compare finds out which new categories have nearly the name of one that was there before.
+func (n *Notes) compare(known *catalogue) {
+	for i := range n.Categories {
+		c := &n.Categories[i]
+		c.Near = known.near(c.Name)
 	}
 }
 
