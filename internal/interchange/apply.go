@@ -21,11 +21,8 @@ func (i *Import) write(ctx context.Context, b *batch, report *Report) error {
 	if err != nil {
 		return err
 	}
-	report.Notes.added(i.known)
-	var added []Entry
-	for _, c := range i.known.added {
-		added = append(added, Entry{Line: c.line, Unit: petstore.Unit{Category: c.Category}})
-	}
+	added := i.known.added
+	report.Notes.added(added)
 	if len(edits) > 0 {
 		if err := i.load(ctx, b, added, ""); err != nil {
 			return err

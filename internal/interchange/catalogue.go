@@ -17,12 +17,7 @@ type catalogue struct {
 	byID  map[int64]*petstore.Category
 	like  map[string][]*petstore.Category // by alike
 	spelt map[string]*petstore.Category   // by the name as it was written
-	added []addedCategory                 // that have no id yet
-}
-
-type addedCategory struct {
-	*petstore.Category
-	line int
+	added []Entry                         // that have no id yet
 }
 
 // readCatalogue reads the categories of a workspace.
@@ -53,8 +48,8 @@ func alike(name string) string { return petstore.Fold(strings.TrimSpace(name)) }
 
 // settle counts the added ones, which have their ids now, among the others.
 func (c *catalogue) settle() {
-	for _, one := range c.added {
-		c.byID[one.ID] = one.Category
+	for _, e := range c.added {
+		c.byID[e.Category.ID] = e.Category
 	}
 	c.added = nil
 }
@@ -90,7 +85,7 @@ func (c *catalogue) named(cell string, line int) (*petstore.Category, error) {
 			return nil, finalf(line, "with this line there are more than %d categories", c.most)
 		}
 		c.like[key] = append(c.like[key], one)
-		c.added = append(c.added, addedCategory{one, line})
+		c.added = append(c.added, Entry{Line: line, Unit: petstore.Unit{Category: one}})
 	case len(all) == 1:
 		one = all[0]
 	case at >= 0 && !slices.ContainsFunc(all[at+1:], exact):
@@ -118,10 +113,10 @@ func inWords(all []*petstore.Category) string {
 	return strings.Join(words, ", ")
 }
 
-// near returns the name that an added one may be a slip of, or "": one that was there before, with at most two letters wrong,
-// and fewer than half.
-func (c *catalogue) near(added *petstore.Category) (near string) {
-	name := []rune(alike(added.Name))
+// near returns the name that one that was added may be a slip of, or "": one that was there before, with at most two letters
+// wrong, and fewer than half.
+func (c *catalogue) near(added string) (near string) {
+	name := []rune(alike(added))
 	least := min(3, (len(name)+1)/2)
 	for key, all := range c.like {
 		if other := []rune(key); all[0].ID > 0 && all[0].ID <= c.last && len(other)-len(name) < least && len(name)-len(other) < least {

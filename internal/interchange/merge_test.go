@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/csv"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -80,25 +81,13 @@ func (s *shelf) Pet(p petstore.StockedPet) error {
 func (s *shelf) Order(petstore.Order) error       { return nil }
 func (s *shelf) Movement(petstore.Movement) error { return nil }
 
-// exported returns the rows of a CSV of a workspace, and the workspace as it was.
-func exported(t failer, db keeper, workspace int64) ([][]string, *shelf) {
-	var out bytes.Buffer
+// shelfOf returns a workspace as it is.
+func shelfOf(t failer, db keeper, workspace int64) *shelf {
 	s := &shelf{map[int64]string{}, map[int64]row{}}
-	w := interchange.NewWriter(&out, interchange.CSV, interchange.Head{})
-	if err := db.Dump(context.Background(), workspace, w); err != nil {
-		t.Fatal(err)
-	}
 	if err := db.Dump(context.Background(), workspace, s); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	rows, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(out.String(), interchange.ByteOrderMark))).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return rows, s
+	return s
 }
 
 // saved returns rows as some spreadsheet saves them.
@@ -118,15 +107,6 @@ func saved(t *rapid.T, rows [][]string) string {
 	w.Flush()
 	text := strings.ReplaceAll(out.String(), "\n", rapid.SampledFrom([]string{"\n", "\r\n", "\r"}).Draw(t, "line end"))
 	return rapid.SampledFrom([]string{"", interchange.ByteOrderMark}).Draw(t, "mark") + text
-}
-
-// run imports a text, or tries it.
-func run(t failer, db keeper, workspace int64, text string, do func(*interchange.Import, context.Context) (interchange.Report, error)) (interchange.Report, error) {
-	from, err := interchange.NewReader(strings.NewReader(text), interchange.CSV, interchange.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return do(&interchange.Import{From: from, To: db, Workspace: workspace, Now: func() time.Time { return noon }}, context.Background())
 }
 
 // shopNames are names that spreadsheets and folding confuse.
@@ -156,10 +136,7 @@ func (m *merge) edit() {
 
 // want returns what the merge of the rows must be, by the cells alone and by the rules of the shop.
 func (m *merge) want() map[int64]row {
-	want := map[int64]row{}
-	for id, r := range m.now.pets {
-		want[id] = r
-	}
+	want := maps.Clone(m.now.pets)
 	for _, cells := range m.rows[1:] {
 		id, _ := strconv.ParseInt(cells[0], 10, 64)
 		was, now := m.was.pets[id], m.now.pets[id]
@@ -285,31 +262,28 @@ func TestMerge(t *testing.T) {
 				return
 			}
 			runs++
-			w, err := db.CreateWorkspace(context.Background(), access.Workspace{Name: fmt.Sprint("shop ", runs), Plan: access.Free, Quota: access.FreeQuota}, "test")
-			if err != nil {
-				r.Fatal(err)
-			}
+			workspace := newWorkspace(r, db, fmt.Sprint("shop ", runs))
 			m := &merge{T: r}
 			for range 5 {
-				shop.CreateCategory(context.Background(), w.ID, petstore.NewCategory{Name: rapid.SampledFrom(shopNames).Draw(r, "category")}, nil)
-				shop.CreatePet(context.Background(), w.ID, petstore.NewPet{Name: rapid.SampledFrom(shopNames).Draw(r, "pet"), CategoryID: 1}, nil)
+				shop.CreateCategory(context.Background(), workspace, petstore.NewCategory{Name: rapid.SampledFrom(shopNames).Draw(r, "category")}, nil)
+				shop.CreatePet(context.Background(), workspace, petstore.NewPet{Name: rapid.SampledFrom(shopNames).Draw(r, "pet"), CategoryID: 1}, nil)
 			}
-			m.change(shop, w.ID, 10)
-			m.rows, m.was = exported(r, db, w.ID)
-			m.change(shop, w.ID, 10)
-			_, m.now = exported(r, db, w.ID)
+			m.change(shop, workspace, 10)
+			m.rows, m.was = rowsOf(r, db, workspace), shelfOf(r, db, workspace)
+			m.change(shop, workspace, 10)
+			m.now = shelfOf(r, db, workspace)
 			if rapid.IntRange(0, 4).Draw(r, "edited") > 0 {
 				m.edit()
 			}
 			want := m.want()
 			text := saved(r, m.rows)
-			tried, tryErr := run(r, db, w.ID, text, (*interchange.Import).Try)
-			_, after := exported(r, db, w.ID)
+			tried, tryErr := run(r, db, workspace, text, "", (*interchange.Import).Try)
+			after := shelfOf(r, db, workspace)
 			if fmt.Sprint(after) != fmt.Sprint(m.now) {
 				r.Fatalf("the trial changed\n%v to\n%v", m.now, after)
 			}
-			kept, err := run(r, db, w.ID, text, (*interchange.Import).Run)
-			_, after = exported(r, db, w.ID)
+			kept, err := run(r, db, workspace, text, "", (*interchange.Import).Run)
+			after = shelfOf(r, db, workspace)
 			if (err != nil) != m.wrong || (tryErr != nil) != m.wrong || err != nil && err.Error() != tryErr.Error() {
 				r.Fatalf("import of\n%sgives %v, its trial %v; it must be refused: %v", text, err, tryErr, m.wrong)
 			}

@@ -11,8 +11,8 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// MaxNoted is how many changes of stock, and how many new categories, are noted one by one.
-const MaxNoted = 100
+// maxNoted is how many changes of stock, and how many new categories, are noted one by one.
+const maxNoted = 100
 
 // Notes are what somebody should know of an import before it is done.
 type Notes struct {
@@ -37,7 +37,7 @@ type StockChange struct {
 type NewCategory struct {
 	Line int    `json:"line"`
 	Name string `json:"name"`
-	Near string `json:"didYouMean,omitempty"` // one that is there, whose name is nearly the same
+	Near string `json:"didYouMean,omitempty"` // of Try: one that is there, whose name is nearly the same
 }
 
 // Lines returns the notes in words, one by one.
@@ -72,17 +72,23 @@ func (n *Notes) amended(e *Edit) {
 	if e.was == nil && e.Stock != nil {
 		n.blind++
 	}
-	if len(n.Stock) < MaxNoted {
+	if len(n.Stock) < maxNoted {
 		n.Stock = append(n.Stock, StockChange{e.ID, e.done.Before.Name, e.done.Before.Quantity, e.done.After.Quantity})
 	}
 }
 
 // added notes new categories.
-func (n *Notes) added(known *catalogue) {
-	for _, c := range known.added {
-		if len(n.Categories) < MaxNoted {
-			n.Categories = append(n.Categories, NewCategory{c.line, c.Name, known.near(c.Category)})
-		}
+func (n *Notes) added(all []Entry) {
+	for _, e := range all[:min(len(all), maxNoted-len(n.Categories))] {
+		n.Categories = append(n.Categories, NewCategory{Line: e.Line, Name: e.Category.Name})
+	}
+}
+
+// compare finds out which new categories have nearly the name of one that was there before.
+func (n *Notes) compare(known *catalogue) {
+	for i := range n.Categories {
+		c := &n.Categories[i]
+		c.Near = known.near(c.Name)
 	}
 }
 

@@ -45,7 +45,7 @@ func newWorkspace(t failer, db access.Store, name string) int64 {
 	return w.ID
 }
 
-func export(t failer, db *sqlite.DB, workspace int64, f interchange.Format) string {
+func export(t failer, db petstore.Bulk, workspace int64, f interchange.Format) string {
 	var out bytes.Buffer
 	w := interchange.NewWriter(&out, f, interchange.Head{Workspace: "shop", ExportedAt: petstore.At(noon)})
 	if err := db.Dump(context.Background(), workspace, w); err != nil {
@@ -57,15 +57,20 @@ func export(t failer, db *sqlite.DB, workspace int64, f interchange.Format) stri
 	return out.String()
 }
 
-// sheetOf is export as CSV, without the mark and the versions.
-func sheetOf(t failer, db *sqlite.DB, workspace int64) string {
+// rowsOf returns the rows of export as CSV.
+func rowsOf(t failer, db petstore.Bulk, workspace int64) [][]string {
 	rows, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(export(t, db, workspace, interchange.CSV), interchange.ByteOrderMark))).ReadAll()
 	if err != nil {
 		t.Fatal(err)
 	}
+	return rows
+}
+
+// sheetOf is export as CSV, without the mark and the versions.
+func sheetOf(t failer, db petstore.Bulk, workspace int64) string {
 	var out strings.Builder
 	w := csv.NewWriter(&out)
-	for _, row := range rows {
+	for _, row := range rowsOf(t, db, workspace) {
 		w.Write(row[:len(row)-1])
 	}
 	w.Flush()
@@ -81,25 +86,38 @@ type input struct {
 	most     int64 // stop the import, from outside, when so many rows are kept
 }
 
+// open returns an import of a text.
+func (in *input) open(to petstore.Bulk, workspace int64) (*interchange.Import, error) {
+	from, err := interchange.NewReader(strings.NewReader(in.text), in.format, interchange.Options{FromLine: in.fromLine})
+	return &interchange.Import{From: from, To: to, Workspace: workspace, Now: func() time.Time { return noon }, SkipFaults: in.skip, File: in.file}, err
+}
+
 // load imports a text and returns the report, the faults and the error.
-func load(t failer, db *sqlite.DB, workspace int64, in input) (interchange.Report, []string, error) {
+func load(db petstore.Bulk, workspace int64, in input) (interchange.Report, []string, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	var faults []string
-	from, err := interchange.NewReader(strings.NewReader(in.text), in.format, interchange.Options{FromLine: in.fromLine})
+	i, err := in.open(db, workspace)
 	if err != nil {
 		return interchange.Report{}, nil, err
 	}
-	report, err := (&interchange.Import{
-		From: from, To: db, Workspace: workspace, Now: func() time.Time { return noon }, SkipFaults: in.skip, File: in.file,
-		OnProgress: func(r interchange.Report) {
-			if in.most > 0 && r.Rows()+r.Changed >= in.most {
-				cancel()
-			}
-		},
-		OnFault: func(f *interchange.Fault) { faults = append(faults, f.Error()) },
-	}).Run(ctx)
+	i.OnProgress = func(r interchange.Report) {
+		if in.most > 0 && r.Rows()+r.Changed >= in.most {
+			cancel()
+		}
+	}
+	var faults []string
+	i.OnFault = func(f *interchange.Fault) { faults = append(faults, f.Error()) }
+	report, err := i.Run(ctx)
 	return report, faults, err
+}
+
+// run has do import a text of CSV, or try it. With a file, the store remembers how far that came.
+func run(t failer, to petstore.Bulk, workspace int64, text, file string, do func(*interchange.Import, context.Context) (interchange.Report, error)) (interchange.Report, error) {
+	i, err := (&input{text: text, format: interchange.CSV, file: file}).open(to, workspace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return do(i, context.Background())
 }
 
 // live does a random day's work in the shop; refusals are part of it.
@@ -147,7 +165,7 @@ func TestRoundTripLosesNothing(t *testing.T) {
 		live(t, shop, first)
 		want := export(t, db, first, interchange.NDJSON)
 		second := newWorkspace(t, db, fmt.Sprintf("second %d", run))
-		if _, _, err := load(t, db, second, input{text: want, format: interchange.NDJSON}); err != nil {
+		if _, _, err := load(db, second, input{text: want, format: interchange.NDJSON}); err != nil {
 			t.Fatalf("import of\n%s= %v", want, err)
 		}
 		if got := export(t, db, second, interchange.NDJSON); got != want {
@@ -206,7 +224,7 @@ func TestFaultsNameTheirLine(t *testing.T) {
 			db := openStore(t)
 			workspace := newWorkspace(t, db, "shop")
 			before := export(t, db, workspace, interchange.NDJSON)
-			_, _, err := load(t, db, workspace, input{text: c.text, format: c.format})
+			_, _, err := load(db, workspace, input{text: c.text, format: c.format})
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("import of %q = %v, want %q", c.text, err, c.want)
 			}
@@ -222,7 +240,7 @@ func TestSkipKeepsTheRest(t *testing.T) {
 	db := openStore(t)
 	workspace := newWorkspace(t, db, "shop")
 	text := "\ufeffStock;Name;Category\r\n3;Rex;Dogs\r\nx;Bad;Dogs\r\n;\"To\"\"m\";dogs\r\n0;Gone;Cats\r\n"
-	report, faults, err := load(t, db, workspace, input{text: text, format: interchange.CSV, skip: true})
+	report, faults, err := load(db, workspace, input{text: text, format: interchange.CSV, skip: true})
 	if err != nil || report.Pets != 3 || report.Categories != 2 || report.Skipped != 1 || len(faults) != 1 {
 		t.Fatalf("import = %+v, %v, %v, want 3 pets, 2 categories, 1 skipped", report, faults, err)
 	}
@@ -243,7 +261,7 @@ func TestRepeatedImportDoublesNothing(t *testing.T) {
 	for n := range 3000 {
 		fmt.Fprintf(&text, "Pet %d,Kind %d,%d\n", n, n/40, n%3)
 	}
-	if _, _, err := load(t, db, first, input{text: text.String(), format: interchange.CSV}); err != nil {
+	if _, _, err := load(db, first, input{text: text.String(), format: interchange.CSV}); err != nil {
 		t.Fatal(err)
 	}
 	files := map[interchange.Format]string{interchange.CSV: text.String(), interchange.NDJSON: export(t, db, first, interchange.NDJSON)}
@@ -258,7 +276,7 @@ func TestRepeatedImportDoublesNothing(t *testing.T) {
 					t.Fatalf("Reached after %d cuts = %d, %v, want a line", cuts, reached, err)
 				}
 				in.fromLine = reached + 1
-				if _, _, err = load(t, db, workspace, in); err == nil {
+				if _, _, err = load(db, workspace, in); err == nil {
 					break
 				}
 				if !errors.Is(err, context.Canceled) {
@@ -292,34 +310,24 @@ func TestRepeatedImportAddsOnce(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, db keeper, _ int) {
 		workspace := newWorkspace(t, db, "shop")
-		from := func(text string) interchange.Reader {
-			r, err := interchange.NewReader(strings.NewReader(text), interchange.CSV, interchange.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return r
-		}
-		run := func(to petstore.Bulk, text string, do func(*interchange.Import, context.Context) (interchange.Report, error)) (interchange.Report, error) {
-			return do(&interchange.Import{From: from(text), To: to, Workspace: workspace, Now: func() time.Time { return noon }, File: "digest"}, t.Context())
-		}
-		if _, err := run(db, "name,category,stock\nRex,Dogs,5\n", (*interchange.Import).Run); err != nil {
+		const file, text = "digest", "id,name,category,add\n1,,,-3\n,Tom,Cats,\n"
+		if _, err := run(t, db, workspace, "name,category,stock\nRex,Dogs,5\n", file, (*interchange.Import).Run); err != nil {
 			t.Fatal(err)
 		}
-		const text = "id,name,category,add\n1,,,-3\n,Tom,Cats,\n"
-		if r, err := run(dying{db}, text, (*interchange.Import).Run); r.Changed != 1 || !errors.Is(err, context.Canceled) {
+		if r, err := run(t, dying{db}, workspace, text, file, (*interchange.Import).Run); r.Changed != 1 || !errors.Is(err, context.Canceled) {
 			t.Fatalf("the import that ends = %+v, %v", r, err)
 		}
-		if r, err := run(db, text, (*interchange.Import).Try); r.Left != 1 || r.Pets != 1 || err != nil {
+		if r, err := run(t, db, workspace, text, file, (*interchange.Import).Try); r.Left != 1 || r.Pets != 1 || err != nil {
 			t.Errorf("the trial of the rest = %+v, %v", r, err)
 		}
-		if r, err := run(db, text, (*interchange.Import).Run); r.Left != 1 || r.Pets != 1 || err != nil {
+		if r, err := run(t, db, workspace, text, file, (*interchange.Import).Run); r.Left != 1 || r.Pets != 1 || err != nil {
 			t.Errorf("the rest = %+v, %v", r, err)
 		}
 		pets, err := db.StockedPets(t.Context(), workspace, petstore.PetQuery{Page: petstore.Page{Limit: 9}})
 		if err != nil || len(pets) != 2 || pets[0].Quantity != 2 {
 			t.Errorf("there are %+v, %v, want two pets, and 2 of the first", pets, err)
 		}
-		if r, err := run(db, "id,add\n1,+3\n", (*interchange.Import).Run); r.Changed != 1 || err != nil {
+		if r, err := run(t, db, workspace, "id,add\n1,+3\n", file, (*interchange.Import).Run); r.Changed != 1 || err != nil {
 			t.Errorf("a later import = %+v, %v", r, err)
 		}
 	})
@@ -330,7 +338,7 @@ func TestRowsWithIDsChangeThosePets(t *testing.T) {
 	db := openStore(t)
 	workspace := newWorkspace(t, db, "shop")
 	const before = "name,category,stock\nRex,Dogs,3\nTom,Cats,2\nMuffin,Cats,1\nGone,Cats,0\n"
-	if _, _, err := load(t, db, workspace, input{text: before, format: interchange.CSV}); err != nil {
+	if _, _, err := load(db, workspace, input{text: before, format: interchange.CSV}); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -346,7 +354,7 @@ func TestRowsWithIDsChangeThosePets(t *testing.T) {
 		{"only what is to change", "stock,id\n9,3\n",
 			"1,Max,Wolves,sold,0\n2,Tom,Cats,pending,2\n3,Muffin,Cats,available,9\n4,Gone,Cats,available,5\n5,Laika,Wolves,available,1\n", 1, 0, 0},
 	} {
-		report, _, err := load(t, db, workspace, input{text: c.text, format: interchange.CSV})
+		report, _, err := load(db, workspace, input{text: c.text, format: interchange.CSV})
 		if err != nil || report.Changed != c.changed || report.Left != c.left || report.Pets != c.pets {
 			t.Errorf("%s: import = %+v, %v, want %d changed, %d left, %d made", c.name, report, err, c.changed, c.left, c.pets)
 		}
@@ -363,7 +371,7 @@ func TestRowsWithIDsChangeThosePets(t *testing.T) {
 		"id,stock\n,1\n":      "2: a row without an id is a new pet, which needs the columns name and category",
 		"id,status\n1,gone\n": `2: status: "gone" is none of`,
 	} {
-		if _, _, err := load(t, db, workspace, input{text: text, format: interchange.CSV}); err == nil || !strings.HasPrefix(err.Error(), want) {
+		if _, _, err := load(db, workspace, input{text: text, format: interchange.CSV}); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("import of %q = %v, want %q", text, err, want)
 		}
 	}

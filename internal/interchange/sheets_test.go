@@ -33,11 +33,11 @@ func TestLibreOffice(t *testing.T) {
 			t.Parallel()
 			db := openStore(t)
 			workspace := newWorkspace(t, db, "shop")
-			if _, _, err := load(t, db, workspace, input{text: read("seed"), format: interchange.CSV}); err != nil {
+			if _, _, err := load(db, workspace, input{text: read("seed"), format: interchange.CSV}); err != nil {
 				t.Fatal(err)
 			}
 			before := sheetOf(t, db, workspace)
-			report, faults, err := load(t, db, workspace, input{text: read(name), format: interchange.CSV, skip: true})
+			report, faults, err := load(db, workspace, input{text: read(name), format: interchange.CSV, skip: true})
 			if want != "" {
 				if err == nil || err.Error() != want || len(faults) > 0 {
 					t.Errorf("import = %v, %v, want %q once", faults, err, want)
@@ -74,7 +74,7 @@ func TestShapes(t *testing.T) {
 			t.Parallel()
 			db := openStore(t)
 			workspace := newWorkspace(t, db, "shop")
-			if _, _, err := load(t, db, workspace, input{text: text, format: interchange.CSV}); err != nil {
+			if _, _, err := load(db, workspace, input{text: text, format: interchange.CSV}); err != nil {
 				t.Fatal(err)
 			}
 			if got := strings.Replace(sheetOf(t, db, workspace), `" Rex"`, " Rex", 1); got != want {
@@ -89,7 +89,7 @@ func TestSpacedHeader(t *testing.T) {
 	t.Parallel()
 	db := openStore(t)
 	workspace := newWorkspace(t, db, "shop")
-	if _, _, err := load(t, db, workspace, input{text: "name, category, stock\nRex, Dogs, 3\nTom, Dogs, +1\n", format: interchange.CSV, skip: true}); err != nil {
+	if _, _, err := load(db, workspace, input{text: "name, category, stock\nRex, Dogs, 3\nTom, Dogs, +1\n", format: interchange.CSV, skip: true}); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := sheetOf(t, db, workspace), "id,name,category,status,stock\n1,Rex,Dogs,available,3\n"; got != want {
@@ -145,7 +145,7 @@ func TestCategories(t *testing.T) {
 		{"Dog ", "", -1, "Dogs"}, {"Horses", "", -1, ""}, {"Dogz", "", -1, "Dogs"},
 	} {
 		text := "name,category\nRex," + c.cell + "\n"
-		report, err := run(t, db, workspace, text, (*interchange.Import).Try)
+		report, err := run(t, db, workspace, text, "", (*interchange.Import).Try)
 		if c.fault != "" {
 			if err == nil || err.Error() != c.fault {
 				t.Errorf("%q: %v, want %q", c.cell, err, c.fault)
@@ -170,7 +170,7 @@ func TestQuestions(t *testing.T) {
 	}
 	const short = "name,category\nMo,Dogs\nBo,Dogs\n" // a search for one would read the whole shop
 	for _, text := range []string{text.String(), short} {
-		if _, _, err := load(t, db, workspace, input{text: text, format: interchange.CSV}); err != nil {
+		if _, _, err := load(db, workspace, input{text: text, format: interchange.CSV}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -189,7 +189,7 @@ func TestQuestions(t *testing.T) {
 		"without the column": {sheetOf(t, db, workspace), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			report, err := run(t, db, workspace, c.text, (*interchange.Import).Try)
+			report, err := run(t, db, workspace, c.text, "", (*interchange.Import).Try)
 			if got := strings.Join(report.Notes.Questions, "; "); err != nil || got != c.want {
 				t.Errorf("Try asks %q, %v, want %q", got, err, c.want)
 			}

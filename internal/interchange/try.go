@@ -20,6 +20,7 @@ func (i *Import) Try(ctx context.Context) (report Report, err error) {
 		if report, err = dry.copy(ctx); err != nil {
 			return err
 		}
+		report.Notes.compare(dry.known)
 		return report.Notes.ask(ctx, in, i.Workspace)
 	})
 	report.Notes.Stock, report.Notes.Categories = append([]StockChange{}, report.Notes.Stock...), append([]NewCategory{}, report.Notes.Categories...)

@@ -34,13 +34,13 @@ func scanEvent(row Row, e *petstore.Event) error {
 
 // Events implements [petstore.Feed]. It looks at eventsAtOnce events at most, so that a
 // reader of a rare type goes on in many short calls.
-func (s *Store) Events(ctx context.Context, workspace int64, q petstore.EventQuery) (petstore.EventPage, error) {
-	if q.Order == 0 && q.Pet == 0 {
-		return read(ctx, s, func(tx Tx) (petstore.EventPage, error) { return readEvents(tx, workspace, q) })
+func (s *Store) Events(ctx context.Context, workspace int64, q petstore.EventQuery) (page petstore.EventPage, err error) {
+	read, events := s.db.Read, readEvents
+	if q.Order != 0 || q.Pet != 0 {
+		read, events = s.db.LongRead, readEventsOf
 	}
-	var page petstore.EventPage
-	err := s.db.LongRead(ctx, func(tx Tx) (err error) {
-		page, err = readEventsOf(tx, workspace, q)
+	err = read(ctx, func(tx Tx) (err error) {
+		page, err = events(tx, workspace, q)
 		return err
 	})
 	return page, err
@@ -57,21 +57,26 @@ const (
 		AND (type LIKE $5 AND data LIKE $6 OR data LIKE $7) ORDER BY id DESC LIMIT $8`
 )
 
+// typeList returns types as named has them.
+func typeList(types []petstore.EventType) (list string) {
+	for _, t := range types {
+		list += "," + string(t) + ","
+	}
+	return list
+}
+
 // readEventsOf reads events of one order or pet.
 func readEventsOf(tx Tx, workspace int64, q petstore.EventQuery) (page petstore.EventPage, err error) {
 	top, err := number(tx, newestEvent, cmp.Or(q.After, math.MaxInt64), workspace)
 	if err != nil {
 		return page, err
 	}
-	types, kind, pet := "", "order.%", ""
-	for _, t := range q.Types {
-		types += "," + string(t) + ","
-	}
+	kind, pet := "order.%", ""
 	if q.Pet != 0 {
 		kind, pet = "pet.%", fmt.Sprintf(`%%"petId":%d,%%`, q.Pet)
 	}
 	bottom := max(top-rowsAtOnce, 0)
-	page.Events, err = rowsOf(tx, scanEvent, selectEventsOf, types, workspace, bottom, top, kind, fmt.Sprintf(`{"id":%d,%%`, cmp.Or(q.Order, q.Pet)), pet, q.Limit)
+	page.Events, err = rowsOf(tx, scanEvent, selectEventsOf, typeList(q.Types), workspace, bottom, top, kind, fmt.Sprintf(`{"id":%d,%%`, cmp.Or(q.Order, q.Pet)), pet, q.Limit)
 	if err != nil {
 		return page, err
 	}
@@ -99,12 +104,11 @@ func readEvents(tx Tx, workspace int64, q petstore.EventQuery) (petstore.EventPa
 	case q.Oldest:
 		page.Next = 0
 	}
-	types := ""
-	for _, t := range q.Types {
-		types, looked = types+","+string(t)+",", eventsAtOnce
+	if len(q.Types) > 0 {
+		looked = eventsAtOnce
 	}
 	seen, size := 0, 0
-	for row, err := range tx.Query(statement, types, workspace, page.Next, looked) {
+	for row, err := range tx.Query(statement, typeList(q.Types), workspace, page.Next, looked) {
 		var e petstore.Event
 		if err == nil {
 			err = scanEvent(row, &e)

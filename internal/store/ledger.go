@@ -39,23 +39,21 @@ func (s *Store) Movements(ctx context.Context, workspace, petID, from int64, lim
 }
 
 // OrderMovements implements [petstore.Store].
-func (s *Store) OrderMovements(ctx context.Context, workspace int64, orders []int64) (all []petstore.Movement, err error) {
+func (s *Store) OrderMovements(ctx context.Context, workspace int64, orders []int64) ([]petstore.Movement, error) {
 	of, ids := s.options.Dialect.Among(orders)
-	err = s.db.Read(ctx, func(tx Tx) error {
-		all = nil
+	return read(ctx, s, func(tx Tx) (all []petstore.Movement, err error) {
 		for _, where := range []string{
 			"id IN (SELECT placed FROM orders WHERE workspace = $1 AND id" + of + ")", "order_id" + of + " AND (kind = 'completed' OR kind = 'cancelled')",
 		} {
 			some, err := rowsOf(tx, func(row Row, m *petstore.Movement) error { return scanMovement(row, m) },
 				"SELECT "+movementColumns+" FROM movements WHERE workspace = $1 AND "+where+" ORDER BY id", workspace, ids)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			all = append(all, some...)
 		}
-		return nil
+		return all, nil
 	})
-	return all, err
 }
 
 // A storedMovement is a movement with its id, and that of the movement before it of the

@@ -136,9 +136,10 @@ func (s *Store) RemoveShop(ctx context.Context, shop int64) error { return s.rem
 // EndSandboxes implements [access.Sandboxes].
 func (s *Store) EndSandboxes(ctx context.Context) (shops []int64, err error) {
 	now := s.now().UnixMilli()
-	const expired = "expires_at <= $1 ORDER BY expires_at LIMIT $2"
-	due, err := readRows(ctx, s, scanWorkspace, selectWorkspaces+expired, now, expireAtOnce)
-	if err != nil || len(due) == 0 {
+	some, err := read(ctx, s, func(tx Tx) (bool, error) {
+		return exists(tx, "SELECT 1 FROM workspaces WHERE expires_at <= $1 LIMIT 1", now)
+	})
+	if err != nil || !some {
 		return nil, err
 	}
 	err = s.db.Change(ctx, func(tx Tx) error {
@@ -146,7 +147,7 @@ func (s *Store) EndSandboxes(ctx context.Context) (shops []int64, err error) {
 		if err := exec(tx, "UPDATE workspaces SET shop = shop WHERE expires_at <= $1", now); err != nil { // none is reset meanwhile
 			return err
 		}
-		due, err := workspaces(tx, expired, now, expireAtOnce)
+		due, err := workspaces(tx, "expires_at <= $1 ORDER BY expires_at LIMIT $2", now, expireAtOnce)
 		for i := range due {
 			var gone []int64
 			if err == nil {
@@ -160,11 +161,10 @@ func (s *Store) EndSandboxes(ctx context.Context) (shops []int64, err error) {
 }
 
 // MostContents implements [access.Sandboxes].
-func (s *Store) MostContents(ctx context.Context, shop, some int64) (c access.Contents, err error) {
+func (s *Store) MostContents(ctx context.Context, shop, some int64) (access.Contents, error) {
 	const most = "CASE WHEN c.%[1]s < $1 THEN c.%[1]s ELSE (SELECT count(*) FROM %[1]s t WHERE t.workspace = $2) END"
 	return read(ctx, s, func(tx Tx) (access.Contents, error) {
-		return rowOf(tx, NoWorkspace(shop), func(row Row, c *access.Contents) error { return row.Scan(&c.Categories, &c.Pets, &c.Orders) },
-			"SELECT "+fmt.Sprintf(most, "categories")+", "+fmt.Sprintf(most, "pets")+", "+fmt.Sprintf(most, "orders")+" FROM counters c WHERE c.workspace = $2", some, shop)
+		return rowOf(tx, NoWorkspace(shop), scanContents, "SELECT "+fmt.Sprintf(most, "categories")+", "+fmt.Sprintf(most, "pets")+", "+fmt.Sprintf(most, "orders")+" FROM counters c WHERE c.workspace = $2", some, shop)
 	})
 }
 

@@ -224,16 +224,19 @@ func (s *Store) SetLowStock(ctx context.Context, id, units int64, by access.Acto
 	})
 }
 
+func scanContents(row Row, c *access.Contents) error {
+	return row.Scan(&c.Categories, &c.Pets, &c.Orders)
+}
+
 // Contents implements [access.Store].
-func (s *Store) Contents(ctx context.Context, workspace int64) (c access.Contents, err error) {
-	err = s.db.Read(ctx, func(tx Tx) error {
+func (s *Store) Contents(ctx context.Context, workspace int64) (access.Contents, error) {
+	return read(ctx, s, func(tx Tx) (access.Contents, error) {
 		if err := HasWorkspace(tx, workspace); err != nil {
-			return err
+			return access.Contents{}, err
 		}
-		return each(tx, `SELECT (SELECT count(*) FROM categories WHERE workspace = $1), (SELECT count(*) FROM pets WHERE workspace = $1),
-			(SELECT count(*) FROM orders WHERE workspace = $1)`, func(row Row) error { return row.Scan(&c.Categories, &c.Pets, &c.Orders) }, workspace)
+		return rowOf(tx, nil, scanContents, `SELECT (SELECT count(*) FROM categories WHERE workspace = $1), (SELECT count(*) FROM pets WHERE workspace = $1),
+			(SELECT count(*) FROM orders WHERE workspace = $1)`, workspace)
 	})
-	return c, err
 }
 
 // ResetWorkspace implements [access.Store].

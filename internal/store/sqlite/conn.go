@@ -39,9 +39,10 @@ const (
 type conn struct {
 	*sqlite.Conn
 
-	known       *store.Migrations // that the program knows
-	applied     []store.Migration // by this connection
-	changedPets petChanges        // by the writer's transaction
+	known   *store.Migrations // that the program knows
+	applied []store.Migration // by this connection
+
+	changedPets []int64 // workspaces of which the writer's transaction changes pets
 }
 
 // openConn opens one connection and sets what SQLite keeps by connection.

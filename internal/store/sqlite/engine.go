@@ -41,7 +41,7 @@ func (a engine) Step(ctx context.Context, f func(store.Tx) error) error {
 
 func (a engine) PetStep(ctx context.Context, workspace int64, f func(store.Tx) error) error {
 	return a.db.changeMuch(ctx, func(c *conn) error {
-		c.changedPets.workspaces = append(c.changedPets.workspaces, workspace)
+		c.changedPets = append(c.changedPets, workspace)
 		return f(c)
 	})
 }
@@ -53,14 +53,14 @@ func (engine) Bar(store.Tx, int64) error { return nil }
 func (a engine) Group(_ context.Context, g *store.Group) error {
 	return a.db.transact(func(c *conn) error {
 		err := g.Run(c)
-		c.changedPets.workspaces = append(c.changedPets.workspaces, g.Workspaces()...)
+		c.changedPets = append(c.changedPets, g.Workspaces()...)
 		return err
 	})
 }
 
 func (a engine) Load(ctx context.Context, l *store.Load) error {
 	return a.db.changeMuch(ctx, func(c *conn) error {
-		c.changedPets.workspaces = append(c.changedPets.workspaces, l.Workspace())
+		c.changedPets = append(c.changedPets, l.Workspace())
 		return l.Run(c)
 	})
 }

@@ -6,7 +6,7 @@ import "sync/atomic"
 // were made of them. What this process commits changes the versions of the workspaces
 // that it wrote to, before and after, so that nobody who asks after a commit goes by what
 // was before it. What another process commits changes all, as soon as it is seen, see
-// DB.notice.
+// DB.checkForeignCommit.
 type petVersions struct {
 	all   atomic.Uint64          // counts for every workspace
 	slots [1 << 10]atomic.Uint64 // by the workspace; some share one
@@ -21,18 +21,14 @@ func (v *petVersions) slot(workspace int64) *atomic.Uint64 {
 	return &v.slots[uint64(workspace)%uint64(len(v.slots))] //nolint:gosec // a hash
 }
 
-// A petChanges is what the writer's transaction changes of pets.
-type petChanges struct{ workspaces []int64 }
-
-func (t *petChanges) reset() { t.workspaces = t.workspaces[:0] }
-
-// commit carries out the transaction's commit. Only the writer calls it.
-func (v *petVersions) commit(t *petChanges, commit func() error) error {
-	for _, w := range t.workspaces {
+// commit carries out the commit of a transaction that changes pets of some workspaces. Only
+// the writer calls it.
+func (v *petVersions) commit(workspaces []int64, commit func() error) error {
+	for _, w := range workspaces {
 		v.slot(w).Or(1)
 	}
 	err := commit()
-	for _, w := range t.workspaces {
+	for _, w := range workspaces {
 		if s := v.slot(w); s.Load()%2 == 1 { // not yet, by another workspace with this slot
 			s.Add(1)
 		}

@@ -175,14 +175,14 @@ func (db *DB) try(f func(*conn) error) (refused, err error) {
 	if err := db.checkForeignCommit(); err != nil {
 		return nil, err
 	}
-	c.changedPets.reset()
+	c.changedPets = c.changedPets[:0]
 	if err := f(c); err != nil {
 		if c.AutocommitEnabled() || gravityOf(err) != ordinary {
 			return nil, err
 		}
 		return err, nil
 	}
-	err = db.versions.commit(&c.changedPets, func() error { return c.exec("COMMIT") })
+	err = db.versions.commit(c.changedPets, func() error { return c.exec("COMMIT") })
 	db.wrote = time.Now()
 	return nil, err
 }
