@@ -6,7 +6,7 @@ import "sync/atomic"
 // were made of them. What this process commits changes the versions of the workspaces
 // that it wrote to, before and after, so that nobody who asks after a commit goes by what
 // was before it. What another process commits changes all, as soon as it is seen, see
-// DB.notice.
+// DB.checkForeignCommit.
 type petVersions struct {
 	all   atomic.Uint64          // counts for every workspace
 	slots [1 << 10]atomic.Uint64 // by the workspace; some share one
