@@ -176,7 +176,7 @@ func (n *node) frontend(ctx context.Context, public string) (frontend, error) {
 	server.IdleTimeout = n.Config.IdleTimeout
 	server.HTTP2.MaxConcurrentStreams = n.budget.streams(n.connections.Connections().Capacity)
 	server.Protocols.SetUnencryptedHTTP2(n.Config.H2C == "on")
-	front := http1.New(server, http1.Options{Plain: httpapi.Plain, Malformed: api.Malformed})
+	front := http1.New(server, http1.Options{Plain: httpapi.Plain, NotPlain: httpapi.NotPlain, Malformed: api.Malformed})
 	return frontend{server, front.Listener, front.Drain, pages}, nil
 }
 
