@@ -70,7 +70,7 @@ type lookup struct {
 
 // NewDirectory returns an empty directory. Refresh has it follow the store. attach is
 // called for every key that was read from the store, before that shows, and makes the
-// entry's slot; detach for every key that is gone, once it is no longer found. One of
+// entry's attachment; detach for every key that is gone, once it is no longer found. One of
 // them is called at a time; neither may call the directory.
 func NewDirectory[S any](store Store, now func() time.Time, attach func(Workspace, Key) S, detach func(Key)) *Directory[S] {
 	return &Directory[S]{
@@ -227,7 +227,7 @@ func (d *Directory[S]) find(hash Hash) (e *Entry[S], known bool) {
 func (d *Directory[S]) fresh(e *Entry[S]) bool { return e != nil && (e.round == d.round || d.away) }
 
 // For keys that were never read the store is asked so often at most; it is waited for
-// so long; a question is for so many keys, but for what one caller adds; and so many
+// so long; a look-up is for so many keys, but for what one caller adds; and so many
 // unknown keys are remembered.
 const (
 	askPause    = 5 * time.Millisecond
@@ -236,7 +236,7 @@ const (
 	mostUnknown = 4096
 )
 
-// ask reads what add adds to a question from the store.
+// ask reads what add adds to a look-up from the store.
 func (d *Directory[S]) ask(guesses bool, add func(*lookup)) error {
 	d.mu.Lock()
 	if d.next == nil || len(d.next.ids)+len(d.next.hashes) >= mostAsked {
@@ -307,7 +307,7 @@ func (d *Directory[S]) readKeys(ctx context.Context, q *lookup) error {
 	return nil
 }
 
-// put makes the answer to a question show, all at once, and returns the entries of keys
+// put makes the result of a look-up show, all at once, and returns the entries of keys
 // that are gone, by their ids.
 func (d *Directory[S]) put(q *lookup, entries []*Entry[S], round uint64) (gone map[string]*Entry[S]) {
 	d.mu.Lock()

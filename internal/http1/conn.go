@@ -19,6 +19,10 @@ type Options struct {
 	// client has gone. Without it none may.
 	Plain func(path string) bool
 
+	// NotPlain is a header field in its canonical form, or "". A request that has it
+	// is net/http's: its answer may take long, or be broken off.
+	NotPlain string
+
 	// Malformed answers a request that net/http refuses by itself, with the
 	// status that it has for that: 400, 417, 431, 501 or 505. The request has
 	// nothing but the peer's address. The connection ends with the answer.
@@ -162,7 +166,7 @@ func (c *conn) answerAll() (more bool, err error) {
 		case is == notPlain && c.served.Load() && mayBePreface(c.buf[:c.have]):
 			one.request = request{method: "PRI", target: "*", header: http.Header{}, preface: true}
 			err = c.answer(one, nil, c.have)
-		case is == notPlain || is == headBegun || size > len(c.buf):
+		case is == notPlain || is == headBegun || size > len(c.buf) || one.header[c.front.options.NotPlain] != nil:
 			calls.Put(one)
 			return false, nil
 		case is == headPlain:

@@ -174,6 +174,23 @@ func TestBodiesOfAllSizes(t *testing.T) {
 	}
 }
 
+// TestNotPlain: a request with the field is net/http's, whatever letters name it.
+func TestNotPlain(t *testing.T) {
+	t.Parallel()
+	s := openSite(t)
+	w := s.dial(t)
+	for _, c := range []struct {
+		field string
+		front int // connections that net/http does not have
+	}{{"X-Short: 1", 1}, {"x-long: 1", 0}} {
+		w.Send("GET /account HTTP/1.1\r\nHost: a\r\n" + c.field + "\r\n\r\n")
+		w.Want("GET", http.StatusOK)
+		if n, _ := s.numbers(); n != c.front {
+			t.Errorf("after a request with %s, the front has %d connections, want %d", c.field, n, c.front)
+		}
+	}
+}
+
 func TestPlainUnderTLS(t *testing.T) {
 	t.Parallel()
 	s, trust := openSecureSite(t)

@@ -1,7 +1,7 @@
 // Package http1 answers plain requests of HTTP/1.1 on their connection, before
 // net/http reads them, and gives everything else to net/http, the connection
-// included. It knows nothing of what is served: it has a handler, and a
-// function that says which paths it may answer.
+// included. It knows nothing of what is served: it has a handler, a function
+// that says which paths it may answer, and a field of requests that it may not.
 //
 // # Plain requests
 //

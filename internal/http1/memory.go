@@ -60,8 +60,8 @@ func counted(h http.Handler) http.Handler {
 		}
 		a := &meteredWriter{ResponseWriter: w, m: m, holder: m.holder()}
 		defer a.end()
-		m.ahead.Store(0)
 		if r.ProtoMajor == 2 {
+			m.ahead.Store(0)
 			r.Body = body{r.Body, m}
 		}
 		h.ServeHTTP(a, r)

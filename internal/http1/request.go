@@ -155,8 +155,7 @@ func (r *request) understand(key, value string) bool {
 		return r.header[key] == nil && r.contentLength(value)
 	case "Connection":
 		return strings.EqualFold(value, "keep-alive")
-	case "Transfer-Encoding", "Expect", "Upgrade", "Trailer", "Te", "Http2-Settings", "Pragma", "Proxy-Connection",
-		"Petstore-Simulate": // its answer may be broken off, which net/http can do
+	case "Transfer-Encoding", "Expect", "Upgrade", "Trailer", "Te", "Http2-Settings", "Pragma", "Proxy-Connection":
 		return false
 	}
 	return true

@@ -84,7 +84,7 @@ func newSite() *site {
 	s.server.Protocols.SetHTTP1(true)
 	s.server.Protocols.SetHTTP2(true)
 	s.server.Protocols.SetUnencryptedHTTP2(true)
-	s.front = New(s.server, Options{Plain: anyPet, Malformed: func(w http.ResponseWriter, _ *http.Request, status int) {
+	s.front = New(s.server, Options{Plain: anyPet, NotPlain: "X-Long", Malformed: func(w http.ResponseWriter, _ *http.Request, status int) {
 		answer(w, status, "malformed")
 	}})
 	return s

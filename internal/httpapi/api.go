@@ -220,6 +220,10 @@ func (a *API) Server() *http.Server {
 	}
 }
 
+// NotPlain is the header field of requests whose answers may go on for long, or be
+// broken off.
+const NotPlain = simulateHeader
+
 // Plain reports whether a path is in the part that has operations, and not
 // pages, whose answers may go on for long.
 func Plain(path string) bool {

@@ -17,7 +17,7 @@ func numbered(id int64) position {
 	return position(binary.BigEndian.AppendUint64(nil, uint64(id)))
 }
 
-// number returns the id of a place in a list whose ids are numbers.
+// number returns the id of a position in a list whose ids are numbers.
 func (p position) number() (int64, error) {
 	switch len(p) {
 	case 0:
@@ -28,7 +28,7 @@ func (p position) number() (int64, error) {
 	return 0, badCursor()
 }
 
-// cursors seals places. A cursor is a version byte, the place, and 16 bytes of an
+// cursors seals positions. A cursor is a version byte, the position, and 16 bytes of an
 // HMAC-SHA-256 over these, the workspace, the list and its filters: it fits nothing
 // else, and never expires.
 type cursors struct{ secret []byte }
@@ -57,7 +57,7 @@ func (c cursors) bytes(workspace int64, address, filters string, after position)
 	return mac.Sum(out)[:len(out)+cursorTag]
 }
 
-// open returns the place in a cursor, or invalid_cursor unless this very list of
+// open returns the position in a cursor, or invalid_cursor unless this very list of
 // this workspace gave it out.
 func (c cursors) open(workspace int64, address, filters, cursor string) (position, error) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)

@@ -223,7 +223,7 @@ func openLimitedService(t testing.TB, cfg ratelimit.Config, change ...func(*http
 // front returns what stands before the server: it counts the requests that may be
 // plain.
 func (s *service) front(server *http.Server) *http1.Front {
-	return http1.New(server, http1.Options{Malformed: s.api.Malformed, Plain: func(path string) bool {
+	return http1.New(server, http1.Options{Malformed: s.api.Malformed, NotPlain: httpapi.NotPlain, Plain: func(path string) bool {
 		if s.netHTTPOnly || !httpapi.Plain(path) {
 			return false
 		}

@@ -69,7 +69,7 @@ func (l *listing) position() (position, error) {
 }
 
 // sendList answers with one page. entries may be one longer than the page.
-// placeOf returns the place behind an entry.
+// placeOf returns the position behind an entry.
 func sendList[T resource](l *listing, entries []T, placeOf func(T) position) error {
 	entries, link := cutPage(l, entries, placeOf)
 	return sendEntries(l.x, entries, link, link != "")
@@ -114,7 +114,7 @@ func appendList[T resource](dst []byte, entries []T) []byte {
 	return append(dst, ']')
 }
 
-// next returns the link to the page that begins at a place.
+// next returns the link to the page that begins at a position.
 func (l *listing) next(at position) string {
 	query := "limit=" + strconv.Itoa(l.limit) + "&cursor=" + l.x.env.cursors.seal(l.x.workspace(), l.x.address(), l.filters, at)
 	if l.filters != "" {

@@ -59,7 +59,7 @@ func get[R resource](do func(ctx context.Context, workspace, id int64) (R, error
 	}
 }
 
-// list is for a resource whose rows have their places by placeOf. read reads the
+// list is for a resource whose rows have their positions by placeOf. read reads the
 // filters, and the page at last.
 func list[Q any, R resource](read func(l *listing) (Q, error), do func(ctx context.Context, workspace int64, q Q) ([]R, error), placeOf func(R) position) handler {
 	return func(x *exchange) error {

@@ -60,25 +60,19 @@ func (d *demonstrator) replaceKey(ctx context.Context, workspace int64) (*Demo, 
 	if err != nil {
 		return nil, err
 	}
-	now := d.now()
+	ring := access.Keyring{Store: d.store, Now: d.now, By: actor}
 	for _, k := range all {
 		if k.Name != demoWorkspace || !k.RevokedAt.IsZero() {
 			continue
 		}
-		if _, err := d.store.UpdateKey(ctx, k.ID, actor, "", func(_, k *access.Key) error {
-			k.RevokedAt = now
-			return nil
-		}); err != nil {
+		if err := ring.Revoke(ctx, k.ID, petstore.Condition{}); err != nil {
 			return nil, err
 		}
 	}
-	secret, prefix := access.Mint()
-	id := access.MintID()
-	_, err = d.store.MakeKey(ctx, access.KeyRequest{By: actor, Key: access.Key{
-		ID: id, WorkspaceID: workspace, Name: demoWorkspace, Prefix: prefix, Hash: access.HashOf(secret),
-		Scopes: access.Read | access.Write | access.Manage, CreatedAt: now, ExpiresAt: now.Add(demoKeyLife),
-	}})
-	return &Demo{Workspace: demoWorkspace, Key: secret, keyID: id}, err
+	made, err := ring.Create(ctx, workspace, access.NewKey{
+		Name: demoWorkspace, Scopes: access.Read | access.Write | access.Manage, ExpiresAt: petstore.At(d.now().Add(demoKeyLife)),
+	}, nil)
+	return &Demo{Workspace: demoWorkspace, Key: made.Secret, keyID: made.ID}, err
 }
 
 // workspace returns the workspace, a new one if the database has none.

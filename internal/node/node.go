@@ -131,9 +131,8 @@ func (n *node) pages(ctx context.Context, secret []byte, baseURL string) page.Op
 	}
 }
 
-// frontend returns what answers on the public listener, which has the address
-// given.
-func (n *node) frontend(ctx context.Context, addr net.Addr) (frontend, error) {
+// frontend returns what answers on the public listener, which clients reach at a URL.
+func (n *node) frontend(ctx context.Context, public string) (frontend, error) {
 	secret, err := n.store.Secret(ctx)
 	if err != nil {
 		return frontend{}, err
@@ -143,7 +142,7 @@ func (n *node) frontend(ctx context.Context, addr net.Addr) (frontend, error) {
 		keys = n.sandboxes.Scopes().List()
 	}
 	docs, err := portal.NewReference(portal.ReferenceOptions{
-		BaseURL:  n.publicURL(addr),
+		BaseURL:  public,
 		Sunset:   n.Config.Sunset,
 		Version:  n.Version,
 		Sandbox:  keys,
@@ -162,7 +161,7 @@ func (n *node) frontend(ctx context.Context, addr net.Addr) (frontend, error) {
 	}
 	api, err := httpapi.New(httpapi.Options{
 		Service: n.service, Access: n.store, Keys: n.keys, Limiter: n.limiter, OnBan: n.bans.started,
-		Version: n.store.PetVersion, Held: n.budget.held(), Secret: secret, BaseURL: n.Config.BaseURL, ServerURL: n.publicURL(addr), Sunset: n.Config.Sunset, TrustedProxies: n.Config.TrustedProxies,
+		Version: n.store.PetVersion, Held: n.budget.held(), Secret: secret, BaseURL: n.Config.BaseURL, ServerURL: public, Sunset: n.Config.Sunset, TrustedProxies: n.Config.TrustedProxies,
 		Events: n.events(), Webhooks: n.webhooks.operations(), Done: ctx.Done(),
 		Sandboxes: n.sandboxes, SignIn: pages.SignInPath,
 		Docs: docs, Console: func(w http.ResponseWriter, r *http.Request, p *httpapi.Page) { pages.Serve(w, r, p) },
@@ -177,7 +176,7 @@ func (n *node) frontend(ctx context.Context, addr net.Addr) (frontend, error) {
 	server.IdleTimeout = n.Config.IdleTimeout
 	server.HTTP2.MaxConcurrentStreams = n.budget.streams(n.connections.Connections().Capacity)
 	server.Protocols.SetUnencryptedHTTP2(n.Config.H2C == "on")
-	front := http1.New(server, http1.Options{Plain: httpapi.Plain, Malformed: api.Malformed})
+	front := http1.New(server, http1.Options{Plain: httpapi.Plain, NotPlain: httpapi.NotPlain, Malformed: api.Malformed})
 	return frontend{server, front.Listener, front.Drain, pages}, nil
 }
 

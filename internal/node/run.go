@@ -79,7 +79,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	return n.serve(ctx, s, sockets)
 }
 
-// serve opens the doors and returns when the node has ended.
+// serve starts the listeners and returns when the node has ended.
 func (n *node) serve(ctx context.Context, s *servers, on *sockets) error {
 	pages, endPages := context.WithCancel(ctx) // which follow what happens, and would hold up the end
 	defer endPages()
@@ -114,7 +114,7 @@ func (n *node) startListeners(ctx context.Context, s *servers, on *sockets) (Ser
 	if serving.Demo, err = n.prepare(ctx); err != nil {
 		return serving, err
 	}
-	front, err := n.frontend(ctx, on.public.Addr())
+	front, err := n.frontend(ctx, serving.URL)
 	if err != nil {
 		return serving, err
 	}

@@ -95,9 +95,9 @@ func (r *Recorder) saveKeys(ctx context.Context, days []KeyDay) error {
 	return nil
 }
 
-// KeyDays returns what a key of a workspace did on each day from the one that holds from, or what all of them did if
-// keyID is "": by key and day, without days on which it did nothing. It is what all processes have saved and what this
-// one has not saved yet.
+// KeyDays returns what a key of a workspace did on each day from the one that holds from, or what all of them and the
+// forms of the console did if keyID is "": by key and day, without days on which it did nothing. A day on which a key
+// sent only forms has no requests. It is what all processes have saved and what this one has not saved yet.
 func (r *Recorder) KeyDays(ctx context.Context, workspace int64, keyID string, from time.Time) ([]KeyDay, error) {
 	first := Day.start(from)
 	r.saving.RLock()

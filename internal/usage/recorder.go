@@ -63,22 +63,22 @@ func (r *Recorder) Latest(workspace int64) []Event {
 // Lost returns how many requests were counted and then lost, because the store took nothing for hours.
 func (r *Recorder) Lost() int64 { return r.lost.Load() }
 
-// Series returns what a workspace did in each span of the step from the one that holds from up to the one that holds to,
+// Series returns what a workspace did in each span of the interval from the one that holds from up to the one that holds to,
 // which it includes, also those without requests. It is what all processes have saved and what this one has not saved yet.
-func (r *Recorder) Series(ctx context.Context, workspace int64, step Interval, from, to time.Time) ([]Row, error) {
-	first, last := step.start(from), step.start(to)
-	rows := make([]Row, 0, max(0, (last-first)/int64(step)+1))
-	for start := first; start <= last; start += int64(step) {
-		rows = append(rows, Row{Workspace: workspace, Interval: step, Start: start})
+func (r *Recorder) Series(ctx context.Context, workspace int64, interval Interval, from, to time.Time) ([]Row, error) {
+	first, last := interval.start(from), interval.start(to)
+	rows := make([]Row, 0, max(0, (last-first)/int64(interval)+1))
+	for start := first; start <= last; start += int64(interval) {
+		rows = append(rows, Row{Workspace: workspace, Interval: interval, Start: start})
 	}
 	add := func(start int64, c *Counts) {
-		if i := (start - first) / int64(step); start >= first && i < int64(len(rows)) {
+		if i := (start - first) / int64(interval); start >= first && i < int64(len(rows)) {
 			rows[i].Add(c)
 		}
 	}
 	r.saving.RLock()
 	defer r.saving.RUnlock()
-	saved, err := r.store.Usage(ctx, workspace, step, first, last+1)
+	saved, err := r.store.Usage(ctx, workspace, interval, first, last+1)
 	if err != nil {
 		return nil, err
 	}
@@ -95,8 +95,8 @@ func (r *Recorder) Series(ctx context.Context, workspace int64, step Interval, f
 	return rows, nil
 }
 
-// Total returns what all workspaces did in the spans of the step from the one that holds from up to the one that holds
+// Total returns what all workspaces did in the spans of the interval from the one that holds from up to the one that holds
 // to. It is what all processes have saved: some seconds late. It reads a row for each workspace and span.
-func (r *Recorder) Total(ctx context.Context, step Interval, from, to time.Time) ([]Row, error) {
-	return r.store.UsageOfAll(ctx, step, step.start(from), to.Unix()+1)
+func (r *Recorder) Total(ctx context.Context, interval Interval, from, to time.Time) ([]Row, error) {
+	return r.store.UsageOfAll(ctx, interval, interval.start(from), to.Unix()+1)
 }

@@ -91,14 +91,14 @@ func (r *Recorder) restore(rows []Row) {
 
 // forget removes what is older than it is kept for.
 func (r *Recorder) forget(ctx context.Context, log *slog.Logger) {
-	for step, keep := range map[Interval]time.Duration{Minute: KeepMinutes, Hour: KeepHours, Day: KeepHours} {
-		before := r.now().Add(-keep - time.Duration(step)*time.Second).Unix()
+	for interval, keep := range map[Interval]time.Duration{Minute: KeepMinutes, Hour: KeepHours, Day: KeepHours} {
+		before := r.now().Add(-keep - time.Duration(interval)*time.Second).Unix()
 		for removed := 1; removed > 0 && ctx.Err() == nil; {
 			var err error
-			if step == Day {
+			if interval == Day {
 				removed, err = r.store.ForgetKeyDays(ctx, before)
 			} else {
-				removed, err = r.store.ForgetUsage(ctx, step, before)
+				removed, err = r.store.ForgetUsage(ctx, interval, before)
 			}
 			if err != nil {
 				if ctx.Err() == nil {

@@ -110,7 +110,7 @@ func (c *Counts) Quantile(q float64) time.Duration {
 // An Interval is how long the span of a row is, in seconds.
 type Interval int64
 
-// The steps.
+// The intervals of rows.
 const (
 	Minute Interval = 60
 	Hour   Interval = 3600
@@ -135,15 +135,15 @@ type Row struct {
 
 // A Store keeps rows. Its methods may be called concurrently, also by several processes.
 type Store interface {
-	// AddUsage adds the counts of the rows to those that are kept of the same workspace, step and start, all or none.
+	// AddUsage adds the counts of the rows to those that are kept of the same workspace, interval and start, all or none.
 	AddUsage(ctx context.Context, rows []Row) error
 
-	// Usage returns the rows of a workspace and step that start at from or later and before to, in Unix seconds, by
+	// Usage returns the rows of a workspace and interval that start at from or later and before to, in Unix seconds, by
 	// their start. Spans without requests have no row.
-	Usage(ctx context.Context, workspace int64, step Interval, from, to int64) ([]Row, error)
+	Usage(ctx context.Context, workspace int64, interval Interval, from, to int64) ([]Row, error)
 
 	// UsageOfAll returns the same of all workspaces added up, as rows of the workspace 0.
-	UsageOfAll(ctx context.Context, step Interval, from, to int64) ([]Row, error)
+	UsageOfAll(ctx context.Context, interval Interval, from, to int64) ([]Row, error)
 
 	// AddKeyDays adds what keys did to what is kept of the same key and day, and keeps when
 	// each was used last, all or none.
@@ -157,7 +157,7 @@ type Store interface {
 	// returns how many it removed.
 	ForgetKeyDays(ctx context.Context, before int64) (int, error)
 
-	// ForgetUsage removes the rows of a step that start before the instant in Unix seconds, at most a few thousand at a
+	// ForgetUsage removes the rows of an interval that start before the instant in Unix seconds, at most a few thousand at a
 	// time, and returns how many it removed.
-	ForgetUsage(ctx context.Context, step Interval, before int64) (int, error)
+	ForgetUsage(ctx context.Context, interval Interval, before int64) (int, error)
 }

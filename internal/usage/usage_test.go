@@ -100,9 +100,9 @@ func at(d time.Duration, status int) usage.Event {
 }
 
 // totals returns the requests of each span of a series.
-func totals(t *testing.T, r *usage.Recorder, workspace int64, step usage.Interval, from, to time.Duration) []int64 {
+func totals(t *testing.T, r *usage.Recorder, workspace int64, interval usage.Interval, from, to time.Duration) []int64 {
 	t.Helper()
-	rows, err := r.Series(t.Context(), workspace, step, noon.Add(from), noon.Add(to))
+	rows, err := r.Series(t.Context(), workspace, interval, noon.Add(from), noon.Add(to))
 	if err != nil {
 		t.Fatal(err)
 	}

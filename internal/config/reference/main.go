@@ -39,6 +39,7 @@ func sections() []section {
 		{"redis", "Counting requests together"},
 		{"log-level", "Log"},
 		{"drain-delay", "Stopping"},
+		{"sandbox", "Sandboxes"},
 		{"backup-every", "Backups"},
 		{"ban-strikes", "Bans and limits"},
 	}
