@@ -111,7 +111,7 @@ func eachAudited(v *visit, row func(*auditLine) error) error {
 	}
 	q.Before, q.Limit = 0, 1000
 	for {
-		v.Extend(page.DownloadTimeout)
+		page.Extend(v.W, page.DownloadTimeout)
 		entries, next, err := v.acting().Audit(v.R.Context(), q)
 		if err != nil {
 			return err

@@ -117,7 +117,7 @@ type workspaceView struct {
 }
 
 func workspaceInPath(v *visit) (operator.WorkspaceDetail, error) {
-	id, err := v.Number()
+	id, err := page.NumberOf(v.ID)
 	if err != nil {
 		return operator.WorkspaceDetail{}, err
 	}
@@ -258,6 +258,6 @@ func removeNamed(v *visit, in *page.Input, w *operator.WorkspaceDetail, do func(
 	if strings.TrimSpace(in.Text("name")) != access.Printable(w.Name) {
 		return page.FieldError("name", "This is not the name of the workspace.")
 	}
-	v.Extend(removalTimeout)
+	page.Extend(v.W, removalTimeout)
 	return v.ThenRefresh(to, said, do(context.WithoutCancel(v.R.Context()), w.ID))
 }

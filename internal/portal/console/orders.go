@@ -228,7 +228,7 @@ func orderFacts(v *visit, o petstore.Order, gone bool) ([]page.Fact, error) {
 }
 
 func showOrder(v *visit) (page.Form, error) {
-	id, err := v.Number()
+	id, err := page.NumberOf(v.ID)
 	if err != nil {
 		return page.Form{}, err
 	}

@@ -322,7 +322,7 @@ func testWebhook(v *visit) (page.Form, error) {
 	return hookForm(v, page.Form{
 		Title: "Send a test event", Lead: "An event of the type webhook.test is posted now, and the answer is shown here.", Submit: "Send it",
 		Send: func(in *page.Input) error {
-			v.Extend(testTimeout)
+			page.Extend(v.W, testTimeout)
 			answer, err := v.Webhooks.Test(v.R.Context(), v.shop(), v.ID)
 			if err != nil {
 				return err

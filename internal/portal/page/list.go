@@ -89,7 +89,7 @@ func (v *Visit) List(l List, err error) error {
 	if err != nil {
 		return err
 	}
-	l.ReadOnly = !v.MayChange()
+	l.ReadOnly = v.locked() != ""
 	status := http.StatusOK
 	if l.Faulty = (&Filters{Fields: l.Filters}).Wrong() != nil; l.Faulty {
 		status, l.Filtered = http.StatusUnprocessableEntity, true
@@ -106,8 +106,8 @@ func Address(path string, query url.Values) string {
 }
 
 // Extend gives the client more time to take what comes next. The deadline of a socket is on the real clock.
-func (v *Visit) Extend(by time.Duration) {
-	_ = http.NewResponseController(v.W).SetWriteDeadline(time.Now().Add(by)) // where there is none to set, none is needed
+func Extend(w http.ResponseWriter, by time.Duration) {
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(by)) // where there is none to set, none is needed
 }
 
 // Text returns n in decimal.

@@ -75,7 +75,7 @@ func (s Stream) Send(name string, value any) error {
 }
 
 func (s Stream) write(text string) error {
-	s.v.Extend(streamWait)
+	Extend(s.v.W, streamWait)
 	if _, err := s.v.W.Write([]byte(text)); err != nil {
 		return err
 	}
