@@ -88,11 +88,11 @@ func showOrders(v *visit) error {
 		Numbers: map[int]bool{2: true},
 		New:     &page.Link{Title: "Place an order", URL: "/console/orders/new"}, Empty: "There are no orders here yet.",
 	}
-	orders, err := s.read(v, &l)
+	orders, n, err := s.read(v, &l)
 	if err != nil {
 		return err
 	}
-	if l.Views, err = viewsOfOrders(v); err != nil {
+	if l.Views, err = viewsOfOrders(v, n); err != nil {
 		return err
 	}
 	names, err := petNames(v, orders...)
@@ -122,17 +122,19 @@ func showOrders(v *visit) error {
 
 func orderPath(id int64) string { return "/console/orders/" + page.Text(id) }
 
-// viewsOfOrders returns a link to each view, with how many orders it has.
-func viewsOfOrders(v *visit) (all []page.NavLink, err error) {
+// viewsOfOrders returns a link to each view, with how many orders it has; the list that is shown has so many.
+func viewsOfOrders(v *visit, shown int64) (all []page.NavLink, err error) {
 	for _, o := range orderViews {
 		link := page.NavLink{Title: o.title, URL: "/console/orders", Current: v.R.URL.Query().Get("state") == o.name}
 		if o.name != "" {
-			n, err := sourceOfOrders(v, page.Filters{}, o.query(petstore.At(v.Now()))).count(v)
-			if err != nil {
-				return nil, err
+			query, n := "state="+o.name, shown
+			if v.R.URL.RawQuery != query {
+				if n, err = sourceOfOrders(v, page.Filters{}, o.query(petstore.At(v.Now()))).count(v); err != nil {
+					return nil, err
+				}
 			}
 			link.Title += " " + counted(n)
-			link.URL += "?state=" + o.name
+			link.URL += "?" + query
 		}
 		all = append(all, link)
 	}
