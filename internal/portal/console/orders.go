@@ -255,11 +255,14 @@ func showOrder(v *visit) (page.Form, error) {
 		p.Acts = actsOnOrder(v, o, nil)
 		p.Forms = []page.Form{v.Ready(page.Form{Heading: "Change the ship date", Submit: "Save", Fields: []page.Field{shipField(o.ShipDate), page.VersionField(o)}})}
 	}
-	if p.Facts, err = orderFacts(v, o, gone); err != nil {
-		return page.Form{}, err
+	p.read = func() (err error) {
+		if p.Facts, err = orderFacts(v, o, gone); err != nil {
+			return err
+		}
+		history, err := orderHistory(v, o, moves)
+		p.Sheets = []page.List{history}
+		return err
 	}
-	history, err := orderHistory(v, o, moves)
-	p.Sheets = []page.List{history}
 	f := p.form(v, 0)
 	f.Send = func(in *page.Input) error {
 		patch := petstore.OrderPatch{ShipDate: petstore.Null[petstore.Time]()}
@@ -269,7 +272,7 @@ func showOrder(v *visit) (page.Form, error) {
 		_, err := v.Service.UpdateOrder(v.R.Context(), v.shop(), id, patch, in.Condition())
 		return v.Then(orderPath(id), "The order was saved.", err)
 	}
-	return f, err
+	return f, nil
 }
 
 // orderHistory returns what happened to an order, the oldest first: what moved stock, by the ledger, and other changes as
