@@ -107,7 +107,7 @@ func subjectOf(e *petstore.Event) page.Cell {
 	case "category":
 		c = page.Cell{Text: data.Name, Name: true, URL: "/console/categories/" + page.Text(data.ID)}
 	case "order":
-		c = page.Cell{Text: "order " + page.Text(data.ID), URL: "/console/orders/" + page.Text(data.ID)}
+		c = page.Cell{Text: "order " + page.Text(data.ID), URL: orderPath(data.ID)}
 	case "inventory":
 		c = page.Cell{Text: "pet " + page.Text(data.PetID), URL: "/console/stock/" + page.Text(data.PetID)}
 	}

@@ -81,7 +81,7 @@ func showOrders(v *visit) error {
 		return err
 	}
 	if id := pickedID(number); id > 0 {
-		return v.Redirect("/console/orders/" + page.Text(id))
+		return v.Redirect(orderPath(id))
 	}
 	l := page.List{
 		Title: "Orders", Lead: "The newest first. An order takes its units from the stock when it is placed.", Columns: []string{"Order", "Pet", "Quantity", "Placed", "Ships", "State", ""},

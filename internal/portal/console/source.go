@@ -75,13 +75,18 @@ func (s source[T]) csv(v *visit, head []string, line func(T) []string) error {
 	if err := s.filters.Wrong(); err != nil {
 		return err
 	}
-	return pagesCSV(v, head, func(last *T) ([]T, error) {
+	return pagesCSV(v, head, s.pages(v), line)
+}
+
+// pages returns what reads a page of rowsTogether after the last row of the one before, the oldest first.
+func (s source[T]) pages(v *visit) func(last *T) ([]T, error) {
+	return func(last *T) ([]T, error) {
 		p := petstore.Page{Limit: rowsTogether}
 		if last != nil {
 			p.After = s.id(*last)
 		}
 		return s.fetch(v.R.Context(), p)
-	}, line)
+	}
 }
 
 // rowsTogether is how many rows of a download are read at a time.

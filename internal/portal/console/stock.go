@@ -139,7 +139,7 @@ func stockHistory(v *visit, i petstore.InventoryItem) (page.List, error) {
 		m := &moves[i]
 		what, change := page.Cell{Text: moved(m)}, page.Number(m.Delta)
 		if m.OrderID > 0 {
-			what.URL = "/console/orders/" + page.Text(m.OrderID)
+			what.URL = orderPath(m.OrderID)
 		}
 		if m.Delta > 0 {
 			change = "+" + change
