@@ -63,7 +63,7 @@ func workspacePage(v *visit, ctx context.Context, l *page.List) ([]operator.Work
 	plan := f.Add(page.Field{Name: "plan", Label: "Plan", Kind: "select", Options: page.OptionsOf("Any plan", access.Plans()...)})
 	state := f.Add(page.Field{Name: "state", Label: "State", Kind: "select", Options: []page.Option{{Label: "Any state"}, {Value: "over", Label: "over quota"}}})
 	sorted := f.Add(page.Field{Name: "sort", Label: "Sorted by", Kind: "select", Options: []page.Option{{Label: "name"}, {Value: "use", Label: "over quota, then use"}}})
-	if l.Filters = f.Fields; f.Wrong() != nil {
+	if l.Filters = f; f.Wrong() != nil {
 		return nil, nil //nolint:nilerr // the list says it
 	}
 	l.Filtered = name != "" || plan != "" || state != ""

@@ -32,7 +32,7 @@ func listEvents(ctx context.Context, v *visit) (page.List, error) {
 	if q.Pet = pet; q.Pet != 0 && q.Order != 0 {
 		f.Fault("Choose an order or a pet, not both.")
 	}
-	l.Filters, l.Choices, l.Filtered = f.Fields, f.Choices, len(q.Types) > 0 || q.Order > 0 || q.Pet > 0
+	l.Filters, l.Filtered = f, len(q.Types) > 0 || q.Order > 0 || q.Pet > 0
 	if err != nil || f.Wrong() != nil {
 		return l, err
 	}

@@ -22,7 +22,7 @@ const maxCounted = 1000
 // read reads the page that the query asks for, and fills in its filters, how many rows there are, which it returns too, and
 // where the list goes on.
 func (s source[T]) read(v *visit, l *page.List) (rows []T, n int64, err error) {
-	if l.Filters, l.Choices = s.filters.Fields, s.filters.Choices; s.filters.Wrong() != nil {
+	if l.Filters = s.filters; s.filters.Wrong() != nil {
 		return nil, 0, nil //nolint:nilerr // the list says it
 	}
 	query := v.R.URL.Query()
@@ -42,7 +42,7 @@ func (s source[T]) read(v *visit, l *page.List) (rows []T, n int64, err error) {
 	l.Lead = counted(n) + " " + what + ". " + l.Lead
 	query.Del("after")
 	l.CSV = page.Address(v.R.URL.Path+".csv", query)
-	for _, f := range l.Filters {
+	for _, f := range l.Fields {
 		l.Filtered = l.Filtered || f.Value != "" || chosen(f.Options) != ""
 	}
 	return page.Cut(l, v.R.URL, rows, "after", func(last *T) string { return page.Text(s.id(*last)) }), n, nil

@@ -9,10 +9,9 @@ import (
 
 // A List is a page of rows.
 type List struct {
+	Filters
 	Title, Lead string
-	Filters     []Field
 	Filtered    bool
-	Choices     []Link // what a filter may have meant
 	Columns     []string
 	Numbers     map[int]bool // the columns of numbers
 	Rows        [][]Cell
@@ -26,7 +25,6 @@ type List struct {
 	Facts       []Fact // beside it, without links, which change too
 	ReadOnly    bool   // what its rows offer cannot be done
 	Views       []NavLink
-	Faulty      bool // a filter cannot be applied
 	Whole       bool // a row leads where its first link does
 }
 
@@ -91,7 +89,7 @@ func (v *Visit) List(l List, err error) error {
 	}
 	l.ReadOnly = v.locked() != ""
 	status := http.StatusOK
-	if l.Faulty = (&Filters{Fields: l.Filters}).Wrong() != nil; l.Faulty {
+	if l.Wrong() != nil {
 		status, l.Filtered = http.StatusUnprocessableEntity, true
 	}
 	return v.Render(status, "list", l.Title, l)
