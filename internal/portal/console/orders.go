@@ -37,8 +37,18 @@ func sourceOfOrders(v *visit, f page.Filters, q petstore.OrderQuery) source[pets
 	}
 }
 
-// orderSource returns the orders that the query asks for, or the number of one.
-func orderSource(v *visit) (s source[petstore.Order], number string, err error) {
+// orderFilter adds a field for the number of an order, and returns what was entered, or 0.
+func orderFilter(f *page.Filters, field page.Field) (id int64) {
+	field.Kind = "text"
+	entered := f.Add(field)
+	if id = pickedID(entered); entered != "" && id == 0 {
+		f.Fault("Enter the number of an order, such as 177.")
+	}
+	return id
+}
+
+// orderSource returns the orders that the query asks for, and the number of one or 0.
+func orderSource(v *visit) (s source[petstore.Order], number int64, err error) {
 	f := page.Filters{Query: v.R.URL.Query()}
 	var q petstore.OrderQuery
 	view, known := f.Query.Get("state"), false
@@ -47,9 +57,7 @@ func orderSource(v *visit) (s source[petstore.Order], number string, err error) 
 			q, known = o.query(petstore.At(v.Now())), true
 		}
 	}
-	if number = f.Add(page.Field{Name: "number", Label: "Number", Kind: "text", Hint: "of an order"}); number != "" && pickedID(number) == 0 {
-		f.Fault("Enter the number of an order, such as 177.")
-	}
+	number = orderFilter(&f, page.Field{Name: "number", Label: "Number", Hint: "of an order"})
 	if q.PetID, err = petPicker.filter(v, &f); err != nil {
 		return s, number, err
 	}
@@ -80,8 +88,8 @@ func showOrders(v *visit) error {
 	if err != nil {
 		return err
 	}
-	if id := pickedID(number); id > 0 {
-		return v.Redirect(orderPath(id))
+	if number > 0 {
+		return v.Redirect(orderPath(number))
 	}
 	l := page.List{
 		Title: "Orders", Lead: "The newest first. An order takes its units from the stock when it is placed.", Columns: []string{"Order", "Pet", "Quantity", "Placed", "Ships", "State", ""},
