@@ -184,7 +184,7 @@ func signOutEverywhere(v *visit) (page.Form, error) {
 // signOut ends a session of the operator's, or all of them, and notes it in the audit log.
 func signOut(v *visit, everywhere bool, detail string) error {
 	if v.Session != nil {
-		left := access.AuditEntry{Actor: actor, Action: "operator.sign_out", Subject: "operator", Detail: detail + v.From()}
+		left := access.AuditEntry{Actor: actor, Action: "operator.sign_out", Subject: "operator", Detail: detail + page.From(v.R)}
 		if err := v.Access.Note(v.R.Context(), left); err != nil {
 			v.Log.Error("a sign-out is not in the audit log", "err", err) // one can leave all the same
 		}

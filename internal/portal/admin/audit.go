@@ -30,7 +30,7 @@ func auditQuery(v *visit) (operator.AuditQuery, page.Filters) {
 func listAudit(ctx context.Context, v *visit) (page.List, error) {
 	l := page.NewList("Audit log", "Who signed in, and who changed workspaces, keys and bans: the latest first.", "Nothing has happened yet.", "Time", "Actor", "Action", "Target", "Details")
 	q, f := auditQuery(v)
-	if l.Filters = f.Fields; f.Wrong() != nil {
+	if l.Filters = f; f.Wrong() != nil {
 		return l, nil //nolint:nilerr // the list says it
 	}
 	l.Filtered = q.Text != "" || q.Action != "" || q.Workspace != 0
@@ -40,7 +40,7 @@ func listAudit(ctx context.Context, v *visit) (page.List, error) {
 			return l, err
 		}
 		l.Lead = "What was done to the workspace " + access.Printable(w.Name) + " and its keys: the latest first."
-		l.Filters = append(l.Filters, page.Field{Name: "workspace", Kind: "hidden", Value: page.Text(q.Workspace)})
+		l.Fields = append(l.Fields, page.Field{Name: "workspace", Kind: "hidden", Value: page.Text(q.Workspace)})
 	}
 	entries, next, err := v.acting().Audit(ctx, q)
 	l.Rows = auditRows(entries)
@@ -111,7 +111,7 @@ func eachAudited(v *visit, row func(*auditLine) error) error {
 	}
 	q.Before, q.Limit = 0, 1000
 	for {
-		v.Extend(page.DownloadTimeout)
+		page.Extend(v.W, page.DownloadTimeout)
 		entries, next, err := v.acting().Audit(v.R.Context(), q)
 		if err != nil {
 			return err

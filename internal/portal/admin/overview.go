@@ -103,10 +103,11 @@ func readFigures(v *visit, ctx context.Context, s page.Span) (w figures, err err
 	if err != nil {
 		return w, err
 	}
+	health := v.health()
 	w.Cards = []summary{
 		workspaceSummary(v, workspaces),
 		{Title: "Requests today", Value: page.Number(today.Total()), Hint: page.Percent(today.Requests[usage.Limited], today.Total()) + " refused by a limit", URL: "/console/busy"},
-		bans, healthSummary(v),
+		bans, healthSummary(health),
 	}
 	w.Nearest, w.Health = [][]page.Cell{}, [][]page.Cell{}
 	nearest, err := busyKeys(v, ctx, few)
@@ -116,7 +117,7 @@ func readFigures(v *visit, ctx context.Context, s page.Span) (w figures, err err
 	for _, b := range nearest {
 		w.Nearest = append(w.Nearest, []page.Cell{{Text: access.Printable(b.name), Name: true}, workspaceCell(b.workspace.ID, b.workspace.Name), gaugeCell(b.day)})
 	}
-	for _, f := range v.health() {
+	for _, f := range health {
 		if f.State || f.Bad {
 			w.Health = append(w.Health, []page.Cell{{Text: f.Name}, figureCell(f)})
 		}
@@ -165,9 +166,9 @@ func banSummary(v *visit, ctx context.Context) (summary, error) {
 	return s, err
 }
 
-func healthSummary(v *visit) summary {
+func healthSummary(health []Figure) summary {
 	s := summary{Title: "This node", Value: "Ready", Hint: "everything answers", URL: "/console/health"}
-	for _, f := range v.health() {
+	for _, f := range health {
 		if f.Bad {
 			return summary{Title: s.Title, Value: "Problem", Hint: f.Name + ": " + f.Value, URL: s.URL, Bad: true}
 		}

@@ -88,7 +88,7 @@ func liftBan(v *visit) (page.Form, error) {
 			if _, err := v.acting().UnbanKey(v.R.Context(), k.ID); err != nil {
 				return err
 			}
-			v.Refresh()
+			v.Refresh(v.R.Context())
 			return v.Then("/console/bans", "The ban was lifted. "+usableAfter(v, k.ID, "The key may be used again."), nil)
 		},
 	}, err

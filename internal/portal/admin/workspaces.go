@@ -63,7 +63,7 @@ func workspacePage(v *visit, ctx context.Context, l *page.List) ([]operator.Work
 	plan := f.Add(page.Field{Name: "plan", Label: "Plan", Kind: "select", Options: page.OptionsOf("Any plan", access.Plans()...)})
 	state := f.Add(page.Field{Name: "state", Label: "State", Kind: "select", Options: []page.Option{{Label: "Any state"}, {Value: "over", Label: "over quota"}}})
 	sorted := f.Add(page.Field{Name: "sort", Label: "Sorted by", Kind: "select", Options: []page.Option{{Label: "name"}, {Value: "use", Label: "over quota, then use"}}})
-	if l.Filters = f.Fields; f.Wrong() != nil {
+	if l.Filters = f; f.Wrong() != nil {
 		return nil, nil //nolint:nilerr // the list says it
 	}
 	l.Filtered = name != "" || plan != "" || state != ""
@@ -117,7 +117,7 @@ type workspaceView struct {
 }
 
 func workspaceInPath(v *visit) (operator.WorkspaceDetail, error) {
-	id, err := v.Number()
+	id, err := page.NumberOf(v.ID)
 	if err != nil {
 		return operator.WorkspaceDetail{}, err
 	}
@@ -258,6 +258,6 @@ func removeNamed(v *visit, in *page.Input, w *operator.WorkspaceDetail, do func(
 	if strings.TrimSpace(in.Text("name")) != access.Printable(w.Name) {
 		return page.FieldError("name", "This is not the name of the workspace.")
 	}
-	v.Extend(removalTimeout)
+	page.Extend(v.W, removalTimeout)
 	return v.ThenRefresh(to, said, do(context.WithoutCancel(v.R.Context()), w.ID))
 }

@@ -26,7 +26,7 @@ func showCategories(v *visit) error {
 		Title: "Categories", Lead: "Groups of pets, for example by kind.", Columns: []string{"Id", "Name", "Description", "Pets"}, Numbers: map[int]bool{3: true},
 		New: &page.Link{Title: "Add a category", URL: "/console/categories/new"}, Empty: "There are no categories here yet.",
 	}
-	rows, err := categorySource(v).read(v, &l)
+	rows, _, err := categorySource(v).read(v, &l)
 	if err != nil {
 		return err
 	}

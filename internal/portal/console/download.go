@@ -19,12 +19,9 @@ func petsCSV(v *visit) error {
 		return err
 	}
 	names := map[int64]string{}
+	read := s.pages(v)
 	fetch := func(last *petstore.StockedPet) ([]petstore.StockedPet, error) {
-		p := petstore.Page{Limit: rowsTogether}
-		if last != nil {
-			p.After = last.ID
-		}
-		pets, err := s.fetch(v.R.Context(), p)
+		pets, err := read(last)
 		if err != nil {
 			return nil, err
 		}

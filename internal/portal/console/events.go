@@ -24,15 +24,12 @@ func listEvents(ctx context.Context, v *visit) (page.List, error) {
 	if wanted := petstore.EventType(f.Add(page.Field{Name: "type", Label: "Type", Kind: "select", Options: page.OptionsOf("Any type", petstore.EventTypes()...)})); wanted != "" {
 		q.Types = []petstore.EventType{wanted}
 	}
-	order := f.Add(page.Field{Name: "order", Label: "Order", Kind: "text", Hint: "Number of an order"})
-	if q.Order = pickedID(order); order != "" && q.Order == 0 {
-		f.Fault("Enter the number of an order, such as 177.")
-	}
+	q.Order = orderFilter(&f, page.Field{Name: "order", Label: "Order", Hint: "Number of an order"})
 	pet, err := petPicker.filter(v, &f)
 	if q.Pet = pet; q.Pet != 0 && q.Order != 0 {
 		f.Fault("Choose an order or a pet, not both.")
 	}
-	l.Filters, l.Choices, l.Filtered = f.Fields, f.Choices, len(q.Types) > 0 || q.Order > 0 || q.Pet > 0
+	l.Filters, l.Filtered = f, len(q.Types) > 0 || q.Order > 0 || q.Pet > 0
 	if err != nil || f.Wrong() != nil {
 		return l, err
 	}
@@ -107,7 +104,7 @@ func subjectOf(e *petstore.Event) page.Cell {
 	case "category":
 		c = page.Cell{Text: data.Name, Name: true, URL: "/console/categories/" + page.Text(data.ID)}
 	case "order":
-		c = page.Cell{Text: "order " + page.Text(data.ID), URL: "/console/orders/" + page.Text(data.ID)}
+		c = page.Cell{Text: "order " + page.Text(data.ID), URL: orderPath(data.ID)}
 	case "inventory":
 		c = page.Cell{Text: "pet " + page.Text(data.PetID), URL: "/console/stock/" + page.Text(data.PetID)}
 	}

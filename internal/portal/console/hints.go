@@ -31,9 +31,13 @@ func firstSteps(v *visit) ([]step, error) {
 	if err != nil {
 		return nil, err
 	}
+	filled := len(pets) > 0 && len(orders) > 0
+	if filled && v.Now().Sub(v.who.Workspace.CreatedAt) > stepsFor {
+		return nil, nil
+	}
 	days, err := v.Usage.KeyDays(ctx, workspace, "", v.Now().Add(-usage.KeepHours))
 	days = slices.DeleteFunc(days, func(d usage.KeyDay) bool { return d.KeyID == usage.Forms || d.Total() == 0 })
-	if old := v.Now().Sub(v.who.Workspace.CreatedAt) > stepsFor; err != nil || len(pets) > 0 && len(orders) > 0 && (old || len(days) > 0) {
+	if err != nil || filled && len(days) > 0 {
 		return nil, err
 	}
 	categories, err := v.Service.Categories(ctx, shop, petstore.CategoryQuery{Page: one})
@@ -55,18 +59,11 @@ func firstSteps(v *visit) ([]step, error) {
 	return append(steps, step{"Make the first request", "/docs/guides/first-request", len(days) > 0}), nil
 }
 
-// sunsetDays is how far back the overview looks for requests of operations that will end.
-const sunsetDays = 7
-
-// sunsetWatch returns the keys that still use an operation that will end, the busiest first: the key, how often, and on
-// which day last.
-func sunsetWatch(v *visit) (page.List, error) {
+// sunsetWatch returns the keys that used an operation that will end on days of a week, the busiest first: the key, how
+// often, and on which day last.
+func sunsetWatch(v *visit, days []usage.KeyDay) (page.List, error) {
 	l := page.NewList("Keys that still call getPet, which is deprecated", "", "", "Key", "In 7 days", "Last (UTC)")
 	l.Numbers[1], l.New = true, &page.Link{Title: "What to use instead", URL: "/docs/guides/sunset"}
-	days, err := v.Usage.KeyDays(v.R.Context(), v.who.Workspace.ID, "", v.Now().AddDate(0, 0, 1-sunsetDays))
-	if err != nil {
-		return l, err
-	}
 	type use struct {
 		id      string
 		n, last int64

@@ -52,20 +52,16 @@ func renameForm(k *access.Key, now time.Time) page.Form {
 	}
 }
 
-func readKeyPage(v *visit) (keyPage, access.Key, error) {
-	k, err := keyInPath(v)
-	if err != nil {
-		return keyPage{}, k, err
-	}
+func readKeyPage(v *visit, k access.Key) (keyPage, error) {
 	facts, err := page.KeyFacts(v.Visit, k)
 	if err != nil {
-		return keyPage{}, k, err
+		return keyPage{}, err
 	}
 	p := keyPage{Title: access.Printable(k.Name), ID: k.ID, Facts: facts, Links: keyLinks(v, &k)}
 	p.Uses, p.Since = usesOf(v, k.ID)
 	days, err := v.Usage.KeyDays(v.R.Context(), v.who.Workspace.ID, k.ID, v.Now().AddDate(0, 0, 1-shownDays))
 	p.Days, p.Sum = daysOf(days)
-	return p, k, err
+	return p, err
 }
 
 // daysOf returns the days as they are shown, the latest first.
@@ -113,9 +109,13 @@ func usesOf(v *visit, keyID string) (list []keyUse, since time.Time) {
 }
 
 func showKey(v *visit) (page.Form, error) {
-	p, k, err := readKeyPage(v)
+	k, err := keyInPath(v)
 	f := renameForm(&k, v.Now())
 	f.Page = func(status int, f page.Form) error {
+		p, err := readKeyPage(v, k)
+		if err != nil {
+			return err
+		}
 		p.Forms = []page.Form{f}
 		return v.Render(status, "key", p.Title, p)
 	}

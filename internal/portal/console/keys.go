@@ -24,7 +24,7 @@ func showKeys(v *visit) error {
 	state := f.Add(page.Field{Name: "state", Label: "Show", Kind: "select", Options: []page.Option{{Label: "live keys"}, {Value: "all", Label: "all keys"}}})
 	l := page.List{
 		Title: "API keys", Lead: "All keys share the limits of the plan. A key is shown once, when you create it.",
-		Columns: append(page.KeyColumns(), "Expires", ""), Numbers: map[int]bool{5: true}, CSV: "/console/keys.csv", Filters: f.Fields,
+		Columns: append(page.KeyColumns(), "Expires", ""), Numbers: map[int]bool{5: true}, CSV: "/console/keys.csv", Filters: f,
 		New: &page.Link{Title: "Create a key", URL: "/console/keys/new"}, Empty: "There are no live keys.",
 	}
 	if f.Wrong() != nil {

@@ -1,12 +1,14 @@
 package console_test
 
 import (
+	"cmp"
 	"compress/gzip"
 	"html"
 	"io"
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -30,18 +32,25 @@ func (g *guest) form(page, action string, pairs ...string) []string {
 		if form[1] != "" && form[1] != action || form[1] == "" && page != action {
 			continue
 		}
-		for _, field := range hiddenIn.FindAllStringSubmatch(form[2], -1) {
-			pairs = append(pairs, html.UnescapeString(field[1]), html.UnescapeString(field[2]))
-		}
-		return pairs
+		return append(pairs, hidden(form[2])...)
 	}
 	g.t.Fatalf("%s has no form for %s:\n%s", page, action, body)
 	return nil
 }
 
-// elsewhere returns the guest on another node.
-func (g *guest) elsewhere(to string) *guest {
+// counted returns a shop with a pet of 20 units, and who is signed in to it.
+func counted(t *testing.T) (*house, access.Workspace, *guest) {
+	t.Helper()
+	h := newHouse(t)
+	w := h.workspace("shop")
+	h.count(w, 20)
+	return h, w, h.signedIn(w, access.Read|access.Write|access.Manage)
+}
+
+// onOtherNode returns the guest on another node.
+func (g *guest) onOtherNode() *guest {
 	g.t.Helper()
+	_, to := g.house.node(petstore.NewService(g.db), new(*console.Console))
 	here, _ := url.Parse(g.url)
 	there, _ := url.Parse(to)
 	for _, cookie := range g.client.Jar.Cookies(here.JoinPath("/console")) {
@@ -54,12 +63,8 @@ func (g *guest) elsewhere(to string) *guest {
 // TestSentTwice: a form that is sent again as it was is done once, here and on another node, and shows the first result.
 func TestSentTwice(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	w := h.workspace("shop")
-	h.count(w, 20)
-	g := h.signedIn(w, access.Read|access.Write|access.Manage)
-	_, other := h.node(petstore.NewService(h.db), new(*console.Console))
-	there := g.elsewhere(other)
+	h, w, g := counted(t)
+	there := g.onOtherNode()
 	for _, test := range []struct {
 		path, action string
 		pairs        []string
@@ -77,16 +82,13 @@ func TestSentTwice(t *testing.T) {
 		{"/console/pets/2/delete", "", nil, "The pet was deleted."},
 		{"/console/categories/2/delete", "", nil, "The category was deleted."},
 	} {
-		action := test.path
-		if test.action != "" {
-			action = test.action
-		}
+		action := cmp.Or(test.action, test.path)
 		form := g.form(test.path, action, test.pairs...)
 		first := g.post(action, form...).want(303, "").header.Get("Location")
 		g.get(first).want(200, test.said)
 		for _, again := range []*guest{g, there} {
 			again.post(action, form...).leadsTo(first)
-			again.get(first).want(200, test.said+"").want(200, "It was sent twice, and done once.")
+			again.get(first).want(200, test.said).want(200, "It was sent twice, and done once.")
 		}
 	}
 	orders, err := h.shop.Orders(t.Context(), w.ID, petstore.OrderQuery{Page: petstore.Page{Limit: 9}})
@@ -102,12 +104,8 @@ func TestSentTwice(t *testing.T) {
 // TestSentAtOnce: so do forms that are sent at the same time, to two nodes.
 func TestSentAtOnce(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	w := h.workspace("shop")
-	h.count(w, 20)
-	g := h.signedIn(w, access.Read|access.Write|access.Manage)
-	_, other := h.node(petstore.NewService(h.db), new(*console.Console))
-	there := g.elsewhere(other)
+	h, w, g := counted(t)
+	there := g.onOtherNode()
 	order := g.form("/console/orders/new", "/console/orders/new", "petId", "1", "quantity", "2")
 	units := g.form("/console/stock/1", "/console/stock/1/add", "units", "50")
 	var all sync.WaitGroup
@@ -127,10 +125,7 @@ func TestSentAtOnce(t *testing.T) {
 // TestSentAgain: what is entered anew, or was refused, is no repetition; and a form of another workspace is shown, not done.
 func TestSentAgain(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	w := h.workspace("shop")
-	h.count(w, 20)
-	g := h.signedIn(w, access.Read|access.Write|access.Manage)
+	h, w, g := counted(t)
 	form := g.form("/console/orders/new", "/console/orders/new", "petId", "1")
 	g.post("/console/orders/new", append(form, "quantity", "21")...).want(422, "can be ordered")
 	g.post("/console/orders/new", append(form, "quantity", "2")...).leadsTo("/console/orders/1")
@@ -175,12 +170,20 @@ func TestPagesAreCompressed(t *testing.T) {
 }
 
 func hiddenValue(body, name string) string {
-	for _, field := range hiddenIn.FindAllStringSubmatch(body, -1) {
-		if field[1] == name {
-			return html.UnescapeString(field[2])
+	for pair := range slices.Chunk(hidden(body), 2) {
+		if pair[0] == name {
+			return pair[1]
 		}
 	}
 	return ""
+}
+
+// hidden returns the names of hidden fields, each with its value.
+func hidden(body string) (pairs []string) {
+	for _, field := range hiddenIn.FindAllStringSubmatch(body, -1) {
+		pairs = append(pairs, html.UnescapeString(field[1]), html.UnescapeString(field[2]))
+	}
+	return pairs
 }
 
 // TestSecretsOnce: to reload the page with a new key or secret makes no other, and shows the same in the same session alone.
@@ -235,14 +238,8 @@ func TestExpiredSession(t *testing.T) {
 	h.advance(12 * time.Hour)
 	a := g.post("/console/categories/new", form...).want(403, "Your session is over").want(403, "Nothing was done yet")
 	a.want(403, `name="name" value="&lt;Cats&gt;"`).want(403, long)
-	kept := func(body string) (pairs []string) {
-		for _, field := range hiddenIn.FindAllStringSubmatch(body, -1) {
-			pairs = append(pairs, html.UnescapeString(field[1]), html.UnescapeString(field[2]))
-		}
-		return pairs
-	}
-	a = g.post("/console/signin", append(kept(a.body), "key", "nonsense")...).want(422, "not valid").want(422, long)
-	sent := append(kept(a.body), "key", secret)
+	a = g.post("/console/signin", append(hidden(a.body), "key", "nonsense")...).want(422, "not valid").want(422, long)
+	sent := append(hidden(a.body), "key", secret)
 	a = g.post("/console/signin", sent...).want(307, "")
 	if to := a.header.Get("Location"); to != "/console/categories/new" {
 		t.Fatalf("the sign-in leads to %q", to)

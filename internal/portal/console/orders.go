@@ -37,8 +37,18 @@ func sourceOfOrders(v *visit, f page.Filters, q petstore.OrderQuery) source[pets
 	}
 }
 
-// orderSource returns the orders that the query asks for, or the number of one.
-func orderSource(v *visit) (s source[petstore.Order], number string, err error) {
+// orderFilter adds a field for the number of an order, and returns what was entered, or 0.
+func orderFilter(f *page.Filters, field page.Field) (id int64) {
+	field.Kind = "text"
+	entered := f.Add(field)
+	if id = pickedID(entered); entered != "" && id == 0 {
+		f.Fault("Enter the number of an order, such as 177.")
+	}
+	return id
+}
+
+// orderSource returns the orders that the query asks for, and the number of one or 0.
+func orderSource(v *visit) (s source[petstore.Order], number int64, err error) {
 	f := page.Filters{Query: v.R.URL.Query()}
 	var q petstore.OrderQuery
 	view, known := f.Query.Get("state"), false
@@ -47,9 +57,7 @@ func orderSource(v *visit) (s source[petstore.Order], number string, err error) 
 			q, known = o.query(petstore.At(v.Now())), true
 		}
 	}
-	if number = f.Add(page.Field{Name: "number", Label: "Number", Kind: "text", Hint: "of an order"}); number != "" && pickedID(number) == 0 {
-		f.Fault("Enter the number of an order, such as 177.")
-	}
+	number = orderFilter(&f, page.Field{Name: "number", Label: "Number", Hint: "of an order"})
 	if q.PetID, err = petPicker.filter(v, &f); err != nil {
 		return s, number, err
 	}
@@ -80,19 +88,19 @@ func showOrders(v *visit) error {
 	if err != nil {
 		return err
 	}
-	if id := pickedID(number); id > 0 {
-		return v.Redirect("/console/orders/" + page.Text(id))
+	if number > 0 {
+		return v.Redirect(orderPath(number))
 	}
 	l := page.List{
 		Title: "Orders", Lead: "The newest first. An order takes its units from the stock when it is placed.", Columns: []string{"Order", "Pet", "Quantity", "Placed", "Ships", "State", ""},
 		Numbers: map[int]bool{2: true},
 		New:     &page.Link{Title: "Place an order", URL: "/console/orders/new"}, Empty: "There are no orders here yet.",
 	}
-	orders, err := s.read(v, &l)
+	orders, n, err := s.read(v, &l)
 	if err != nil {
 		return err
 	}
-	if l.Views, err = viewsOfOrders(v); err != nil {
+	if l.Views, err = viewsOfOrders(v, n); err != nil {
 		return err
 	}
 	names, err := petNames(v, orders...)
@@ -122,17 +130,19 @@ func showOrders(v *visit) error {
 
 func orderPath(id int64) string { return "/console/orders/" + page.Text(id) }
 
-// viewsOfOrders returns a link to each view, with how many orders it has.
-func viewsOfOrders(v *visit) (all []page.NavLink, err error) {
+// viewsOfOrders returns a link to each view, with how many orders it has; the list that is shown has so many.
+func viewsOfOrders(v *visit, shown int64) (all []page.NavLink, err error) {
 	for _, o := range orderViews {
 		link := page.NavLink{Title: o.title, URL: "/console/orders", Current: v.R.URL.Query().Get("state") == o.name}
 		if o.name != "" {
-			n, err := sourceOfOrders(v, page.Filters{}, o.query(petstore.At(v.Now()))).count(v)
-			if err != nil {
-				return nil, err
+			query, n := "state="+o.name, shown
+			if v.R.URL.RawQuery != query {
+				if n, err = sourceOfOrders(v, page.Filters{}, o.query(petstore.At(v.Now()))).count(v); err != nil {
+					return nil, err
+				}
 			}
 			link.Title += " " + counted(n)
-			link.URL += "?state=" + o.name
+			link.URL += "?" + query
 		}
 		all = append(all, link)
 	}
@@ -228,7 +238,7 @@ func orderFacts(v *visit, o petstore.Order, gone bool) ([]page.Fact, error) {
 }
 
 func showOrder(v *visit) (page.Form, error) {
-	id, err := v.Number()
+	id, err := page.NumberOf(v.ID)
 	if err != nil {
 		return page.Form{}, err
 	}
@@ -253,11 +263,14 @@ func showOrder(v *visit) (page.Form, error) {
 		p.Acts = actsOnOrder(v, o, nil)
 		p.Forms = []page.Form{v.Ready(page.Form{Heading: "Change the ship date", Submit: "Save", Fields: []page.Field{shipField(o.ShipDate), page.VersionField(o)}})}
 	}
-	if p.Facts, err = orderFacts(v, o, gone); err != nil {
-		return page.Form{}, err
+	p.read = func() (err error) {
+		if p.Facts, err = orderFacts(v, o, gone); err != nil {
+			return err
+		}
+		history, err := orderHistory(v, o, moves)
+		p.Sheets = []page.List{history}
+		return err
 	}
-	history, err := orderHistory(v, o, moves)
-	p.Sheets = []page.List{history}
 	f := p.form(v, 0)
 	f.Send = func(in *page.Input) error {
 		patch := petstore.OrderPatch{ShipDate: petstore.Null[petstore.Time]()}
@@ -267,7 +280,7 @@ func showOrder(v *visit) (page.Form, error) {
 		_, err := v.Service.UpdateOrder(v.R.Context(), v.shop(), id, patch, in.Condition())
 		return v.Then(orderPath(id), "The order was saved.", err)
 	}
-	return f, err
+	return f, nil
 }
 
 // orderHistory returns what happened to an order, the oldest first: what moved stock, by the ledger, and other changes as

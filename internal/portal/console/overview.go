@@ -9,6 +9,7 @@ import (
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/portal/page"
+	"example.com/petstore/internal/ratelimit"
 	"example.com/petstore/internal/usage"
 )
 
@@ -33,13 +34,13 @@ type figures struct {
 	Forms  string         `json:"-"`      // how many the console was sent
 }
 
-func readFigures(v *visit, ctx context.Context, s page.Span) (f figures, err error) {
+// readFigures reads what changes; d is how the key stands.
+func readFigures(v *visit, ctx context.Context, s page.Span, d ratelimit.Decision) (f figures, err error) {
 	now := v.Now()
 	rows, err := v.Usage.Series(ctx, v.who.Workspace.ID, s.Step, s.First(now), now)
 	if err != nil {
 		return f, err
 	}
-	d := v.Limiter.Peek(ctx, v.who.Attachment)
 	return figures{
 		Drawing: page.DrawingOf(rows, s, now), Meters: []page.Gauge{page.GaugeOf("This minute", d.Minute), page.GaugeOf("Today (UTC)", d.Day)}, Limits: page.KeyLimits{Decision: d}.Note(),
 	}, nil
@@ -47,19 +48,21 @@ func readFigures(v *visit, ctx context.Context, s page.Span) (f figures, err err
 
 func showOverview(v *visit) error {
 	s := page.SpanOf(page.Spans(), v.R.URL.Query().Get("range"))
-	f, err := readFigures(v, v.R.Context(), s)
+	f, err := readFigures(v, v.R.Context(), s, v.limits.Decision)
 	if err != nil {
 		return err
 	}
 	o := overview{figures: f, Spans: s.Links(page.Spans(), "/console"), Live: "/console/live?range=" + s.Name, NewKey: v.who.Key.Scopes.Has(access.Manage) && v.limits.Banned().IsZero()}
-	if o.Forms, err = formsSent(v); err != nil {
+	week, err := v.Usage.KeyDays(v.R.Context(), v.who.Workspace.ID, "", v.Now().AddDate(0, 0, -6))
+	if err != nil {
 		return err
 	}
+	o.Forms = formsSent(week)
 	if o.Steps, err = firstSteps(v); err != nil {
 		return err
 	}
 	if v.May(access.Manage) {
-		if o.Sunset, err = sunsetWatch(v); err != nil {
+		if o.Sunset, err = sunsetWatch(v, week); err != nil {
 			return err
 		}
 	}
@@ -75,14 +78,15 @@ func showOverview(v *visit) error {
 	return v.Render(http.StatusOK, "overview", "Overview", o)
 }
 
-// formsSent returns in words how many forms the console was sent in a week.
-func formsSent(v *visit) (string, error) {
-	days, err := v.Usage.KeyDays(v.R.Context(), v.who.Workspace.ID, usage.Forms, v.Now().AddDate(0, 0, -6))
+// formsSent returns in words how many forms the console was sent on days.
+func formsSent(days []usage.KeyDay) string {
 	sent := int64(0)
 	for i := range days {
-		sent += days[i].Total()
+		if days[i].KeyID == usage.Forms {
+			sent += days[i].Total()
+		}
 	}
-	return page.Counted(sent, "form", "forms"), err
+	return page.Counted(sent, "form", "forms")
 }
 
 // How many rows the overview shows of a list, and how many pets with little stock it looks at: those that are sold are not
@@ -135,7 +139,7 @@ func timeCell(t petstore.Time) page.Cell {
 func liveOverview(v *visit) error {
 	chosen := page.SpanOf(page.Spans(), v.R.URL.Query().Get("range"))
 	return v.Live(func(ctx context.Context, s page.Stream) error {
-		f, err := readFigures(v, ctx, chosen)
+		f, err := readFigures(v, ctx, chosen, v.Limiter.Peek(ctx, v.who.Attachment))
 		if err != nil {
 			return err
 		}

@@ -43,7 +43,7 @@ func showPets(v *visit) error {
 	if err != nil {
 		return err
 	}
-	pets, err := s.read(v, &l)
+	pets, _, err := s.read(v, &l)
 	if err != nil {
 		return err
 	}

@@ -91,7 +91,7 @@ func listRequests(ctx context.Context, v *visit) (page.List, error) {
 	keys, err := knownKeys(ctx, v)
 	names := page.KeyNames(keys)
 	wanted, f := filterOf(v, keys)
-	if l.Filters = f.Fields; err != nil || f.Wrong() != nil {
+	if l.Filters = f; err != nil || f.Wrong() != nil {
 		return l, err
 	}
 	var rows []usage.Event

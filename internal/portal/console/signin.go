@@ -135,7 +135,7 @@ func signOutEverywhere(v *visit) (page.Form, error) {
 func showLink(v *visit) error { return v.ShowLink(func() error { return linkEnded(v) }) }
 
 func useLink(v *visit) error {
-	if workspace, link, ok := v.OwnerOf(); ok {
+	if workspace, link, ok := v.OwnerOf(v.R.PostFormValue("token")); ok {
 		return letOwnerIn(v, workspace, link)
 	}
 	return v.UseLink(func() error { return linkEnded(v) }, func(id string) (string, access.AuditEntry, bool) {
@@ -158,7 +158,7 @@ func letOwnerIn(v *visit, workspace int64, link access.Link) error {
 	secret := v.R.PostFormValue("token") + v.R.PostFormValue("nonce")
 	sum := sha256.Sum256([]byte(secret))
 	use := hex.EncodeToString(sum[:])
-	return v.Sending(use, func() error {
+	return v.Sending(v.R.Context(), use, func() error {
 		const owner access.Actor = "owner"
 		used := access.AuditEntry{Actor: owner, Action: "workspace.owner", Subject: w.Name, Detail: "let in by a link, from " + v.gate.Addr().String()}
 		first, err := v.Access.UseLink(v.R.Context(), link, used)

@@ -19,31 +19,33 @@ type source[T any] struct {
 // maxCounted is up to how many rows a list says exactly how many there are.
 const maxCounted = 1000
 
-// read reads the page that the query asks for, and fills in its filters, how many rows there are, and where the list goes on.
-func (s source[T]) read(v *visit, l *page.List) ([]T, error) {
-	if l.Filters, l.Choices = s.filters.Fields, s.filters.Choices; s.filters.Wrong() != nil {
-		return nil, nil //nolint:nilerr // the list says it
+// read reads the page that the query asks for, and fills in its filters, how many rows there are, which it returns too, and
+// where the list goes on.
+func (s source[T]) read(v *visit, l *page.List) (rows []T, n int64, err error) {
+	if l.Filters = s.filters; s.filters.Wrong() != nil {
+		return nil, 0, nil //nolint:nilerr // the list says it
 	}
-	n, err := s.count(v)
-	if err != nil {
-		return nil, err
+	query := v.R.URL.Query()
+	p := petstore.Page{After: page.PlaceIn(query, "after"), Limit: page.PageSize + 1, Newest: s.newest}
+	if rows, err = s.fetch(v.R.Context(), p); err != nil {
+		return nil, 0, err
+	}
+	if n = int64(len(rows)); p.After > 0 || n > page.PageSize { // there may be more
+		if n, err = s.count(v); err != nil {
+			return nil, 0, err
+		}
 	}
 	what := s.many
 	if n == 1 {
 		what = s.one
 	}
 	l.Lead = counted(n) + " " + what + ". " + l.Lead
-	query := v.R.URL.Query()
-	rows, err := s.fetch(v.R.Context(), petstore.Page{After: page.PlaceIn(query, "after"), Limit: page.PageSize + 1, Newest: s.newest})
-	if err != nil {
-		return nil, err
-	}
 	query.Del("after")
 	l.CSV = page.Address(v.R.URL.Path+".csv", query)
-	for _, f := range l.Filters {
+	for _, f := range l.Fields {
 		l.Filtered = l.Filtered || f.Value != "" || chosen(f.Options) != ""
 	}
-	return page.Cut(l, v.R.URL, rows, "after", func(last *T) string { return page.Text(s.id(*last)) }), nil
+	return page.Cut(l, v.R.URL, rows, "after", func(last *T) string { return page.Text(s.id(*last)) }), n, nil
 }
 
 // count returns how many rows there are, but counts no more than maxCounted and one.
@@ -73,13 +75,18 @@ func (s source[T]) csv(v *visit, head []string, line func(T) []string) error {
 	if err := s.filters.Wrong(); err != nil {
 		return err
 	}
-	return pagesCSV(v, head, func(last *T) ([]T, error) {
+	return pagesCSV(v, head, s.pages(v), line)
+}
+
+// pages returns what reads a page of rowsTogether after the last row of the one before, the oldest first.
+func (s source[T]) pages(v *visit) func(last *T) ([]T, error) {
+	return func(last *T) ([]T, error) {
 		p := petstore.Page{Limit: rowsTogether}
 		if last != nil {
 			p.After = s.id(*last)
 		}
 		return s.fetch(v.R.Context(), p)
-	}, line)
+	}
 }
 
 // rowsTogether is how many rows of a download are read at a time.

@@ -37,6 +37,8 @@ type sheetPage struct {
 	Facts       []page.Fact
 	Wide        bool   // the tables have the page's whole width
 	Sent        string // what is posted, of the page of a delivery
+
+	read func() error // fills in what is beside the forms, once the page is shown
 }
 
 // form returns a form of the page, which shows it with the others, or none if the page has none.
@@ -47,6 +49,9 @@ func (p *sheetPage) form(v *visit, which int) (f page.Form) {
 	f.Page = func(status int, f page.Form) error {
 		if p.Forms != nil {
 			p.Forms[which] = f
+		}
+		if err := p.read(); err != nil {
+			return err
 		}
 		return v.Render(status, "sheets", p.Title, p)
 	}
@@ -60,12 +65,11 @@ func stockPage(v *visit) (*sheetPage, petstore.InventoryItem, error) {
 		return nil, petstore.InventoryItem{}, err
 	}
 	i, at := pet.Item(), "/console/stock/"+page.Text(pet.ID)
-	history, err := stockHistory(v, i)
 	facts := petFacts(v, &pet)
 	facts[0] = page.Fact{Title: "Pet", Cell: page.Cell{Text: pickName(pet.Name, pet.ID), Name: true, URL: "/console/pets/" + page.Text(pet.ID)}} // the stock is on the page
-	return &sheetPage{
+	p := &sheetPage{
 		Title: "Stock of " + pet.Name, Lead: page.Counted(i.Quantity, "unit", "units") + " can be ordered. Units in open orders are not counted.",
-		Back: page.Link{Title: "Pets", URL: "/console/pets"}, Sheets: []page.List{history}, Facts: facts,
+		Back: page.Link{Title: "Pets", URL: "/console/pets"}, Facts: facts,
 		Forms: []page.Form{
 			v.Ready(page.Form{Heading: "Add to the stock", Action: at + "/add", Submit: "Add the units", Fields: []page.Field{
 				{Name: "units", Label: "Units to add", Kind: "number", Required: true, Sum: &i.Quantity, Hint: "A negative number, such as -2, takes units away."},
@@ -74,7 +78,13 @@ func stockPage(v *visit) (*sheetPage, petstore.InventoryItem, error) {
 				{Name: "quantity", Label: "Counted", Kind: "number", Value: page.Text(i.Quantity), Required: true, Hint: "What is there now, whatever was noted before."}, page.VersionField(i),
 			}}),
 		},
-	}, i, err
+	}
+	p.read = func() error {
+		history, err := stockHistory(v, i)
+		p.Sheets = []page.List{history}
+		return err
+	}
+	return p, i, nil
 }
 
 func setStock(v *visit) (page.Form, error) {
@@ -129,7 +139,7 @@ func stockHistory(v *visit, i petstore.InventoryItem) (page.List, error) {
 		m := &moves[i]
 		what, change := page.Cell{Text: moved(m)}, page.Number(m.Delta)
 		if m.OrderID > 0 {
-			what.URL = "/console/orders/" + page.Text(m.OrderID)
+			what.URL = orderPath(m.OrderID)
 		}
 		if m.Delta > 0 {
 			change = "+" + change

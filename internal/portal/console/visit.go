@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/netip"
@@ -80,8 +81,7 @@ func (v *visit) Admit(r *page.Route) error {
 	if wait == 0 {
 		return nil
 	}
-	v.tooMany("Too many pages", "From one address "+page.Number(v.allowance.most)+" pages and downloads of a workspace can be read in a minute.", d.RetryAfter)
-	return page.ErrRefused
+	return v.tooMany("Too many pages", "From one address "+page.Number(v.allowance.most)+" pages and downloads of a workspace can be read in a minute.", d.RetryAfter)
 }
 
 func (v *visit) Readmit() error {
@@ -113,14 +113,15 @@ func (v *visit) refuseByLimits() error {
 	if v.R.Method == http.MethodPost {
 		text += " " + nothingChanged
 	}
-	v.tooMany(title, text, v.limits.Decision.RetryAfter)
-	return page.ErrRefused
+	return v.tooMany(title, text, v.limits.Decision.RetryAfter)
 }
 
-func (v *visit) tooMany(title, text string, retryAfter int64) {
+// tooMany answers until when to wait, and returns ErrRefused.
+func (v *visit) tooMany(title, text string, retryAfter int64) error {
 	v.limits = page.KeyLimits{} // the page says it
 	v.RetryAfter(retryAfter)
-	v.RefuseUntil(http.StatusTooManyRequests, page.Refusal{Title: title, Text: text, Until: v.Now().Add(time.Duration(retryAfter) * time.Second)})
+	why := page.Refusal{Title: title, Text: text, Until: v.Now().Add(time.Duration(retryAfter) * time.Second)}
+	return cmp.Or(v.Render(http.StatusTooManyRequests, "refused", title, why), error(page.ErrRefused))
 }
 
 func (v *visit) Enter(write bool) (leave func(), err error) { return v.gate.Enter(write) }
@@ -169,7 +170,7 @@ func (v *visit) Describe(to *page.View) {
 
 // inPath returns what get returns for the id in the path.
 func inPath[T any](v *visit, get func(ctx context.Context, workspace, id int64) (T, error)) (found T, err error) {
-	id, err := v.Number()
+	id, err := page.NumberOf(v.ID)
 	if err != nil {
 		return found, err
 	}

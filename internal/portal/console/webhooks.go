@@ -157,8 +157,11 @@ func madeSecret(v *visit, made webhook.Changed, err error) error {
 
 func showWebhook(v *visit) error {
 	w, err := webhookInPath(v)
-	deliveries, failed := listDeliveries(v.R.Context(), v)
-	if err := cmp.Or(err, failed); err != nil {
+	if err != nil {
+		return err
+	}
+	deliveries, err := deliveriesOf(v.R.Context(), v, &w)
+	if err != nil {
 		return err
 	}
 	at := webhookPath(w.ID)
@@ -174,13 +177,20 @@ func showWebhook(v *visit) error {
 	return v.Render(http.StatusOK, "sheets", p.Title, p)
 }
 
-// listDeliveries reads the page of deliveries that the query asks for, the newest first.
+// listDeliveries is deliveriesOf for the webhook in the path.
 func listDeliveries(ctx context.Context, v *visit) (page.List, error) {
-	l := page.NewList("Deliveries", "", "No event was sent to it yet.", "Event", "Type", "State", "Tries", "Last try", "Answer", "Next try")
-	l.Numbers[3] = true
 	w, err := webhookInPath(v)
-	l.Facts = hookFacts(&w)
-	rows, failed := v.Webhooks.Deliveries(ctx, v.shop(), v.ID, petstore.Page{After: page.PlaceIn(v.R.URL.Query(), "after"), Limit: page.PageSize + 1})
+	if err != nil {
+		return page.List{}, err
+	}
+	return deliveriesOf(ctx, v, &w)
+}
+
+// deliveriesOf reads the page of deliveries that the query asks for, the newest first.
+func deliveriesOf(ctx context.Context, v *visit, w *webhook.Webhook) (page.List, error) {
+	l := page.NewList("Deliveries", "", "No event was sent to it yet.", "Event", "Type", "State", "Tries", "Last try", "Answer", "Next try")
+	l.Numbers[3], l.Facts = true, hookFacts(w)
+	rows, err := v.Webhooks.Deliveries(ctx, v.shop(), v.ID, petstore.Page{After: page.PlaceIn(v.R.URL.Query(), "after"), Limit: page.PageSize + 1})
 	rows = page.Cut(&l, v.R.URL, rows, "after", func(last *webhook.Delivery) string { return page.Text(last.ID) })
 	for i := range rows {
 		d, id, state := &rows[i], page.Text(rows[i].ID), page.Cell{Text: string(rows[i].State), Badge: string(rows[i].State)}
@@ -189,10 +199,10 @@ func listDeliveries(ctx context.Context, v *visit) (page.List, error) {
 		}
 		l.Rows = append(l.Rows, []page.Cell{
 			{Text: id, URL: webhookPath(v.ID) + "/delivery?event=" + id}, {Text: string(d.Type), Code: true}, state, {Text: page.Number(int64(d.Tries))},
-			{At: d.TriedAt}, {Text: cmp.Or(access.Printable(d.String()), "not tried yet"), Name: true}, nextTry(&w, d, page.Cell{At: d.NextAt}),
+			{At: d.TriedAt}, {Text: cmp.Or(access.Printable(d.String()), "not tried yet"), Name: true}, nextTry(w, d, page.Cell{At: d.NextAt}),
 		})
 	}
-	return l, cmp.Or(err, failed)
+	return l, err
 }
 
 // nextTry returns when a delivery is tried next: while its webhook is not active, it waits whatever its time is.
@@ -213,14 +223,19 @@ func deliveryOf(ctx context.Context, v *visit) (webhook.Delivery, error) {
 	return webhook.Delivery{}, cmp.Or(err, webhook.NoDelivery(event))
 }
 
-// listTries reads the tries of a delivery with their answers, the latest first, after the one that is to come.
+// listTries is triesOf for the delivery that the address names.
 func listTries(ctx context.Context, v *visit) (page.List, error) {
-	l := page.NewList("Tries", "", "", "When", "Result", "Took", "Answer")
-	l.Numbers[2] = true
 	w, err := webhookInPath(v)
 	d, failed := deliveryOf(ctx, v)
+	return triesOf(&w, &d), cmp.Or(err, failed)
+}
+
+// triesOf returns the tries of a delivery with their answers, the latest first, after the one that is to come.
+func triesOf(w *webhook.Webhook, d *webhook.Delivery) page.List {
+	l := page.NewList("Tries", "", "", "When", "Result", "Took", "Answer")
+	l.Numbers[2] = true
 	if !d.NextAt.IsZero() {
-		l.Rows = append(l.Rows, []page.Cell{nextTry(&w, &d, exactly(d.NextAt)), {Text: "to come", Badge: string(webhook.Pending)}, {}, {}})
+		l.Rows = append(l.Rows, []page.Cell{nextTry(w, d, exactly(d.NextAt)), {Text: "to come", Badge: string(webhook.Pending)}, {}, {}})
 	}
 	tries := append([]webhook.Attempt{}, d.Earlier...)
 	if !d.TriedAt.IsZero() {
@@ -234,7 +249,7 @@ func listTries(ctx context.Context, v *visit) (page.List, error) {
 		text := strings.Join(strings.Fields(cmp.Or(t.Error, t.Answer.Text)), " ")
 		l.Rows = append(l.Rows, []page.Cell{exactly(t.At), result, {Text: page.Number(t.Latency.Milliseconds()) + " ms"}, {Text: cmp.Or(access.Printable(text), "empty"), Name: true}})
 	}
-	return l, cmp.Or(err, failed)
+	return l
 }
 
 // exactly returns an instant with its second.
@@ -256,7 +271,7 @@ func showDelivery(v *visit) (page.Form, error) {
 			return v.Then(at+"?event="+event, "The event is sent again. What comes of it is in the table of tries.", err)
 		},
 		Page: func(status int, f page.Form) error {
-			tries, failed := listTries(ctx, v)
+			tries := triesOf(&w, &d)
 			tries.Live = page.Address(at+"/live", v.R.URL.Query())
 			p := sheetPage{
 				Title: "Delivery of event " + event, Lead: f.Lead, Back: page.Link{Title: "Webhook", URL: webhookPath(w.ID)}, Forms: []page.Form{f}, Sheets: []page.List{tries},
@@ -270,7 +285,7 @@ func showDelivery(v *visit) (page.Form, error) {
 			} else if petstore.CodeOf(err) == petstore.CodeEventNotFound {
 				p.Lead, err = "The event is no longer kept, and cannot be sent again.", nil
 			}
-			if err := cmp.Or(failed, err); err != nil {
+			if err != nil {
 				return err
 			}
 			return v.Render(status, "sheets", p.Title, p)
@@ -322,7 +337,7 @@ func testWebhook(v *visit) (page.Form, error) {
 	return hookForm(v, page.Form{
 		Title: "Send a test event", Lead: "An event of the type webhook.test is posted now, and the answer is shown here.", Submit: "Send it",
 		Send: func(in *page.Input) error {
-			v.Extend(testTimeout)
+			page.Extend(v.W, testTimeout)
 			answer, err := v.Webhooks.Test(v.R.Context(), v.shop(), v.ID)
 			if err != nil {
 				return err

@@ -69,7 +69,7 @@ func (d *download) Write(part []byte) (int, error) {
 	if !d.sent {
 		d.begin()
 	}
-	d.v.Extend(DownloadTimeout)
+	Extend(d.v.W, DownloadTimeout)
 	return d.v.W.Write(part)
 }
 

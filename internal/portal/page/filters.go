@@ -68,7 +68,7 @@ func (f *Filters) Day(name, label string) petstore.Time {
 func (f *Filters) Fault(message string) { f.Fields[len(f.Fields)-1].Error = message }
 
 // Wrong returns the error of the first field with a fault, or nil.
-func (f *Filters) Wrong() error {
+func (f Filters) Wrong() error {
 	for _, field := range f.Fields {
 		if field.Error != "" {
 			return FieldError(field.Name, field.Label+": "+field.Error)

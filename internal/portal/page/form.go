@@ -293,17 +293,9 @@ func (f *Field) shown() string {
 	return strings.ReplaceAll(f.Value, "\r\n", "\n")
 }
 
-// WhyLocked says why who is signed in cannot send the form of the page, or "".
-func (v *Visit) WhyLocked() string {
-	if !v.mayWrite() {
-		return "This key cannot change this."
-	}
-	return v.guest.Locked()
-}
-
-// Number returns the id in the path.
-func (v *Visit) Number() (int64, error) {
-	n, err := strconv.ParseInt(v.ID, 10, 64)
+// NumberOf returns the number that an id in a path is.
+func NumberOf(id string) (int64, error) {
+	n, err := strconv.ParseInt(id, 10, 64)
 	if err != nil || n < 1 {
 		return 0, errNoPage
 	}

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"context"
 	"net/http"
 	"strings"
 
@@ -115,13 +116,13 @@ func ShowKey(v *Visit, title, secret, service string, scopes access.Scopes, next
 
 // ShowSecret shows a new key or secret, this once.
 func ShowSecret(v *Visit, page Secret) error {
-	v.Refresh()
+	v.Refresh(v.R.Context())
 	return v.Render(http.StatusOK, "made", page.Title, page)
 }
 
 // Refresh takes over at once what was changed in the store.
-func (v *Visit) Refresh() {
-	if err := v.Keys.Refresh(v.R.Context()); err != nil {
-		v.Log.Warn("keys could not be refreshed", "err", err) // they will be, in a moment
+func (s *Site) Refresh(ctx context.Context) {
+	if err := s.Keys.Refresh(ctx); err != nil {
+		s.Log.Warn("keys could not be refreshed", "err", err) // they will be, in a moment
 	}
 }

@@ -9,10 +9,9 @@ import (
 
 // A List is a page of rows.
 type List struct {
+	Filters
 	Title, Lead string
-	Filters     []Field
 	Filtered    bool
-	Choices     []Link // what a filter may have meant
 	Columns     []string
 	Numbers     map[int]bool // the columns of numbers
 	Rows        [][]Cell
@@ -26,7 +25,6 @@ type List struct {
 	Facts       []Fact // beside it, without links, which change too
 	ReadOnly    bool   // what its rows offer cannot be done
 	Views       []NavLink
-	Faulty      bool // a filter cannot be applied
 	Whole       bool // a row leads where its first link does
 }
 
@@ -89,9 +87,9 @@ func (v *Visit) List(l List, err error) error {
 	if err != nil {
 		return err
 	}
-	l.ReadOnly = !v.MayChange()
+	l.ReadOnly = v.locked() != ""
 	status := http.StatusOK
-	if l.Faulty = (&Filters{Fields: l.Filters}).Wrong() != nil; l.Faulty {
+	if l.Wrong() != nil {
 		status, l.Filtered = http.StatusUnprocessableEntity, true
 	}
 	return v.Render(status, "list", l.Title, l)
@@ -106,8 +104,8 @@ func Address(path string, query url.Values) string {
 }
 
 // Extend gives the client more time to take what comes next. The deadline of a socket is on the real clock.
-func (v *Visit) Extend(by time.Duration) {
-	_ = http.NewResponseController(v.W).SetWriteDeadline(time.Now().Add(by)) // where there is none to set, none is needed
+func Extend(w http.ResponseWriter, by time.Duration) {
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(by)) // where there is none to set, none is needed
 }
 
 // Text returns n in decimal.

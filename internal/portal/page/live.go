@@ -75,20 +75,22 @@ func (s Stream) Send(name string, value any) error {
 }
 
 func (s Stream) write(text string) error {
-	s.v.Extend(streamWait)
+	Extend(s.v.W, streamWait)
 	if _, err := s.v.W.Write([]byte(text)); err != nil {
 		return err
 	}
 	return http.NewResponseController(s.v.W).Flush()
 }
 
-// changedRows returns what sends the rows of a list and its facts, if they are others than those that were sent before.
-func changedRows(v *Visit, read func(context.Context) (List, error)) func(context.Context, Stream) error {
+// changedRows returns what sends the rows of a list and its facts, first those of l and then those that are read, if they
+// are others than those that were sent before.
+func changedRows(v *Visit, l List, read func(context.Context) (List, error)) func(context.Context, Stream) error {
 	sent := ""
-	return func(ctx context.Context, s Stream) error {
-		l, err := read(ctx)
-		if err != nil {
-			return err
+	return func(ctx context.Context, s Stream) (err error) {
+		if sent != "" {
+			if l, err = read(ctx); err != nil {
+				return err
+			}
 		}
 		for _, row := range l.Rows { // whose links begin where the reader's browser finds the console
 			for i := range row {

@@ -30,7 +30,7 @@ const oldForm = "This form was opened in another workspace, or more than a day a
 // Ready returns a form that can be shown, with a token and with what keeps it from being sent.
 func (v *Visit) Ready(f Form) Form {
 	if !f.Always {
-		f.Locked = v.WhyLocked()
+		f.Locked = v.locked()
 	}
 	f.Once = v.sessions.seal(formPurpose, v.Now().Add(formLife), Text(v.guest.Workspace()))
 	return f
@@ -48,17 +48,7 @@ func (v *Visit) once(do func() error) error {
 	}
 	sum := sha256.Sum256([]byte(v.R.URL.Path + "?" + v.R.PostForm.Encode()))
 	v.form = base64.RawURLEncoding.EncodeToString(sum[:])
-	return v.Sending(v.form, func() error { return v.answerOnce(do) })
-}
-
-// Sending does what a form was sent for, once no other of the same is under way on this node.
-func (v *Visit) Sending(form string, do func() error) error {
-	end, err := v.sending.begin(v.R.Context(), form)
-	if err != nil {
-		return err
-	}
-	defer end()
-	return do()
+	return v.Sending(v.R.Context(), v.form, func() error { return v.answerOnce(do) })
 }
 
 func (v *Visit) answerOnce(do func() error) error {
@@ -104,6 +94,16 @@ func (v *Visit) OnceHere() *petstore.Idempotency {
 type sendings struct {
 	mu    sync.Mutex
 	forms map[string]chan struct{} // closed at the end
+}
+
+// Sending does what a form was sent for, once no other of the same is under way on this node.
+func (s *Site) Sending(ctx context.Context, form string, do func() error) error {
+	end, err := s.sending.begin(ctx, form)
+	if err != nil {
+		return err
+	}
+	defer end()
+	return do()
 }
 
 // begin returns what ends the sending of a form, once no other of the same form is under way.

@@ -83,7 +83,7 @@ func Within(root, path string) bool { return path == root || strings.HasPrefix(p
 
 // Render answers with a page. Its template is executed when the visit is over.
 func (v *Visit) Render(status int, name, title string, body any) error {
-	data := View{Title: title, Path: v.R.URL.Path, Write: v.MayChange(), Note: v.noted(), Docs: "/docs", Body: body}
+	data := View{Title: title, Path: v.R.URL.Path, Write: v.locked() == "", Note: v.noted(), Docs: "/docs", Body: body}
 	v.guest.Describe(&data)
 	pages, err := v.pages()
 	if err != nil {
@@ -110,24 +110,12 @@ func (v *Visit) write() error {
 		}
 		defer share.Leave()
 	}
-	return v.execute()
+	return v.answer.write(v.R, v.W.Header())
 }
 
 var errBusy = &petstore.Error{
 	Code: petstore.CodeServiceUnavailable, RetryAfter: time.Second,
 	Message: "Too many pages are asked for. Try again after a second.",
-}
-
-func (v *Visit) execute() error {
-	var b bytes.Buffer
-	err := v.answer.execute(&b)
-	v.answer.body = b.Bytes()
-	// No other site can ask for a page in a session's name, and each page has other tokens: its length tells nothing.
-	if err == nil && accept.Gzip(v.R.Header["Accept-Encoding"]) {
-		v.W.Header().Set("Content-Encoding", "gzip")
-		v.answer.body = asset.Compress(v.answer.body)
-	}
-	return err
 }
 
 // An answer is a response that is whole. It is sent when the visit holds nothing any more that others may wait for.
@@ -137,10 +125,23 @@ type answer struct {
 	body    []byte
 }
 
+// write executes the template, and compresses what comes of it for who takes that.
+func (a *answer) write(r *http.Request, h http.Header) error {
+	var b bytes.Buffer
+	err := a.execute(&b)
+	a.body = b.Bytes()
+	// No other site can ask for a page in a session's name, and each page has other tokens: its length tells nothing.
+	if err == nil && accept.Gzip(r.Header["Accept-Encoding"]) {
+		h.Set("Content-Encoding", "gzip")
+		a.body = asset.Compress(a.body)
+	}
+	return err
+}
+
 func (v *Visit) send() {
 	if err := v.write(); err != nil {
 		v.fail(err)
-		if err := v.execute(); err != nil {
+		if err := v.answer.write(v.R, v.W.Header()); err != nil {
 			v.Log.Error("a page could not be written", "path", v.R.URL.Path, "err", err)
 		}
 	}
@@ -194,7 +195,7 @@ func (v *Visit) Then(to, said string, err error) error {
 // ThenRefresh is Then for what was changed of workspaces and keys, which holds here at once.
 func (v *Visit) ThenRefresh(to, said string, err error) error {
 	if err == nil {
-		v.Refresh()
+		v.Refresh(v.R.Context())
 	}
 	return v.Then(to, said, err)
 }
@@ -207,7 +208,7 @@ func (v *Visit) RetryAfter(seconds int64) {
 // WholeSeconds returns d in seconds, rounded up.
 func WholeSeconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
 
-// A Refusal is a page that says why there is no other, and until when if that is known.
+// A Refusal is the page "refused", which says why there is no other, and until when if that is known.
 type Refusal struct {
 	Title, Text string
 	Until       time.Time
@@ -215,12 +216,7 @@ type Refusal struct {
 
 // Refuse answers with a page that says why there is no other.
 func (v *Visit) Refuse(status int, title, text string) {
-	v.RefuseUntil(status, Refusal{Title: title, Text: text})
-}
-
-// RefuseUntil is Refuse for what is possible again later.
-func (v *Visit) RefuseUntil(status int, r Refusal) {
-	if err := v.Render(status, "refused", r.Title, r); err != nil {
+	if err := v.Render(status, "refused", title, Refusal{Title: title, Text: text}); err != nil {
 		v.Log.Error("a page could not be rendered", "path", v.R.URL.Path, "err", err)
 	}
 }

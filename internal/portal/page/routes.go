@@ -87,9 +87,10 @@ func (t *Table[G]) Follow(path string, read func(context.Context, G) (List, erro
 // StreamRows adds what tells a page that the rows of its list have changed.
 func (t *Table[G]) StreamRows(path string, read func(context.Context, G) (List, error)) {
 	t.Stream(path, func(g G) error {
-		if _, err := read(g.visit().R.Context(), g); err != nil { // while there can be a page about it
+		l, err := read(g.visit().R.Context(), g)
+		if err != nil { // while there can be a page about it
 			return err
 		}
-		return g.visit().Live(changedRows(g.visit(), func(ctx context.Context) (List, error) { return read(ctx, g) }))
+		return g.visit().Live(changedRows(g.visit(), l, func(ctx context.Context) (List, error) { return read(ctx, g) }))
 	})
 }

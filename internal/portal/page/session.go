@@ -200,9 +200,9 @@ func (v *Visit) ShowLink(ended func() error) error {
 	return v.Render(http.StatusOK, "link", "Sign in", p)
 }
 
-// OwnerOf returns the workspace whose owner has the link that was sent, and the link.
-func (v *Visit) OwnerOf() (workspace int64, l access.Link, ok bool) {
-	who, l, ok := v.sessions.linkOf(ownerPurpose, v.R.PostFormValue("token"), v.Now())
+// OwnerOf returns the workspace whose owner has the link with the token, and the link.
+func (s *Site) OwnerOf(token string) (workspace int64, l access.Link, ok bool) {
+	who, l, ok := s.sessions.linkOf(ownerPurpose, token, s.Now())
 	workspace, err := strconv.ParseInt(who, 10, 64)
 	return workspace, l, ok && err == nil
 }
@@ -218,7 +218,7 @@ func (v *Visit) UseLink(ended func() error, check func(who string) (keyID string
 	if !ok {
 		return ended()
 	}
-	used.Detail = "by a link, from " + v.From()
+	used.Detail = "by a link, from " + From(v.R)
 	if first, err := v.Access.UseLink(v.R.Context(), link, used); err != nil {
 		return err
 	} else if !first {
@@ -231,11 +231,11 @@ func (v *Visit) UseLink(ended func() error, check func(who string) (keyID string
 	return v.Redirect("/console")
 }
 
-// From returns the address that the request came from: the last one before us, which may be a proxy.
-func (v *Visit) From() string {
-	host, _, err := net.SplitHostPort(v.R.RemoteAddr)
+// From returns the address that a request came from: the last one before us, which may be a proxy.
+func From(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
-		return v.R.RemoteAddr
+		return r.RemoteAddr
 	}
 	return host
 }

@@ -268,5 +268,10 @@ func (v *Visit) mayWrite() bool {
 	return v.Session != nil && v.guest.May(cmp.Or(v.takes, access.Write))
 }
 
-// MayChange reports whether what the page offers to do can be done now.
-func (v *Visit) MayChange() bool { return v.mayWrite() && v.guest.Locked() == "" }
+// locked says why who is signed in cannot send the form of the page or, of one that is none, change the shop, or "".
+func (v *Visit) locked() string {
+	if !v.mayWrite() {
+		return "This key cannot change this."
+	}
+	return v.guest.Locked()
+}
