@@ -62,7 +62,7 @@ func TestVisitorsGetNoMore(t *testing.T) {
 		t.Errorf("the newest pet is %s, want 43", a.Body)
 	}
 
-	// Requests that wait are the caller's own, and end with the plan.
+	// What is refused on request is no strike.
 	for range 3 {
 		s.do(request{method: "GET", path: "/pets", key: key, header: map[string]string{"Petstore-Simulate": "code=rate_limit_exceeded"}}).want(429, "rate_limit_exceeded")
 	}
