@@ -23,13 +23,13 @@ import (
 )
 
 // A demo is a server on a demo of its own.
-type demo struct{ dir, url, key string }
+type demo struct{ dir, url, ops, key string }
 
-// newDemo serves a demo that nobody has used.
-func newDemo(t *testing.T) demo {
+// newDemo serves a demo that nobody has used; flags are further ones of serve.
+func newDemo(t *testing.T, flags ...string) demo {
 	t.Helper()
 	dir := t.TempDir()
-	s, err := petstore.Serve(servertest.Options{Dir: dir, Flags: []string{"--demo", "--sandbox"}})
+	s, err := petstore.Serve(servertest.Options{Dir: dir, Flags: append(flags, "--demo")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func newDemo(t *testing.T) demo {
 	printed := regexp.MustCompile(`with the key (\S+)`)
 	var key []string
 	servertest.Eventually(t, "the demo prints its key", func() bool { key = printed.FindStringSubmatch(s.Printed()); return key != nil })
-	return demo{dir, s.URL, key[1]}
+	return demo{dir, s.URL, s.Ops, key[1]}
 }
 
 // An example is a request made of the examples of the description.
@@ -129,7 +129,7 @@ func TestEveryExampleSucceeds(t *testing.T) {
 		t.Fatal(err)
 	}
 	count := 0
-	reads := newDemo(t)
+	reads := newDemo(t, "--sandbox")
 	for path, item := range doc.Paths.Map() {
 		for method, o := range item.Operations() {
 			for _, e := range examplesOf(path, method, o) {
@@ -137,7 +137,7 @@ func TestEveryExampleSucceeds(t *testing.T) {
 				t.Run(strings.TrimSpace(e.operation+" "+e.name), func(t *testing.T) {
 					d := reads
 					if method != http.MethodGet {
-						d = newDemo(t)
+						d = newDemo(t, "--sandbox")
 					}
 					if e.operation == "resetSandbox" {
 						var made struct{ Key string }
@@ -185,7 +185,7 @@ func TestSamplesOfTheReference(t *testing.T) {
 			t.Parallel()
 			servertest.Need(t, program[0], map[string]string{"sh": "dash", "node": "nodejs"}[program[0]])
 			servertest.Need(t, "curl", "curl")
-			d, count := newDemo(t), 0
+			d, count := newDemo(t, "--sandbox"), 0
 			for _, page := range []string{"animals", "categories", "orders", "inventory", "account", "keys"} {
 				for _, sample := range samplesOn(t, d, "/docs/"+page, lang) {
 					count++

@@ -45,24 +45,18 @@ func TestCommandLineGuide(t *testing.T) {
 // orders stay as they are.
 func TestFirstRequestGuide(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	server, err := petstore.Serve(servertest.Options{Dir: dir, Flags: []string{"--demo"}})
+	d := newDemo(t)
+	empty, err := petstore.NewShop(d.dir, "acme")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(server.Kill)
-	empty, err := petstore.NewShop(dir, "acme")
-	if err != nil {
-		t.Fatal(err)
-	}
-	demo := regexp.MustCompile(`pst_\w{38}`).FindString(server.Printed())
-	for name, key := range map[string]string{"empty": empty.Key, "demo": demo} {
+	for name, key := range map[string]string{"empty": empty.Key, "demo": d.key} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			script := guidePanels(t, "../internal/portal/guides/first-request.html", "sh")
-			script = strings.NewReplacer("BASE_URL", server.URL, "pst_…", key, "petstore serve --demo", ":").Replace(script)
+			script = strings.NewReplacer("BASE_URL", d.url, "pst_…", key, "petstore serve --demo", ":").Replace(script)
 			cmd := exec.CommandContext(t.Context(), "sh", "-eu", "-c", script)
-			cmd.Dir, cmd.Env = dir, []string{"PATH=" + os.Getenv("PATH")}
+			cmd.Dir, cmd.Env = d.dir, []string{"PATH=" + os.Getenv("PATH")}
 			out, err := cmd.CombinedOutput()
 			if err != nil || strings.Contains(string(out), `"code":`) {
 				t.Fatalf("the commands of the guide: %v\n%s", err, out)
@@ -75,15 +69,20 @@ func TestFirstRequestGuide(t *testing.T) {
 	}
 }
 
-// guidePanels returns what the panels of a guide have in a language.
-func guidePanels(t *testing.T, path, language string) string {
+func fileText(t *testing.T, name string) string {
 	t.Helper()
-	page, err := os.ReadFile(path)
+	text, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return string(text)
+}
+
+// guidePanels returns what the panels of a guide have in a language.
+func guidePanels(t *testing.T, path, language string) string {
+	t.Helper()
 	var all []string
-	for _, panel := range regexp.MustCompile("(?s)\\(snippet \"[^\"]*\" \""+language+"\" `(.*?)`\\)").FindAllStringSubmatch(string(page), -1) {
+	for _, panel := range regexp.MustCompile("(?s)\\(snippet \"[^\"]*\" \""+language+"\" `(.*?)`\\)").FindAllStringSubmatch(fileText(t, path), -1) {
 		all = append(all, panel[1])
 	}
 	if len(all) == 0 {
@@ -125,16 +124,9 @@ func TestWebhooksGuide(t *testing.T) {
 func guideReceiver(t *testing.T, addr, secret string) (said func() string) {
 	t.Helper()
 	node, dir := servertest.Need(t, "node", "nodejs"), t.TempDir()
-	verify, err := os.ReadFile("../internal/portal/verify/verify.mjs")
-	if err != nil {
-		t.Fatal(err)
-	}
 	_, port, _ := strings.Cut(addr, ":")
-	receive, err := os.ReadFile("../internal/portal/verify/receive.mjs")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, text := range map[string]string{"verify.mjs": string(verify), "receive.mjs": strings.Replace(string(receive), "3000", port, 1)} {
+	verify, receive := fileText(t, "../internal/portal/verify/verify.mjs"), fileText(t, "../internal/portal/verify/receive.mjs")
+	for name, text := range map[string]string{"verify.mjs": verify, "receive.mjs": strings.Replace(receive, "3000", port, 1)} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -150,13 +142,7 @@ func started(t *testing.T, env []string, program string, args ...string) (said f
 		t.Fatal(err)
 	}
 	defer out.Close()
-	said = func() string {
-		text, err := os.ReadFile(out.Name())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(text)
-	}
+	said = func() string { return fileText(t, out.Name()) }
 	cmd := exec.Command(program, args...) //nolint:gosec // a program of the test
 	cmd.Env, cmd.Stdout, cmd.Stderr = env, out, out
 	if err := cmd.Start(); err != nil {
@@ -184,12 +170,8 @@ func TestMirror(t *testing.T) {
 	d := newDemo(t)
 	send := func(method, path, body string) {
 		t.Helper()
-		e := example{method: method, path: path, body: body, header: http.Header{"Content-Type": {"application/json"}}}
-		if method == http.MethodPatch {
-			e.header.Set("Content-Type", "application/merge-patch+json")
-		}
-		if status, text := d.send(t, e); status >= 300 {
-			t.Fatalf("%s %s = %d %s", method, path, status, text)
+		if got, text := status(t, method, d.url+path, d.key, body); got >= 300 {
+			t.Fatalf("%s %s = %d %s", method, path, got, text)
 		}
 	}
 	order := func() { send(http.MethodPost, "/store/orders", `{"petId":13,"quantity":2}`) }

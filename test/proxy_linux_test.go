@@ -58,20 +58,16 @@ func (p proxy) start(t *testing.T) (key string, from func(ip string) *http.Clien
 	t.Helper()
 	program, dir := servertest.Need(t, p.program, p.program), t.TempDir()
 	addr, server := servertest.FreeAddr(t), servertest.FreeAddr(t)
-	s, err := petstore.Serve(servertest.Options{Dir: dir, Flags: append(p.flags, "--demo", "--addr="+server, "--base-url=https://pets.example.com", "--trusted-proxies=127.0.0.1/32")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Kill)
+	d := newDemo(t, append(p.flags, "--addr="+server, "--base-url=https://pets.example.com", "--trusted-proxies=127.0.0.1/32")...)
 	_, port, _ := net.SplitHostPort(addr)
-	names := strings.NewReplacer("DIR", dir, "PROXY", addr, "SERVER", server, "OPSPORT", s.Ops[strings.LastIndex(s.Ops, ":")+1:], "PORT", port)
+	names := strings.NewReplacer("DIR", dir, "PROXY", addr, "SERVER", server, "OPSPORT", d.ops[strings.LastIndex(d.ops, ":")+1:], "PORT", port)
 	p.configure(t, dir, names)
 	args := make([]string, len(p.args))
 	for i, arg := range p.args {
 		args[i] = names.Replace(arg)
 	}
 	started(t, []string{"HOME=" + dir}, program, args...)
-	return regexp.MustCompile(`pst_\w{38}`).FindString(s.Printed()), func(ip string) *http.Client {
+	return d.key, func(ip string) *http.Client {
 		dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(ip)}}
 		to := &http.Transport{
 			ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // its own certificate
@@ -104,15 +100,6 @@ func (p proxy) configure(t *testing.T, dir string, names *strings.Replacer) {
 			t.Fatal(err)
 		}
 	}
-}
-
-func fileText(t *testing.T, name string) string {
-	t.Helper()
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }
 
 // TestProxies uses the server through each proxy that docs/operations.md has a file for: a list, a change with If-Match, a stream of

@@ -268,6 +268,7 @@ func TestRareEvents(t *testing.T) {
 type follow struct {
 	t     testing.TB
 	lines chan string // those of the stream, until it ends
+	err   error       // of its end; valid when lines is closed
 	end   context.CancelFunc
 }
 
@@ -293,13 +294,15 @@ func (s *service) follow(path string, header map[string]string) *follow {
 		body, _ := io.ReadAll(resp.Body)
 		s.t.Fatalf("GET %s = %d %s %s, want a stream", path, resp.StatusCode, kind, body)
 	}
-	f := &follow{s.t, make(chan string, 1000), end}
+	f := &follow{t: s.t, lines: make(chan string, 1000), end: end}
 	go func() {
 		defer close(f.lines)
 		defer resp.Body.Close()
-		for in := bufio.NewScanner(resp.Body); in.Scan(); {
+		in := bufio.NewScanner(resp.Body)
+		for in.Scan() {
 			f.lines <- in.Text()
 		}
+		f.err = in.Err()
 	}()
 	return f
 }
@@ -336,12 +339,15 @@ func (f *follow) line() (string, bool) {
 	}
 }
 
-// ended fails the test unless the stream ends, without another event.
+// ended fails the test unless the stream ends in good order, without another event.
 func (f *follow) ended() {
 	f.t.Helper()
 	for {
 		got, open := f.line()
 		if !open {
+			if f.err != nil {
+				f.t.Fatalf("the stream ended with %v", f.err)
+			}
 			return
 		}
 		if strings.HasPrefix(got, "data:") {

@@ -115,24 +115,40 @@ func TestPromises(t *testing.T) {
 	}
 }
 
-// genericFaults makes an operation give the answers that it shares with others.
+// genericFaults makes an operation of a workspace give the answers that it shares with others.
 func (s *service) genericFaults(id string, r request) {
+	s.commonFaults(id, r)
+	scope := access.Write
+	if r.method != "GET" {
+		scope = access.Read
+	}
+	keyless, lacking := r, r
+	keyless.key, lacking.key = "-", s.addKey(s.workspace, scope, time.Time{})
+	s.do(keyless).want(401, "missing_api_key")
+	s.do(lacking).want(403, "insufficient_scope")
+	switch {
+	case strings.HasPrefix(r.path, "/keys"):
+		s.keyFaults(id, r)
+	case strings.HasPrefix(r.path, "/webhooks"):
+		s.webhookFaults(id, r)
+	case r.method == "POST":
+		s.idempotencyFaults(r)
+	}
+}
+
+// commonFaults makes an operation give the answers that all have.
+func (s *service) commonFaults(id string, r request) {
+	s.t.Helper()
 	with := func(change func(*request)) answer {
 		q := r
 		q.header = map[string]string{}
 		change(&q)
 		return s.do(q)
 	}
-	scope := access.Write
-	if r.method != "GET" {
-		scope = access.Read
-	}
 	expired := s.addKey(s.workspace, access.Read|access.Write, s.start.Add(-time.Hour))
 	other, _ := access.Mint()
-	with(func(q *request) { q.key = "-" }).want(401, "missing_api_key")
 	with(func(q *request) { q.key = other }).want(401, "invalid_api_key")
 	with(func(q *request) { q.key = expired }).want(401, "expired_api_key")
-	with(func(q *request) { q.key = s.addKey(s.workspace, scope, time.Time{}) }).want(403, "insufficient_scope")
 	with(func(q *request) { q.header["Accept"] = "text/html" }).want(406, "not_acceptable")
 	with(func(q *request) { q.path += "?x=" + strings.Repeat("x", 9000) }).want(414, "uri_too_long")
 	with(func(q *request) { q.header["X-Padding"] = strings.Repeat("x", 17<<10) }).want(431, "headers_too_large")
@@ -156,14 +172,6 @@ func (s *service) genericFaults(id string, r request) {
 	}
 	if r.method == "GET" && id != "getAccount" {
 		with(func(q *request) { q.header["If-None-Match"] = "*" }).want(304, "")
-	}
-	switch {
-	case strings.HasPrefix(r.path, "/keys"):
-		s.keyFaults(id, r)
-	case strings.HasPrefix(r.path, "/webhooks"):
-		s.webhookFaults(id, r)
-	case r.method == "POST":
-		s.idempotencyFaults(r)
 	}
 }
 

@@ -1,13 +1,13 @@
 package httpapi_test
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -52,31 +52,11 @@ func sandboxPromises(t *testing.T) {
 	t.Helper()
 	s := openService(t, withSandboxes(4, 3))
 	key := s.visit(`{"catalogue":"demo"}`)
-	expired := s.addKey(s.workspace, access.Write, s.start.Add(-time.Hour))
-	other, _ := access.Mint()
-	for _, r := range []request{{method: "POST", path: "/sandboxes", key: "-"}, {method: "POST", path: "/account/reset", key: key}} {
-		with := func(change func(*request)) answer {
-			q := r
-			q.header = map[string]string{}
-			change(&q)
-			return s.do(q)
-		}
-		with(func(q *request) { q.key = other }).want(401, "invalid_api_key")
-		with(func(q *request) { q.key = expired }).want(401, "expired_api_key")
-		with(func(q *request) { q.header["Accept"] = "text/html" }).want(406, "not_acceptable")
-		with(func(q *request) { q.path += "?x=" + strings.Repeat("x", 9000) }).want(414, "uri_too_long")
-		with(func(q *request) { q.header["X-Padding"] = strings.Repeat("x", 17<<10) }).want(431, "headers_too_large")
-		with(func(q *request) { q.path += "?colour=red" }).want(400, "invalid_parameter").field("colour", "unknown_field")
-		with(func(q *request) { q.body, q.header["Content-Type"] = "catalogue=demo", "text/plain" }).want(415, "unsupported_media_type")
-		with(func(q *request) { q.body = `{"catalogue":"` + strings.Repeat("x", 64<<10) + `"}` }).want(413, "payload_too_large")
-		with(func(q *request) { q.body = `{` }).want(400, "malformed_json")
-		with(func(q *request) { q.body = `{"catalogue":"huge"}` }).want(400, "validation_failed").field("/catalogue", "invalid_enum")
-		mend := s.failWith(errBroken)
-		with(func(*request) {}).want(500, "internal_error")
-		mend()
-		mend = s.failWith(petstore.Unavailable(errBroken))
-		with(func(*request) {}).want(503, "service_unavailable")
-		mend()
+	for id, r := range map[string]request{"createSandbox": {path: "/sandboxes", key: "-"}, "resetSandbox": {path: "/account/reset", key: key}} {
+		r.method, r.body = "POST", `{"catalogue":"demo"}`
+		s.commonFaults(id, r)
+		r.body = `{"catalogue":"huge"}`
+		s.do(r).want(400, "validation_failed").field("/catalogue", "invalid_enum")
 	}
 	reset := request{method: "POST", path: "/account/reset"}
 	s.do(reset).want(403, "not_a_sandbox")
@@ -248,24 +228,9 @@ func TestStreamEndsWithReset(t *testing.T) {
 	t.Parallel()
 	s := openService(t, withSandboxes(9, 9))
 	key := s.visit("")
-	req, err := http.NewRequestWithContext(t.Context(), "GET", s.url+"/events", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "Bearer "+key)
-	req.Header.Set("Accept", "text/event-stream")
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	if _, err := bufio.NewReader(res.Body).ReadString('\n'); err != nil {
-		t.Fatal(err)
-	}
+	stream := s.follow("/events", map[string]string{"Authorization": "Bearer " + key})
 	s.do(request{method: "POST", path: "/account/reset", key: key}).want(204, "")
-	if rest, err := io.ReadAll(res.Body); err != nil {
-		t.Errorf("the stream ended with %v behind %q, want an end", err, rest)
-	}
+	stream.ended()
 }
 
 // TestSimulatedCodes has every operation fail by each code that the description lists for it,
@@ -275,16 +240,15 @@ func TestSimulatedCodes(t *testing.T) {
 	s := openService(t, withSandboxes(9, 9))
 	key := s.visit("")
 	before := s.do(request{method: "GET", path: "/events", key: key}).want(200, "")
+	all := samples()
+	all["resetSandbox"] = request{method: "POST", path: "/account/reset"}
 	n := 0
 	for _, promise := range contract(t).promised() {
 		var id, status, code string
 		if words, _ := fmt.Sscan(promise, &id, &status, &code); words < 3 || id == "createSandbox" {
 			continue
 		}
-		r, there := samples()[id]
-		if id == "resetSandbox" {
-			r, there = request{method: "POST", path: "/account/reset"}, true
-		}
+		r, there := all[id]
 		if !there {
 			t.Errorf("there is no sample of %s", id)
 			continue
@@ -424,13 +388,14 @@ func TestBrokenConnections(t *testing.T) {
 func TestCatalogues(t *testing.T) {
 	t.Parallel()
 	s := openService(t, withSandboxes(9, 9))
-	for name, want := range map[string]access.Contents{"demo": {Categories: 7, Pets: 43, Orders: 15}, "empty": {}, "large": {Categories: 20, Pets: 1000, Orders: 200}} {
+	all := map[string]access.Contents{"demo": {Categories: 7, Pets: 43, Orders: 15}, "empty": {}, "large": {Categories: 20, Pets: 1000, Orders: 200}}
+	for name, want := range all {
 		w := s.sandbox(s.visit(`{"catalogue":"` + name + `"}`))
 		if has, err := s.db.Contents(t.Context(), w.Shop); err != nil || has != want {
 			t.Errorf("the catalogue %s has %+v, %v, want %+v", name, has, err, want)
 		}
 	}
-	if !slices.Contains(sandbox.Catalogues, "demo") {
-		t.Error("there is no catalogue demo")
+	if got := slices.Sorted(maps.Keys(all)); !slices.Equal(got, sandbox.Catalogues) {
+		t.Errorf("the catalogues are %v, want %v", sandbox.Catalogues, got)
 	}
 }

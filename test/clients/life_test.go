@@ -38,7 +38,10 @@ func later(t *testing.T, upstream string) string {
 			r.Out.Header.Set("Accept-Encoding", "identity")
 			// A client that writes back what it read sends the member too.
 			forget := func(s string) string { return strings.ReplaceAll(s, `"colour":"brown",`, "") }
-			r.Out.Body, r.Out.ContentLength, err = replace(r.In.Body, forget)
+			var err error
+			if r.Out.Body, r.Out.ContentLength, err = replace(r.In.Body, forget); err != nil {
+				panic(http.ErrAbortHandler) // the client is gone
+			}
 		},
 		ModifyResponse: func(r *http.Response) (err error) {
 			r.Header.Del("Content-Length")

@@ -1,7 +1,6 @@
 package clients
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,11 +26,7 @@ func TestSuitesOfTheGuide(t *testing.T) {
 		"TypeScript": func(t *testing.T) []string {
 			t.Helper()
 			to, packages := t.TempDir(), filepath.Join(others.Dir(t), "node_modules")
-			text, err := os.ReadFile(filepath.Join(dir, "suite.ts"))
-			if err = errors.Join(err, os.WriteFile(filepath.Join(to, "suite.ts"), text, 0o600),
-				os.WriteFile(filepath.Join(to, "package.json"), []byte(`{"type":"module"}`), 0o600)); err != nil {
-				t.Fatal(err)
-			}
+			run(t, ".", "cp", filepath.Join(dir, "suite.ts"), "package.json", to)
 			run(t, to, "node", filepath.Join(packages, "typescript/bin/tsc"), "--strict", "--target", "es2022", "--module", "nodenext", "--skipLibCheck",
 				"--types", "node", "--typeRoots", filepath.Join(packages, "@types"), "--outDir", to, "suite.ts")
 			return []string{"node", "--test", filepath.Join(to, "suite.js")}

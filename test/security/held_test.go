@@ -23,8 +23,7 @@ func TestHeldForms(t *testing.T) {
 	s.serve()
 	s.stock(key, "Pet", 1)
 	orders := url.Values{"petId": {"1"}, "quantity": {"1"}}.Encode()
-	const file = "--x\r\nContent-Disposition: form-data; name=\"do\"\r\n\r\nimport\r\n--x\r\n" +
-		"Content-Disposition: form-data; name=\"file\"; filename=\"pets.csv\"\r\n\r\nname,category\nLate,Dogs\n\r\n--x--\r\n"
+	file := importForm("import", "name,category\nLate,Dogs\n")
 	ends := map[string]func(k servertest.Key, b visitor) error{
 		"nothing": func(servertest.Key, visitor) error { return nil },
 		"revoked": func(k servertest.Key, _ visitor) error { return s.run("key", "revoke", k.ID) },
@@ -37,7 +36,7 @@ func TestHeldForms(t *testing.T) {
 	want := map[string]int{"nothing": 303, "revoked": 303, "banned": 429, "signed out": 303}
 	var all []*heldForm
 	for how := range ends {
-		for path, form := range map[string][2]string{"/console/orders/new": {"application/x-www-form-urlencoded", orders}, "/console/pets/import": {"multipart/form-data; boundary=x", file}} {
+		for path, form := range map[string][2]string{"/console/orders/new": {"application/x-www-form-urlencoded", orders}, "/console/pets/import": {importKind, file}} {
 			k := s.key("shop")
 			all = append(all, s.hold(how, k, path, form[0], form[1]))
 		}
@@ -61,6 +60,15 @@ func TestHeldForms(t *testing.T) {
 			before = after
 		}
 	}
+}
+
+// importKind is the media type of importForm.
+const importKind = "multipart/form-data; boundary=x"
+
+// importForm returns the form of the console's import with a file.
+func importForm(do, file string) string {
+	return "--x\r\nContent-Disposition: form-data; name=\"do\"\r\n\r\n" + do + "\r\n--x\r\n" +
+		"Content-Disposition: form-data; name=\"file\"; filename=\"pets.csv\"\r\n\r\n" + file + "\r\n--x--\r\n"
 }
 
 func (s *site) run(args ...string) error {

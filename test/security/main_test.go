@@ -50,10 +50,10 @@ func (s *site) key(workspace string, flags ...string) servertest.Key {
 	return k
 }
 
-// serve starts the server, until the test ends. Its consoles may be looked at without end.
+// serve starts the server, until the test ends. It has every operation, and its consoles may be looked at without end.
 func (s *site) serve(flags ...string) *site {
 	s.t.Helper()
-	server, err := petstore.Serve(servertest.Options{Dir: s.dir, Flags: append([]string{"--console-pages=1000000", "--h2c=on"}, flags...), Env: s.env})
+	server, err := petstore.Serve(servertest.Options{Dir: s.dir, Flags: append([]string{"--console-pages=1000000", "--h2c=on", "--sandbox"}, flags...), Env: s.env})
 	if err != nil {
 		s.t.Fatal(err)
 	}

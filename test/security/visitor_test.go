@@ -71,14 +71,14 @@ func (b visitor) send(method, path string, form url.Values, header map[string]st
 		all["Content-Type"] = "application/x-www-form-urlencoded"
 	}
 	maps.Copy(all, header)
-	return b.sendBody(method, path, strings.NewReader(form.Encode()), all)
+	return b.sendBody(method, path, form.Encode(), all)
 }
 
-func (b visitor) sendBody(method, path string, body io.Reader, header map[string]string) answer {
+func (b visitor) sendBody(method, path, body string, header map[string]string) answer {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.t.Context(), servertest.Patience)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, method, b.base+path, body)
+	r, err := http.NewRequestWithContext(ctx, method, b.base+path, strings.NewReader(body))
 	if err != nil {
 		b.t.Fatal(err)
 	}
