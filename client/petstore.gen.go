@@ -825,7 +825,7 @@ type Sandbox struct {
 
 	// Key The key, which is shown this once.
 	//
-	// Example: pst_7Gd2QxVb41LmZc9T5tRw92LmXb7QcN3k0aB1cD
+	// Example: pst_7Gd2EXAMPLEEXAMPLEEXAMPLEEXAMPLE000000
 	Key string `json:"key"`
 
 	// Workspace The workspace that the key belongs to.
