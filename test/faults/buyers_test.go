@@ -19,15 +19,14 @@ import (
 // Buyers order until they are told to stop, each request again until it is
 // answered.
 type buyers struct {
-	ledger  *ledger
-	key     string
-	url     atomic.Pointer[string] // of the server that runs now
-	client  *http.Client
-	tries   atomic.Int64 // requests without an answer, or answered 503
-	answers atomic.Int64 // of any kind
-	giveUp  context.Context
-	stop    chan struct{}
-	all     sync.WaitGroup
+	ledger *ledger
+	key    string
+	url    atomic.Pointer[string] // of the server that runs now
+	client *http.Client
+	tries  atomic.Int64 // requests without an answer, or answered 503
+	giveUp context.Context
+	stop   chan struct{}
+	all    sync.WaitGroup
 }
 
 func startBuyers(giveUp context.Context, n int, seed uint64, key, url string, l *ledger) *buyers {
@@ -118,7 +117,6 @@ func (b *buyers) send(method, path, once, body string) (r reply, err error) {
 	if err != nil {
 		return r, err
 	}
-	b.answers.Add(1)
 	r.status, r.code, r.replayed = a.Status, a.Code, a.Header.Get("Idempotency-Replayed") == "true"
 	switch {
 	case a.Status >= 400 && a.Code == "", a.Body == "" && a.Status != http.StatusNoContent:

@@ -255,25 +255,3 @@ func TestHistories(t *testing.T) {
 		})
 	}
 }
-
-// TestHistoriesAreRefused holds that the model refuses what must not be seen.
-func TestHistoriesAreRefused(t *testing.T) {
-	at := func(i int64, d deed, o outcome) porcupine.Operation {
-		return porcupine.Operation{Input: d, Output: o, Call: 2 * i, Return: 2*i + 1}
-	}
-	took := at(0, deed{'o', 1, 8}, outcome{happened: true})
-	for name, second := range map[string]porcupine.Operation{
-		"the order was lost":    at(1, deed{'r', 1, 0}, outcome{quantity: 10, status: "available"}),
-		"the order was doubled": at(1, deed{'r', 1, 0}, outcome{quantity: -6, status: "available"}),
-		"oversold":              at(1, deed{'o', 1, 3}, outcome{happened: true}),
-		"refused for nothing":   at(1, deed{'o', 1, 2}, outcome{code: "insufficient_stock"}),
-		"the wrong status":      at(1, deed{'r', 1, 0}, outcome{quantity: 2, status: "sold"}),
-	} {
-		if wantTurns([]porcupine.Operation{took, second}) == nil {
-			t.Errorf("a history in which %s is accepted", name)
-		}
-	}
-	if err := wantTurns([]porcupine.Operation{took, at(1, deed{'r', 1, 0}, outcome{quantity: 2, status: "available"})}); err != nil {
-		t.Errorf("what is right is refused: %v", err)
-	}
-}
