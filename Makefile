@@ -111,8 +111,8 @@ fuzz: ## every fuzz test for FUZZTIME (30s); keeps what they find
 soak: tools ## long campaigns of faults for DURATION (10m)
 	go test -v -count=1 -timeout=0 ./test/faults -args -soak=$(DURATION) -seed=$(SEED)
 
-security: ## the attacks of the tests, sqlmap on every parameter (Debian: sqlmap), the time of refusals, and greedy workspaces at three sizes of memory
-	go test -v -count=1 -timeout=0 ./test/security -args -injection -timing
+security: ## the attacks of the tests, sqlmap on every parameter (Debian: sqlmap), and greedy workspaces at three sizes of memory
+	go test -v -count=1 -timeout=0 ./test/security -args -injection
 	go test -v -count=1 -timeout=0 ./test/tenants -args -matrix
 
 release: $(NFPM) ## a release below dist/; RELEASE=v1.2.3 names it

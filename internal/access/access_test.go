@@ -45,23 +45,6 @@ func TestQuotaFor(t *testing.T) {
 	}
 }
 
-// Every plan that is listed has a quota, the smallest first.
-func TestPlans(t *testing.T) {
-	t.Parallel()
-	var last Quota
-	for _, p := range Plans() {
-		agreed := Quota{}
-		if p == Enterprise {
-			agreed = Quota{MaxQuota, MaxQuota}
-		}
-		q, err := QuotaFor(p, agreed)
-		if err != nil || q.PerMinute <= last.PerMinute || q.PerDay <= last.PerDay {
-			t.Errorf("QuotaFor(%s) = %+v, %v, want more than %+v", p, q, err, last)
-		}
-		last = q
-	}
-}
-
 func TestCheckName(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, bad string }{

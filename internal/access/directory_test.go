@@ -447,32 +447,6 @@ func TestVerifyAllocatesNothing(t *testing.T) {
 	}
 }
 
-func BenchmarkVerify(b *testing.B) {
-	h := newHouse(b, freeShop)
-	var keys []string
-	for range 10_000 {
-		_, key := h.mint(1, nil)
-		keys = append(keys, key)
-	}
-	h.refresh()
-	unknown, _ := Mint()
-	for name, key := range map[string]string{"live": keys[0], "unknown": unknown, "malformed": unknown[:41] + "?"} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				h.Verify(key)
-			}
-		})
-	}
-	b.Run("parallel", func(b *testing.B) {
-		b.RunParallel(func(pb *testing.PB) {
-			for i := 0; pb.Next(); i++ {
-				h.Verify(keys[i%len(keys)])
-			}
-		})
-	})
-}
-
 // TestMemoryOfAKey: a key in use takes about 0.6 kilobytes, its counts included.
 func TestMemoryOfAKey(t *testing.T) {
 	const keys, most = 7000, 592 // what stands against a key is 64 bytes of it, its workspace 104

@@ -225,6 +225,20 @@ func TestWaysToSendAKey(t *testing.T) {
 			t.Errorf("%v: WWW-Authenticate = %q", header, got)
 		}
 	}
+	s.do(request{method: "GET", path: "/pets?api_key=" + s.key, key: "-"}).want(401, "missing_api_key")
+	s.do(request{method: "GET", path: "/pets", key: "-", header: map[string]string{"Cookie": "api_key=" + s.key}}).want(401, "missing_api_key")
+}
+
+// TestRequestID: the id of a request is the client's if it is short, plain and no key.
+func TestRequestID(t *testing.T) {
+	t.Parallel()
+	s := openService(t)
+	for id, kept := range map[string]bool{"abc-1._": true, strings.Repeat("a", 128): true, strings.Repeat("a", 129): false, "a b": false, "a/b": false, s.key: false} {
+		a := s.do(request{method: "GET", path: "/pets", header: map[string]string{"X-Request-Id": id}})
+		if got := a.header.Get("X-Request-Id"); got == "" || (got == id) != kept {
+			t.Errorf("of the id %q the answer has %q", id, got)
+		}
+	}
 }
 
 // TestOrderOfChecks sends requests with several faults: the first in the order
@@ -485,17 +499,6 @@ func TestSpelling(t *testing.T) {
 		if !strings.Contains(string(all), "\r\n"+name) {
 			t.Errorf("no header is spelled %q in\n%s", name, all)
 		}
-	}
-}
-
-// TestHTTP2WithoutTLS: it is not spoken unless somebody asked for it.
-func TestHTTP2WithoutTLS(t *testing.T) {
-	t.Parallel()
-	s := openService(t)
-	w := s.dial(t)
-	w.Send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
-	if r := w.Want("PRI", http.StatusNotFound); !r.Last() {
-		t.Errorf("the header is %q, want that it is the last", r.Lines)
 	}
 }
 

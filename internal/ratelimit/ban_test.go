@@ -123,6 +123,23 @@ func TestAnOperatorsBanHoldsForItsTime(t *testing.T) {
 	})
 }
 
+// TestABanOfTheFutureBeginsNow: when the clock is set back, a ban of the limiter keeps its length.
+func TestABanOfTheFutureBeginsNow(t *testing.T) {
+	t.Parallel()
+	onMemory(t, DefaultConfig(), func(t *testing.T, l Limiter, clock *testClock) {
+		c := l.Caller(1, "k", narrow)
+		hammer(t, l, c, clock)
+		clock.set(noon.Add(-time.Hour))
+		if d := l.Admit(t.Context(), c); d.Outcome != Banned || d.RetryAfter != 120 {
+			t.Errorf("an hour before the ban began = %+v, want banned for 120 s", d)
+		}
+		clock.set(noon.Add(2*time.Minute - time.Hour))
+		if d := l.Peek(t.Context(), c); d.Outcome == Banned {
+			t.Errorf("two minutes later = %+v, want no ban", d)
+		}
+	})
+}
+
 // TestABanOfAnotherNodeKeepsTheGreaterLevel: only days without a ban lower it.
 func TestABanOfAnotherNodeKeepsTheGreaterLevel(t *testing.T) {
 	t.Parallel()

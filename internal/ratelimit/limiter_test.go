@@ -90,16 +90,19 @@ func TestAdmitsExactlyTheMinute(t *testing.T) {
 	})
 }
 
-func TestRefusalsConsumeNothing(t *testing.T) {
+// TestTheLaterWindowRefuses: to wait until it resets is enough.
+func TestTheLaterWindowRefuses(t *testing.T) {
 	t.Parallel()
 	onEach(t, DefaultConfig(), func(t *testing.T, l Limiter, clock *testClock) {
-		c := l.Caller(1, "k", Limits{PerMinute: 2, PerDay: 4})
-		for range 10 {
+		for at, want := range map[time.Duration]Decision{
+			0: {Outcome: RefusedDay, RetryAfter: 12 * 3600}, 12*time.Hour - 30*time.Second: {Outcome: RefusedMinute, RetryAfter: 60},
+		} {
+			clock.set(noon.Add(at))
+			c := l.Caller(int64(at), fmt.Sprint(at), Limits{PerMinute: 1, PerDay: 1})
 			l.Admit(t.Context(), c)
-		}
-		clock.advance(time.Minute)
-		if d := l.Admit(t.Context(), c); !d.Admitted() || d.Minute.Used != 1 || d.Day.Used != 3 {
-			t.Errorf("the next minute's first = %+v, want admitted, 1 of the minute and 3 of the day used", d)
+			if got := l.Admit(t.Context(), c); got.Outcome != want.Outcome || got.RetryAfter != want.RetryAfter {
+				t.Errorf("with both windows full, %v after noon = %+v, want %+v", at, got, want)
+			}
 		}
 	})
 }
