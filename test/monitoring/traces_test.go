@@ -100,20 +100,6 @@ func TestTraces(t *testing.T) {
 	}
 }
 
-func TestNoTracesUnlessWanted(t *testing.T) {
-	t.Parallel()
-	kept := &spans{byName: map[string]span{}}
-	to := httptest.NewServer(kept)
-	t.Cleanup(to.Close)
-	s := traced(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+to.URL, "OTEL_SDK_DISABLED=true")
-	if err := s.Stop(); err != nil {
-		t.Fatal(err)
-	}
-	if len(kept.byName) != 0 || strings.Contains(s.LogText(), "trace_id") {
-		t.Errorf("traces were made though they are off: %v\n%s", kept.byName, s.LogText())
-	}
-}
-
 // TestACollectorThatIsGone: the service goes on, and says so.
 func TestACollectorThatIsGone(t *testing.T) {
 	t.Parallel()
