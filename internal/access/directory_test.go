@@ -458,13 +458,13 @@ func TestMemoryOfAKey(t *testing.T) {
 		k, _ := h.mint(w.ID, nil)
 		ids = append(ids, k.ID)
 	}
-	limiter := ratelimit.NewMemory(ratelimit.DefaultConfig(), h.now)
+	limiter := ratelimit.New(ratelimit.DefaultConfig(), h.now)
 	before := heapInUse()
 	d := NewDirectory(h.store, h.now, func(w Workspace, k Key) *ratelimit.Caller {
 		return limiter.Caller(w.ID, k.ID, ratelimit.Limits{PerMinute: w.Quota.PerMinute, PerDay: w.Quota.PerDay})
 	}, func(Key) {})
 	for _, id := range ids {
-		limiter.Admit(t.Context(), d.Entry(id).Attachment)
+		limiter.Admit(d.Entry(id).Attachment)
 	}
 	each := (heapInUse() - before) / keys
 	if each > most {

@@ -33,7 +33,7 @@ type Options struct {
 	Service *petstore.Service
 	Access  access.Store
 	Keys    *access.Directory[*ratelimit.Caller]
-	Limiter ratelimit.Limiter
+	Limiter *ratelimit.Limiter
 
 	// Webhooks are those of workspaces; nil if no events are kept.
 	Webhooks *webhook.Service

@@ -58,7 +58,7 @@ func TestConsoleCountsSessions(t *testing.T) {
 			if r.Method == http.MethodPost {
 				p.Admit(entry)
 			} else {
-				p.Show(entry, s.limiter.Peek(r.Context(), entry.Attachment))
+				p.Show(entry, s.limiter.Peek(entry.Attachment))
 			}
 			w.WriteHeader(http.StatusOK)
 		}

@@ -95,7 +95,7 @@ func (p *Page) Addr() netip.Addr { return clientAddr(p.x.r, p.shared.auth.truste
 func (p *Page) Admit(e *access.Entry[*ratelimit.Caller]) ratelimit.Decision {
 	x := p.x
 	x.entry, x.counted = e, true
-	p.shared.meter.settle(x, p.shared.meter.limiter.Admit(x.ctx, e.Attachment))
+	p.shared.meter.settle(x, p.shared.meter.limiter.Admit(e.Attachment))
 	recognize(x)
 	return x.decision
 }

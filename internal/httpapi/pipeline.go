@@ -213,7 +213,7 @@ func (p *pipeline) authorizeAgain(x *exchange) error {
 	if err := authorize(x); err != nil {
 		return err
 	}
-	if d := p.meter.limiter.Peek(x.ctx, x.entry.Attachment); d.Outcome == ratelimit.Banned {
+	if d := p.meter.limiter.Peek(x.entry.Attachment); d.Outcome == ratelimit.Banned {
 		p.meter.settle(x, d)
 	}
 	return refusal(x)
@@ -251,7 +251,7 @@ func (p *pipeline) admit(x *exchange) error {
 // headers that every one has.
 func (p *pipeline) describeLimits(x *exchange) {
 	if x.decision == (ratelimit.Decision{}) {
-		p.meter.settle(x, p.meter.limiter.PeekAddress(x.ctx, clientAddr(x.r, p.auth.trusted)))
+		p.meter.settle(x, p.meter.limiter.PeekAddress(clientAddr(x.r, p.auth.trusted)))
 	}
 }
 

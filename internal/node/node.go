@@ -47,7 +47,8 @@ type node struct {
 	tracer      *trace.Tracer // nil unless traces are wanted
 	store       Store
 	service     *petstore.Service
-	limiter     limiter
+	limiter     *ratelimit.Limiter
+	redis       *ratelimit.Redis // the limiter's; nil if it counts in this process
 	keys        *access.Directory[*ratelimit.Caller]
 	bans        *banKeeper
 	backups     *scheduler
@@ -81,7 +82,7 @@ func (n *node) open(ctx context.Context, inherited bool) (err error) {
 		return err
 	}
 	n.redisTook = newRedisDurations()
-	if n.limiter, err = newLimiter(n.Config, n.now, n.log, func(took time.Duration) { n.redisTook.Observe(took.Seconds()) }); err != nil {
+	if err = n.openLimiter(); err != nil {
 		return errors.Join(err, n.store.Close())
 	}
 	n.service, n.usage = petstore.NewService(n.traced(n.store)), usage.NewRecorder(n.store, n.now)
@@ -254,8 +255,8 @@ func refusedBy(o *httpapi.Observation) string {
 
 // close gives back what the node holds, its work being over.
 func (n *node) close() error {
-	if r, yes := n.limiter.(*ratelimit.Redis); yes {
-		r.Close()
+	if n.redis != nil {
+		n.redis.Close()
 	}
 	return n.store.Close()
 }
