@@ -400,7 +400,9 @@ func TestPanicIsAnError(t *testing.T) {
 // do checks.
 func TestPanicBeforeTheLimits(t *testing.T) {
 	t.Parallel()
-	s := openService(t, func(o *httpapi.Options) { o.Limiter = new(ratelimit.Limiter) })
+	s := openService(t, func(o *httpapi.Options) {
+		o.Keys = access.NewDirectory(o.Access, o.Now, func(access.Workspace, access.Key) *ratelimit.Caller { return nil }, func(access.Key) {})
+	})
 	s.get("/pets/1").want(500, "internal_error")
 }
 
