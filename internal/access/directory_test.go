@@ -61,7 +61,7 @@ func TestVerifyFindsNewKeysAtOnce(t *testing.T) {
 }
 
 // However many guess, the store is asked once for all that wait, and not more
-// often than every askPause.
+// often than every unknownInterval.
 func TestGuessesAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -81,7 +81,7 @@ func TestGuessesAreBounded(t *testing.T) {
 			})
 		}
 		guessers.Wait()
-		asked, most := h.store.looked-before, int(time.Since(began)/askPause)+1
+		asked, most := h.store.looked-before, int(time.Since(began)/unknownInterval)+1
 		if asked < 10 || asked > most || asked > 30 {
 			t.Errorf("1000 guesses of 100 callers asked the store %d times in %v, want 10 to %d", asked, time.Since(began), min(most, 30))
 		}
@@ -225,8 +225,8 @@ func TestVerifyWithoutStore(t *testing.T) {
 		began := time.Now()
 		another, _ := Mint()
 		h.wantVerify("a guess", another, petstore.CodeServiceUnavailable)
-		if waited := time.Since(began); waited > askTimeout+askPause {
-			t.Errorf("a guess waited %v for a store that hangs, want %v at most", waited, askTimeout)
+		if waited := time.Since(began); waited > lookupTimeout+unknownInterval {
+			t.Errorf("a guess waited %v for a store that hangs, want %v at most", waited, lookupTimeout)
 		}
 		began = time.Now()
 		h.wantVerify("a known key", known, "")
@@ -249,13 +249,13 @@ func TestManyWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, freeShop)
 		var all sync.WaitGroup
-		for range 3*mostAsked + 1 {
+		for range 3*maxLookup + 1 {
 			_, known := h.mint(1, nil)
 			all.Go(func() { h.wantVerify("one of many", known, "") })
 		}
 		all.Wait()
-		if h.store.most > mostAsked {
-			t.Errorf("the store was asked for %d keys at once, want %d at most", h.store.most, mostAsked)
+		if h.store.most > maxLookup {
+			t.Errorf("the store was asked for %d keys at once, want %d at most", h.store.most, maxLookup)
 		}
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/internal/config"
+	"example.com/petstore/internal/interchange"
 	"example.com/petstore/internal/node"
 	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/sqlite"
@@ -266,7 +267,7 @@ func (e *examination) leftovers(ctx context.Context) {
 	e.read(ctx, func(db node.Store) error {
 		n, err := db.OrphanRows(ctx)
 		if n > 0 {
-			e.add(warning, "they do no harm, but please report this: a deletion should have removed them", "%s of sessions or usage without a key or a workspace", counted(n, "row"))
+			e.add(warning, "they do no harm, but please report this: a deletion should have removed them", "%s of sessions or usage without a key or a workspace", interchange.Quantity(n, "row", "rows"))
 		}
 		return err
 	})

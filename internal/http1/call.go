@@ -15,10 +15,10 @@ import (
 // that nobody keeps anything of it.
 type call struct {
 	request
-	url      url.URL
-	response response
-	handed   *http.Request // to the handler; nil before the first
-	room     []byte        // for the answer
+	url          url.URL
+	response     response
+	httpRequest  *http.Request // to the handler; nil before the first
+	answerBuffer []byte        // for the answer
 }
 
 var calls = sync.Pool{New: func() any { return new(call) }}
@@ -26,7 +26,7 @@ var calls = sync.Pool{New: func() any { return new(call) }}
 // end gives the call to others if nobody keeps anything of it.
 func (one *call) end() {
 	if one.response.released {
-		*one.handed = http.Request{} // the connection may end before the next use
+		*one.httpRequest = http.Request{} // the connection may end before the next use
 		calls.Put(one)
 	}
 }
@@ -47,9 +47,9 @@ func (one *call) describe(ctx context.Context, body []byte, remote string, secur
 	if r.preface {
 		hr.Proto, hr.ProtoMajor, hr.ProtoMinor = "HTTP/2.0", 2, 0
 	}
-	if one.handed == nil {
-		one.handed = new(http.Request)
+	if one.httpRequest == nil {
+		one.httpRequest = new(http.Request)
 	}
-	*one.handed = *hr.WithContext(ctx)
-	return one.handed
+	*one.httpRequest = *hr.WithContext(ctx)
+	return one.httpRequest
 }

@@ -69,11 +69,11 @@ func (p pair) recognize(workspace int64) {
 // want checks whether the client's connection is closed, or stays open.
 func (p pair) want(name string, open bool) {
 	p.t.Helper()
-	patience := 10 * time.Second
+	timeout := 10 * time.Second
 	if open {
-		patience = 20 * time.Millisecond
+		timeout = 20 * time.Millisecond
 	}
-	if err := p.client.SetReadDeadline(time.Now().Add(patience)); err != nil {
+	if err := p.client.SetReadDeadline(time.Now().Add(timeout)); err != nil {
 		p.t.Fatal(err)
 	}
 	_, err := p.client.Read(make([]byte, 1))

@@ -24,7 +24,7 @@ func placeOfCategory(c petstore.Category) position { return numbered(c.ID) }
 
 func readCategoryQuery(l *listing) (q petstore.CategoryQuery, err error) {
 	q.Name = l.query.part("name")
-	q.Page, err = l.page()
+	q.Page, err = l.pageQuery()
 	return q, err
 }
 

@@ -51,7 +51,7 @@ func readInventoryQuery(l *listing) (q petstore.InventoryQuery, err error) {
 		most := l.query.integer("maxQuantity", text, 0, petstore.MaxQuantity)
 		q.MaxQuantity = &most
 	}
-	q.Page, err = l.page()
+	q.Page, err = l.pageQuery()
 	return q, err
 }
 

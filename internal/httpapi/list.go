@@ -17,7 +17,7 @@ type listing struct {
 }
 
 // newListing reads the parameters that every list has. The list's own are read
-// from its query next, then page is called.
+// from its query next, then pageQuery is called.
 func newListing(x *exchange) (*listing, error) {
 	q, err := parseQuery(x.r.URL.RawQuery, x.route.query)
 	if err != nil {
@@ -37,18 +37,18 @@ func newListingAt(x *exchange) (l *listing, at position, err error) {
 	return l, at, err
 }
 
-// newListingPage is newListing and page, of a list without filters.
+// newListingPage is newListing and pageQuery, of a list without filters.
 func newListingPage(x *exchange) (l *listing, p petstore.Page, err error) {
 	if l, err = newListing(x); err == nil {
-		p, err = l.page()
+		p, err = l.pageQuery()
 	}
 	return l, p, err
 }
 
-// page returns the page to ask the store for, of a list whose ids are numbers, one
+// pageQuery returns the page to ask the store for, of a list whose ids are numbers, one
 // entry longer than the client's to see whether there is more. Its errors are
 // those of position.
-func (l *listing) page() (petstore.Page, error) {
+func (l *listing) pageQuery() (petstore.Page, error) {
 	p := petstore.Page{Limit: l.limit + 1}
 	p.Newest = l.query.choice("sort", "id", "-id") == "-id"
 	after, err := l.position()
@@ -69,9 +69,9 @@ func (l *listing) position() (position, error) {
 }
 
 // sendList answers with one page. entries may be one longer than the page.
-// placeOf returns the position behind an entry.
-func sendList[T resource](l *listing, entries []T, placeOf func(T) position) error {
-	entries, link := cutPage(l, entries, placeOf)
+// positionOf returns the position behind an entry.
+func sendList[T resource](l *listing, entries []T, positionOf func(T) position) error {
+	entries, link := trimPage(l, entries, positionOf)
 	return sendEntries(l.x, entries, link, link != "")
 }
 
@@ -91,13 +91,13 @@ func pageOf(body []byte, link string, more bool) *representation {
 	return page
 }
 
-// cutPage returns the entries of the page, and the link to the next one if
+// trimPage returns the entries of the page, and the link to the next one if
 // there is more.
-func cutPage[T any](l *listing, entries []T, placeOf func(T) position) ([]T, string) {
+func trimPage[T any](l *listing, entries []T, positionOf func(T) position) ([]T, string) {
 	if len(entries) <= l.limit {
 		return entries, ""
 	}
-	return entries[:l.limit], l.next(placeOf(entries[l.limit-1]))
+	return entries[:l.limit], l.next(positionOf(entries[l.limit-1]))
 }
 
 // listRoom is how many bytes most lists of n entries need at most.

@@ -28,7 +28,7 @@ func readOrderQuery(l *listing) (q petstore.OrderQuery, err error) {
 		ShipDateFrom: l.query.time("shipDateFrom"),
 		ShipDateTo:   l.query.time("shipDateTo"),
 	}
-	q.Page, err = l.page()
+	q.Page, err = l.pageQuery()
 	return q, err
 }
 

@@ -59,7 +59,7 @@ func readPetsQuery(l *listing) (q petstore.PetQuery, err error) {
 	if len(q.IDs) > 0 && l.query.values["limit"] == nil {
 		l.limit = petstore.MaxPage // whoever names ids wants them all
 	}
-	q.Page, err = l.page()
+	q.Page, err = l.pageQuery()
 	return q, err
 }
 

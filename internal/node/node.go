@@ -165,7 +165,7 @@ func (n *node) frontend(ctx context.Context, public string) (frontend, error) {
 		Version: n.store.PetVersion, Held: n.budget.held(), Secret: secret, BaseURL: n.Config.BaseURL, ServerURL: public, Sunset: n.Config.Sunset, TrustedProxies: n.Config.TrustedProxies,
 		Events: n.events(), Webhooks: n.webhooks.operations(), Done: ctx.Done(),
 		Sandboxes: n.sandboxes, SignIn: pages.SignInPath,
-		Docs: docs, Console: func(w http.ResponseWriter, r *http.Request, p *httpapi.Page) { pages.Serve(w, r, p) },
+		Docs: docs, Console: func(w http.ResponseWriter, r *http.Request, p *httpapi.ConsoleGate) { pages.Serve(w, r, p) },
 		Log: n.log, AccessLog: n.access, Now: n.now, Observe: n.observe,
 		Reads: n.budget.reads(readers(n.store)), Writes: n.budget.writes(),
 	})
@@ -189,9 +189,9 @@ func (n *node) publicURL(addr net.Addr) string {
 	return schemed(n.Config, LocalURL(addr.String()))
 }
 
-// work starts what runs beside the requests. The function that it returns ends
+// startBackground starts what runs beside the requests. The function that it returns ends
 // it, with the last counts saved.
-func (n *node) work(ctx context.Context) (stop func() error) {
+func (n *node) startBackground(ctx context.Context) (stop func() error) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var running sync.WaitGroup
 	var saved, counted error

@@ -91,7 +91,7 @@ func TestSendSlowBody(t *testing.T) {
 		<-r.Context().Done()
 	})
 	a := newTestSender(t, loopback...).Send(t.Context(), Message{ID: "1", URL: url, Secrets: []string{testSecret}})
-	if a.Status != 200 || a.Text != "thanks" || a.Latency > patience/2 {
+	if a.Status != 200 || a.Text != "thanks" || a.Latency > tryTimeout/2 {
 		t.Errorf("Send = %+v", a)
 	}
 }

@@ -109,7 +109,7 @@ func (h *house) node(shop *petstore.Service, pages **console.Console) (http.Hand
 	}
 	api, err := httpapi.New(httpapi.Options{
 		Service: shop, Access: h.db, Keys: h.keys, Limiter: h.limiter, Secret: secret, Sunset: h.now().AddDate(1, 0, 0), Docs: http.NotFoundHandler(), Now: h.now, Log: slog.New(slog.DiscardHandler),
-		Console: func(w http.ResponseWriter, r *http.Request, p *httpapi.Page) { (*pages).Serve(w, r, p) },
+		Console: func(w http.ResponseWriter, r *http.Request, p *httpapi.ConsoleGate) { (*pages).Serve(w, r, p) },
 	})
 	if err != nil {
 		h.t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-func TestArrivalsWaiting(t *testing.T) {
+func TestFirstRequestsWaiting(t *testing.T) {
 	t.Parallel()
 	const fresh, silent = 0, 2 * incompleteTimeout
 	agreed := slices.Clip([]http.ConnState{http.StateNew, http.StateActive, http.StateIdle}) // as net/http begins HTTP/2
@@ -32,7 +32,7 @@ func TestArrivalsWaiting(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			var a arrivals
+			var a firstRequests
 			one, other := net.Pipe()
 			t.Cleanup(func() { one.Close(); other.Close() })
 			if strings.Contains(test.name, "HTTP/2") {

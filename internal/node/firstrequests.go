@@ -19,30 +19,30 @@ const incompleteTimeout = 5 * time.Second
 // one that had no time to ask yet may take that for a failure, as Go's does.
 const firstRequestTimeout = 3 * time.Second
 
-// arrivals are the connections whose first request is not answered yet. A
+// firstRequests are the connections whose first request is not answered yet. A
 // server that is shut down drops a request that it reads from then on, without
 // an answer (net/http, conn.serve), so these must be waited for before.
-type arrivals struct {
+type firstRequests struct {
 	mu  sync.Mutex
-	all map[net.Conn]arrival
+	all map[net.Conn]firstRequest
 }
 
-type arrival struct {
+type firstRequest struct {
 	at     time.Time
 	sent   bool // something came
 	agreed bool // on HTTP/2, which makes a connection idle before any request
 }
 
 // note is a server's ConnState.
-func (a *arrivals) note(c net.Conn, state http.ConnState) {
+func (a *firstRequests) note(c net.Conn, state http.ConnState) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch state {
 	case http.StateNew:
 		if a.all == nil {
-			a.all = make(map[net.Conn]arrival)
+			a.all = make(map[net.Conn]firstRequest)
 		}
-		a.all[c] = arrival{at: time.Now()}
+		a.all[c] = firstRequest{at: time.Now()}
 	case http.StateActive:
 		if first, ok := a.all[c]; ok {
 			first.sent = true
@@ -50,7 +50,7 @@ func (a *arrivals) note(c net.Conn, state http.ConnState) {
 		}
 	case http.StateIdle:
 		if first, ok := a.all[c]; ok && !first.agreed && speaksHTTP2(c) {
-			a.all[c] = arrival{at: first.at, agreed: true}
+			a.all[c] = firstRequest{at: first.at, agreed: true}
 			return
 		}
 		delete(a.all, c)
@@ -71,7 +71,7 @@ func speaksHTTP2(c net.Conn) bool {
 
 // served waits until all first requests are answered, or ctx ends. A server
 // must accept nothing more by then.
-func (a *arrivals) served(ctx context.Context) {
+func (a *firstRequests) served(ctx context.Context) {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for a.waiting(time.Now()) {
@@ -83,7 +83,7 @@ func (a *arrivals) served(ctx context.Context) {
 	}
 }
 
-func (a *arrivals) waiting(now time.Time) bool {
+func (a *firstRequests) waiting(now time.Time) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, c := range a.all {

@@ -16,9 +16,9 @@ type WorkspaceUsage struct {
 	Day    Window `json:"day"`
 }
 
-// Over returns the window of which a workspace has used all, "day" or "minute", or ""
+// ExceededWindow returns the window of which a workspace has used all, "day" or "minute", or ""
 // if it may go on.
-func (s *WorkspaceUsage) Over() string {
+func (s *WorkspaceUsage) ExceededWindow() string {
 	switch {
 	case s.Day.Remaining == 0:
 		return "day"
@@ -28,8 +28,8 @@ func (s *WorkspaceUsage) Over() string {
 	return ""
 }
 
-// Standings returns workspaces with their windows, in the same order.
-func (l *Local) Standings(ctx context.Context, all []Workspace) ([]WorkspaceUsage, error) {
+// WithUsage returns workspaces with their windows, in the same order.
+func (l *Local) WithUsage(ctx context.Context, all []Workspace) ([]WorkspaceUsage, error) {
 	windows, err := l.Counts(ctx)
 	if err != nil {
 		return nil, err
@@ -47,6 +47,6 @@ func (l *Local) Standings(ctx context.Context, all []Workspace) ([]WorkspaceUsag
 func ByUse(list []WorkspaceUsage) {
 	over := map[string]int{"day": 0, "minute": 1, "": 2}
 	slices.SortStableFunc(list, func(a, b WorkspaceUsage) int {
-		return cmp.Or(cmp.Compare(over[a.Over()], over[b.Over()]), cmp.Compare(b.Day.Used*a.Day.Limit, a.Day.Used*b.Day.Limit), strings.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(over[a.ExceededWindow()], over[b.ExceededWindow()]), cmp.Compare(b.Day.Used*a.Day.Limit, a.Day.Used*b.Day.Limit), strings.Compare(a.Name, b.Name))
 	})
 }
