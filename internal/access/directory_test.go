@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -14,7 +13,6 @@ import (
 	"time"
 
 	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/ratelimit"
 )
 
 var (
@@ -431,53 +429,4 @@ func TestDirectoryConcurrently(t *testing.T) {
 	if got, want := e.Workspace.Quota, h.store.workspaces[1].Quota; got != want || e.Attachment.quota != want {
 		t.Errorf("at last the quota is %+v and its slot's %+v, want %+v", got, e.Attachment.quota, want)
 	}
-}
-
-func TestVerifyAllocatesNothing(t *testing.T) {
-	h := newHouse(t, freeShop)
-	_, key := h.mint(1, func(k *Key) { k.ExpiresAt = h.now().Add(time.Hour) })
-	h.refresh()
-	allocs := testing.AllocsPerRun(100, func() {
-		if _, err := h.Verify(key); err != nil {
-			t.Fatal(err)
-		}
-	})
-	if allocs != 0 {
-		t.Errorf("Verify allocates %v times, want 0", allocs)
-	}
-}
-
-// TestMemoryOfAKey: a key in use takes about 0.6 kilobytes, its counts included.
-func TestMemoryOfAKey(t *testing.T) {
-	const keys, most = 7000, 592 // what stands against a key is 64 bytes of it, its workspace 104
-	h := newHouse(t)
-	var ids []string
-	for i := range int64(keys) {
-		w := Workspace{ID: i/10 + 1, Name: "a workspace", Plan: Free, Quota: FreeQuota}
-		h.store.workspaces[w.ID] = w
-		k, _ := h.mint(w.ID, nil)
-		ids = append(ids, k.ID)
-	}
-	limiter := ratelimit.New(ratelimit.DefaultConfig(), h.now)
-	before := heapInUse()
-	d := NewDirectory(h.store, h.now, func(w Workspace, k Key) *ratelimit.Caller {
-		return limiter.Caller(w.ID, k.ID, ratelimit.Limits{PerMinute: w.Quota.PerMinute, PerDay: w.Quota.PerDay})
-	}, func(Key) {})
-	for _, id := range ids {
-		limiter.Admit(d.Entry(id).Attachment)
-	}
-	each := (heapInUse() - before) / keys
-	if each > most {
-		t.Errorf("a key in use takes %d bytes, want at most %d", each, most)
-	}
-	runtime.KeepAlive(d)
-	runtime.KeepAlive(limiter)
-}
-
-func heapInUse() uint64 {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
 }

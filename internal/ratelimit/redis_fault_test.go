@@ -325,24 +325,3 @@ func TestEachNodeCountsStrikes(t *testing.T) {
 		}
 	}
 }
-
-func TestAnsweredCallsAreTimed(t *testing.T) {
-	t.Parallel()
-	var calls atomic.Int64
-	r, err := NewRedis(RedisOptions{
-		URL: redistest.Start(t).URL(), Config: DefaultConfig(), Now: time.Now,
-		Answered: func(took time.Duration) {
-			if took > 0 && took < time.Minute {
-				calls.Add(1)
-			}
-		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(r.Close)
-	eventually(t, "Redis decides", func() bool {
-		before := calls.Load()
-		return r.Admit(r.Caller(1, "k", plenty)).Admitted() && r.RedisStats().Redis > 0 && calls.Load() > before
-	})
-}

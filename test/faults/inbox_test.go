@@ -88,14 +88,6 @@ func (b *inbox) missing(ids []int64) (all []int64) {
 	return all
 }
 
-// upTo returns the ids of the first n events.
-func upTo(n int64) (ids []int64) {
-	for id := int64(1); id <= n; id++ {
-		ids = append(ids, id)
-	}
-	return ids
-}
-
 // outOfOrder returns how many events arrived first after a later one.
 func (b *inbox) outOfOrder() (n int) {
 	b.mu.Lock()
