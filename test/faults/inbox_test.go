@@ -148,11 +148,10 @@ type integrator struct {
 	url, key string
 }
 
-// newIntegrator makes a workspace with a key; db are the flags that name the database, if
-// it is not the file in dir.
-func newIntegrator(t *testing.T, dir string, db ...string) *integrator {
+// newIntegrator makes a workspace with a key.
+func newIntegrator(t *testing.T, dir string) *integrator {
 	t.Helper()
-	key, err := petstore.NewShop(dir, "shop", db...)
+	key, err := petstore.NewShop(dir, "shop")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,10 +247,11 @@ func (c *integrator) drain(h hook, box *inbox, ids []int64) {
 
 // startHooks starts a server in the folder that delivers to receivers on this machine, for the
 // time of the test at most. The integrator's requests go to it from now on.
-func (c *integrator) startHooks(dir string, flags ...string) *servertest.Server {
+func (c *integrator) startHooks(dir string) *servertest.Server {
 	c.Helper()
-	server, err := petstore.Serve(servertest.Options{Dir: dir, Flags: append(flags,
-		"--log-level=warn", "--webhook-allow-http", "--webhook-allow-to=127.0.0.0/8", "--drain-timeout=5s")})
+	server, err := petstore.Serve(servertest.Options{Dir: dir, Flags: []string{
+		"--log-level=warn", "--webhook-allow-http", "--webhook-allow-to=127.0.0.0/8", "--drain-timeout=5s",
+	}})
 	if err != nil {
 		c.Fatal(err)
 	}
