@@ -29,11 +29,7 @@ type demo struct{ dir, url, ops, key string }
 func newDemo(t *testing.T, flags ...string) demo {
 	t.Helper()
 	dir := t.TempDir()
-	s, err := petstore.Serve(servertest.Options{Dir: dir, Flags: append(flags, "--demo")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Kill)
+	s := petstore.Start(t, servertest.Options{Dir: dir, Flags: append(flags, "--demo")})
 	printed := regexp.MustCompile(`with the key (\S+)`)
 	var key []string
 	servertest.Eventually(t, "the demo prints its key", func() bool { key = printed.FindStringSubmatch(s.Printed()); return key != nil })

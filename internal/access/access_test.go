@@ -1,7 +1,6 @@
 package access
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -201,18 +200,5 @@ func TestKeyClone(t *testing.T) {
 	}
 	if got := (Key{ID: "b"}).Clone(); got != (Key{ID: "b"}) {
 		t.Errorf("Clone without a ban = %+v, want the same", got)
-	}
-}
-
-func TestSorted(t *testing.T) {
-	t.Parallel()
-	at := time.Unix(1000, 0)
-	keys := Sorted([]Key{{ID: "c", CreatedAt: at.Add(1)}, {ID: "b", CreatedAt: at}, {ID: "a", CreatedAt: at.UTC()}, {ID: "d"}})
-	var got []string
-	for _, k := range keys {
-		got = append(got, k.ID)
-	}
-	if want := []string{"d", "a", "b", "c"}; !slices.Equal(got, want) {
-		t.Errorf("Sorted = %v, want %v", got, want)
 	}
 }

@@ -22,15 +22,8 @@ import (
 func TestFileBeneathServer(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	k, err := petstore.NewShop(dir, "shop")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := petstore.Serve(servertest.Options{Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Kill()
+	k := petstore.Shop(t, dir, "shop")
+	s := petstore.Start(t, servertest.Options{Dir: dir})
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	var acknowledged, last atomic.Int64
@@ -46,9 +39,7 @@ func TestFileBeneathServer(t *testing.T) {
 		}
 	}()
 	servertest.Eventually(t, "200 writes are acknowledged", func() bool { return acknowledged.Load() >= 200 })
-	if _, err := petstore.Run(dir, "backup", "backup.db"); err != nil {
-		t.Fatal(err)
-	}
+	petstore.Must(t, dir, "backup", "backup.db")
 	if err := os.Remove(filepath.Join(dir, "petstore.db")); err != nil {
 		t.Fatal(err)
 	}
@@ -64,13 +55,8 @@ func TestFileBeneathServer(t *testing.T) {
 		t.Errorf("a write was acknowledged %v after the file was removed", late)
 	}
 	wantRefused(t, dir, "petstore.db-wal is there")
-	if _, err := petstore.Run(dir, "restore", "backup.db"); err != nil {
-		t.Fatal(err)
-	}
-	if s, err = petstore.Serve(servertest.Options{Dir: dir}); err != nil {
-		t.Fatalf("after a restore: %v", err)
-	}
-	defer s.Kill()
+	petstore.Must(t, dir, "restore", "backup.db")
+	petstore.Start(t, servertest.Options{Dir: dir})
 	if out, err := petstore.Run(dir, "doctor"); err != nil {
 		t.Errorf("doctor: %v\n%s", err, out)
 	}
@@ -100,12 +86,8 @@ func wantRefused(t *testing.T, dir, says string) {
 func TestOneServer(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s, err := petstore.Serve(servertest.Options{Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Kill()
-	_, err = petstore.Serve(servertest.Options{Dir: dir})
+	s := petstore.Start(t, servertest.Options{Dir: dir})
+	_, err := petstore.Serve(servertest.Options{Dir: dir})
 	if want := fmt.Sprintf("petstore.db: is served by the process %d", s.Cmd.Process.Pid); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("a second server = %v, want %q", err, want)
 	}

@@ -151,10 +151,7 @@ type integrator struct {
 // newIntegrator makes a workspace with a key.
 func newIntegrator(t *testing.T, dir string) *integrator {
 	t.Helper()
-	key, err := petstore.NewShop(dir, "shop")
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := petstore.Shop(t, dir, "shop")
 	return &integrator{T: t, key: key.Key}
 }
 

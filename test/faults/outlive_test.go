@@ -13,16 +13,9 @@ import (
 func TestBanOutlivesKill(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	k, err := petstore.NewShop(dir, "shop", "free")
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := petstore.Shop(t, dir, "shop", "free")
 	serve := func() (*servertest.Server, func() bool) {
-		s, err := petstore.Serve(servertest.Options{Dir: dir, Flags: []string{"--ban-strikes=1", "--ban-grace=0s"}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(s.Kill)
+		s := petstore.Start(t, servertest.Options{Dir: dir, Flags: []string{"--ban-strikes=1", "--ban-grace=0s"}})
 		return s, func() bool {
 			a, err := servertest.Send(t.Context(), http.DefaultClient, servertest.Request{Method: http.MethodGet, URL: s.URL + "/pets", Key: k.Key})
 			return err == nil && a.Code == "api_key_banned"

@@ -60,15 +60,8 @@ func (s *spans) of(name string) (span, error) {
 func traced(t *testing.T, env ...string) *servertest.Server {
 	t.Helper()
 	dir := t.TempDir()
-	key, err := petstore.NewShop(dir, "acme")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := petstore.Serve(servertest.Options{Dir: dir, Env: env})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Kill)
+	key := petstore.Shop(t, dir, "acme")
+	s := petstore.Start(t, servertest.Options{Dir: dir, Env: env})
 	visit(t.Context(), s.URL, key.Key)
 	return s
 }

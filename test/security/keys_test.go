@@ -105,9 +105,7 @@ func (s *site) plantAll(t *testing.T) []string {
 	t.Helper()
 	good := s.workspace("shop")
 	revoked := s.key("shop")
-	if _, err := petstore.Run(s.dir, append([]string{"key", "revoke", revoked.ID}, s.db...)...); err != nil {
-		t.Fatal(err)
-	}
+	petstore.Must(t, s.dir, append([]string{"key", "revoke", revoked.ID}, s.db...)...)
 	unknown, _ := access.Mint()
 	keys := []string{good, revoked.Key, unknown, unknown[:len(unknown)-1] + "-"}
 	s.serve(append([]string{"--log-level=debug"}, s.db...)...)
@@ -242,9 +240,7 @@ func TestRefusedKeysLookAlike(t *testing.T) {
 	s := newSite(t)
 	s.workspace("shop")
 	revoked := s.key("shop")
-	if _, err := petstore.Run(s.dir, "key", "revoke", revoked.ID); err != nil {
-		t.Fatal(err)
-	}
+	petstore.Must(t, s.dir, "key", "revoke", revoked.ID)
 	unknown, _ := access.Mint()
 	s.serve()
 	refused := map[string]string{
@@ -295,11 +291,7 @@ func TestFiles(t *testing.T) {
 	if os.Geteuid() == 0 {
 		options.Attr = nobody(t, s.dir)
 	}
-	server, err := petstore.Serve(options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(server.Kill)
+	server := petstore.Start(t, options)
 	for _, name := range []string{"petstore.db", "petstore.db-wal", "petstore.db-shm"} {
 		info, err := os.Stat(filepath.Join(s.dir, name))
 		if err != nil {
