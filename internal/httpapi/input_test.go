@@ -3,6 +3,8 @@ package httpapi_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -18,6 +20,17 @@ func idsOf(t *testing.T, body []byte) []int64 {
 		ids[i] = max(r.ID, r.PetID)
 	}
 	return ids
+}
+
+// TestTwoLengths: of a request of HTTP/2 with two lengths net/http believes the first.
+func TestTwoLengths(t *testing.T) {
+	t.Parallel()
+	s := prepareService(t, limits())
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/categories", strings.NewReader(`{"name":"x"}`))
+	r.Header = http.Header{"Authorization": {"Bearer " + s.key}, "Content-Type": {"application/json"}, "Content-Length": {"12", "60"}}
+	w := httptest.NewRecorder()
+	s.api.ServeHTTP(w, r)
+	answer{t: t, status: w.Code, body: w.Body.Bytes()}.want(400, "invalid_parameter").field("Content-Length", "invalid_format")
 }
 
 // TestBadBodies sends what is wrong with a body in every way, and checks that

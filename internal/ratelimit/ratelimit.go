@@ -115,7 +115,7 @@ const (
 	ByOperator = "operator"
 )
 
-// Config holds the numbers of a limiter. They are not checked, and the zero value is not usable: start from DefaultConfig.
+// Config holds the numbers of a limiter. They are not checked: start from DefaultConfig.
 //
 // A refusal more than Grace after the first of a run of refusals is a strike. A run ends when a request is admitted, and
 // when the window that refused last has reset. Strikes strikes, the first less than StrikeWindow before the last, ban the

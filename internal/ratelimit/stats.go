@@ -46,7 +46,6 @@ type RedisStats struct {
 
 	Failed int64 // calls that failed
 	Away   bool  // Redis is not asked
-	Aways  int64 // how often Redis has gone away
 }
 
 // RedisStats returns the figures of this moment.
@@ -54,6 +53,6 @@ func (r *Redis) RedisStats() RedisStats {
 	c := &r.counts
 	return RedisStats{
 		Redis: c.redis.Load(), Cached: c.cached.Load(), Local: c.local.Load(), Unavailable: c.unavailable.Load(),
-		Failed: c.failed.Load(), Away: r.away.Load(), Aways: c.aways.Load(),
+		Failed: c.failed.Load(), Away: r.away.Load(),
 	}
 }

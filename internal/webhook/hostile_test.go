@@ -199,8 +199,8 @@ func TestHostileReceivers(t *testing.T) {
 	for name, c := range hostiles {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			limit := 10 * time.Second         // on a busy machine
-			if c.err == tooLate && !c.large { // which has to be signed
+			limit := 10 * time.Second // on a busy machine
+			if c.err == tooLate {
 				limit = 300 * time.Millisecond
 			}
 			address, _ := listen(t, c.do)

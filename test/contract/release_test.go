@@ -118,30 +118,6 @@ func TestChangesAreAnnounced(t *testing.T) {
 	}
 }
 
-func TestUnannounced(t *testing.T) {
-	t.Parallel()
-	with := func(version, title string) document {
-		return document{"info": map[string]any{"version": version, "title": title}}
-	}
-	const log = "### Added\n\n- The petstore interface 1.1.0: colours.\n"
-	for _, tc := range []struct {
-		name string
-		now  document
-		ok   bool
-	}{
-		{"the same", with("1.0.0", "Petstore"), true},
-		{"a change without a version", with("1.0.0", "Pets"), false},
-		{"an older version", with("0.9.0", "Pets"), false},
-		{"no version", document{}, false},
-		{"a change with version and line", with("1.1.0", "Pets"), true},
-		{"a change without a line", with("1.10.0", "Pets"), false},
-	} {
-		if wrong := unannounced(with("1.0.0", "Petstore"), tc.now, log); (wrong == "") != tc.ok {
-			t.Errorf("%s: %q, want it allowed: %v", tc.name, wrong, tc.ok)
-		}
-	}
-}
-
 // breaking returns what oasdiff says of the step from a released description to another: an error if it breaks clients.
 // A stable operation must have been deprecated for 180 days before it goes, a beta one for 30; an experimental one may go.
 func breaking(t *testing.T, from, to string) (string, error) {
