@@ -41,7 +41,7 @@ type Front struct {
 
 // open returns a connection that net/http does not have yet.
 func (f *Front) open(c net.Conn, secured *tls.ConnectionState) *conn {
-	own := &conn{Conn: c, front: f, member: memberOf(c), came: time.Now(), tls: secured, remote: c.RemoteAddr().String()}
+	own := &conn{Conn: c, front: f, counted: countedOf(c), came: time.Now(), tls: secured, remote: c.RemoteAddr().String()}
 	own.base = withMember(context.Background(), c)
 	f.add(own)
 	return own
@@ -73,12 +73,12 @@ const (
 // net/http, and the connection with it for good.
 type conn struct {
 	net.Conn
-	front  *Front
-	member *member // nil if it does not count
-	came   time.Time
-	tls    *tls.ConnectionState // nil without TLS
-	remote string               // the peer's address
-	base   context.Context      //nolint:containedctx // of the contexts of its requests
+	front   *Front
+	counted *countedConn // nil if it does not count
+	came    time.Time
+	tls     *tls.ConnectionState // nil without TLS
+	remote  string               // the peer's address
+	base    context.Context      //nolint:containedctx // of the contexts of its requests
 
 	state      atomic.Int32
 	received   atomic.Bool // at least one byte
@@ -238,7 +238,7 @@ func (c *conn) answer(one *call, body []byte, size int) error {
 	ctx, cancel := context.WithCancel(c.base)
 	defer cancel()
 	one.response = response{
-		buf: one.answerBuffer, bodiless: one.method == http.MethodHead, last: one.preface, draining: &c.front.draining, member: c.member,
+		buf: one.answerBuffer, bodiless: one.method == http.MethodHead, last: one.preface, draining: &c.front.draining, counted: c.counted,
 	}
 	defer one.end()
 	c.front.server.Handler.ServeHTTP(&one.response, one.describe(ctx, body, c.remote, c.tls))

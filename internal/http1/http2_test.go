@@ -76,9 +76,9 @@ func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 // What a connection of HTTP/2 had is free when it has ended, even with requests open.
 func TestHTTP2LeavesNothing(t *testing.T) {
 	t.Parallel()
-	members := make(chan weak.Pointer[member], 1)
+	members := make(chan weak.Pointer[countedConn], 1)
 	c := serveHTTP2(t, time.Hour, func(_ http.ResponseWriter, r *http.Request) {
-		members <- weak.Make(r.Context().Value(memberKey{}).(*member))
+		members <- weak.Make(r.Context().Value(countedKey{}).(*countedConn))
 		_, _ = io.Copy(io.Discard, r.Body) // until the connection ends
 	})
 	openStream(t, c)
@@ -189,7 +189,7 @@ func TestHTTP2Crowded(t *testing.T) {
 // reads more, even if no connection has requests that net/http knows of.
 func TestHTTP2Yields(t *testing.T) { // not in parallel: it takes the processors from all others
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	m := &member{Conn: zeros{}, limit: NewLimit(Limits{Connections: 1, Memory: 1 << 20, Yield: true})}
+	m := &countedConn{Conn: zeros{}, limit: NewLimit(Limits{Connections: 1, Memory: 1 << 20, Yield: true})}
 	m.http2.Store(true)
 	var ran atomic.Bool
 	go ran.Store(true)
@@ -207,7 +207,7 @@ func TestHTTP2Yields(t *testing.T) { // not in parallel: it takes the processors
 // that yields may wait for as long as others keep the processors busy.
 func TestHTTP2Ahead(t *testing.T) {
 	t.Parallel()
-	m := &member{Conn: zeros{}, limit: NewLimit(Limits{Connections: 1, Memory: 1 << 20})}
+	m := &countedConn{Conn: zeros{}, limit: NewLimit(Limits{Connections: 1, Memory: 1 << 20})}
 	check := func(when string, want bool) {
 		t.Helper()
 		if got := m.ahead.Load() > maxAhead; got != want {
@@ -224,7 +224,7 @@ func TestHTTP2Ahead(t *testing.T) {
 		}
 		check("after thirty reads", true)
 	}
-	r := httptest.NewRequestWithContext(context.WithValue(t.Context(), memberKey{}, m), http.MethodPost, "/", strings.NewReader("12"))
+	r := httptest.NewRequestWithContext(context.WithValue(t.Context(), countedKey{}, m), http.MethodPost, "/", strings.NewReader("12"))
 	r.ProtoMajor = 2
 	readAhead()
 	counted(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -63,7 +63,7 @@ func (l crowdedListener) dial(from string) net.Conn {
 
 // recognize shows a key of a workspace.
 func (p pair) recognize(workspace int64) {
-	p.server.(*member).recognize(workspace, fmt.Sprint("key_", workspace))
+	p.server.(*countedConn).recognize(workspace, fmt.Sprint("key_", workspace))
 }
 
 // want checks whether the client's connection is closed, or stays open.

@@ -125,7 +125,7 @@ func (a *Admin) sendChanged(x *exchange, status int, now any) error {
 }
 
 // sendJSONList is sendList for what encoding/json encodes.
-func sendJSONList[T any](l *listing, entries []T, positionOf func(T) position) error {
+func sendJSONList[T any](l *listRequest, entries []T, positionOf func(T) position) error {
 	entries, link := trimPage(l, entries, positionOf)
 	body, err := marshal(entries)
 	if err != nil {
@@ -135,7 +135,7 @@ func sendJSONList[T any](l *listing, entries []T, positionOf func(T) position) e
 }
 
 func (a *Admin) listWorkspaces(x *exchange) error {
-	l, err := newListing(x)
+	l, err := newListRequest(x)
 	if err != nil {
 		return err
 	}
@@ -209,7 +209,7 @@ func (a *Admin) listKeys(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	l, after, err := newListingAt(x)
+	l, after, err := newListRequestAt(x)
 	if err != nil {
 		return err
 	}
@@ -277,7 +277,7 @@ func readBan(f *form) (operator.NewBan, error) {
 }
 
 func (a *Admin) listAudit(x *exchange) error {
-	l, page, err := newListingPage(x)
+	l, page, err := newListRequestPage(x)
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ func categoryPaths(s *petstore.Service) []path {
 
 func placeOfCategory(c petstore.Category) position { return numbered(c.ID) }
 
-func readCategoryQuery(l *listing) (q petstore.CategoryQuery, err error) {
+func readCategoryQuery(l *listRequest) (q petstore.CategoryQuery, err error) {
 	q.Name = l.query.part("name")
 	q.Page, err = l.pageQuery()
 	return q, err

@@ -49,7 +49,7 @@ func (x *exchange) refreshKeys(live *access.Directory[*ratelimit.Caller]) {
 }
 
 func (k keys) list(x *exchange) error {
-	l, after, err := newListingAt(x)
+	l, after, err := newListRequestAt(x)
 	if err != nil {
 		return err
 	}

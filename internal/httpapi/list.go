@@ -8,17 +8,17 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// A listing is one page of a list while it is read.
-type listing struct {
+// A listRequest is a request for one page of a list.
+type listRequest struct {
 	x       *exchange
 	query   *query
 	filters string // the query in canonical form, without limit and cursor
 	limit   int
 }
 
-// newListing reads the parameters that every list has. The list's own are read
+// newListRequest reads the parameters that every list has. The list's own are read
 // from its query next, then pageQuery is called.
-func newListing(x *exchange) (*listing, error) {
+func newListRequest(x *exchange) (*listRequest, error) {
 	q, err := parseQuery(x.r.URL.RawQuery, x.route.query)
 	if err != nil {
 		return nil, err
@@ -26,20 +26,20 @@ func newListing(x *exchange) (*listing, error) {
 	filters := maps.Clone(q.values)
 	delete(filters, "limit")
 	delete(filters, "cursor")
-	return &listing{x: x, query: q, filters: filters.Encode(), limit: q.limit()}, nil
+	return &listRequest{x: x, query: q, filters: filters.Encode(), limit: q.limit()}, nil
 }
 
-// newListingAt is newListing and position, of a list without filters.
-func newListingAt(x *exchange) (l *listing, at position, err error) {
-	if l, err = newListing(x); err == nil {
+// newListRequestAt is newListRequest and position, of a list without filters.
+func newListRequestAt(x *exchange) (l *listRequest, at position, err error) {
+	if l, err = newListRequest(x); err == nil {
 		at, err = l.position()
 	}
 	return l, at, err
 }
 
-// newListingPage is newListing and pageQuery, of a list without filters.
-func newListingPage(x *exchange) (l *listing, p petstore.Page, err error) {
-	if l, err = newListing(x); err == nil {
+// newListRequestPage is newListRequest and pageQuery, of a list without filters.
+func newListRequestPage(x *exchange) (l *listRequest, p petstore.Page, err error) {
+	if l, err = newListRequest(x); err == nil {
 		p, err = l.pageQuery()
 	}
 	return l, p, err
@@ -48,7 +48,7 @@ func newListingPage(x *exchange) (l *listing, p petstore.Page, err error) {
 // pageQuery returns the page to ask the store for, of a list whose ids are numbers, one
 // entry longer than the client's to see whether there is more. Its errors are
 // those of position.
-func (l *listing) pageQuery() (petstore.Page, error) {
+func (l *listRequest) pageQuery() (petstore.Page, error) {
 	p := petstore.Page{Limit: l.limit + 1}
 	p.Newest = l.query.choice("sort", "id", "-id") == "-id"
 	after, err := l.position()
@@ -60,7 +60,7 @@ func (l *listing) pageQuery() (petstore.Page, error) {
 
 // position returns where the page begins. It returns what was wrong with any
 // parameter read so far.
-func (l *listing) position() (position, error) {
+func (l *listRequest) position() (position, error) {
 	cursor, given := l.query.one("cursor")
 	if err := l.query.err(); err != nil || !given {
 		return "", err
@@ -70,7 +70,7 @@ func (l *listing) position() (position, error) {
 
 // sendList answers with one page. entries may be one longer than the page.
 // positionOf returns the position behind an entry.
-func sendList[T resource](l *listing, entries []T, positionOf func(T) position) error {
+func sendList[T resource](l *listRequest, entries []T, positionOf func(T) position) error {
 	entries, link := trimPage(l, entries, positionOf)
 	return sendEntries(l.x, entries, link, link != "")
 }
@@ -93,7 +93,7 @@ func pageOf(body []byte, link string, more bool) *representation {
 
 // trimPage returns the entries of the page, and the link to the next one if
 // there is more.
-func trimPage[T any](l *listing, entries []T, positionOf func(T) position) ([]T, string) {
+func trimPage[T any](l *listRequest, entries []T, positionOf func(T) position) ([]T, string) {
 	if len(entries) <= l.limit {
 		return entries, ""
 	}
@@ -115,7 +115,7 @@ func appendList[T resource](dst []byte, entries []T) []byte {
 }
 
 // next returns the link to the page that begins at a position.
-func (l *listing) next(at position) string {
+func (l *listRequest) next(at position) string {
 	query := "limit=" + strconv.Itoa(l.limit) + "&cursor=" + l.x.env.cursors.seal(l.x.workspace(), l.x.address(), l.filters, at)
 	if l.filters != "" {
 		query = l.filters + "&" + query

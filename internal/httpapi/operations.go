@@ -61,9 +61,9 @@ func get[R resource](do func(ctx context.Context, workspace, id int64) (R, error
 
 // list is for a resource whose rows have their positions by positionOf. read reads the
 // filters, and the page at last.
-func list[Q any, R resource](read func(l *listing) (Q, error), do func(ctx context.Context, workspace int64, q Q) ([]R, error), positionOf func(R) position) handler {
+func list[Q any, R resource](read func(l *listRequest) (Q, error), do func(ctx context.Context, workspace int64, q Q) ([]R, error), positionOf func(R) position) handler {
 	return func(x *exchange) error {
-		l, err := newListing(x)
+		l, err := newListRequest(x)
 		if err != nil {
 			return err
 		}

@@ -21,7 +21,7 @@ func orderPaths(s *petstore.Service) []path {
 
 func placeOfOrder(o petstore.Order) position { return numbered(o.ID) }
 
-func readOrderQuery(l *listing) (q petstore.OrderQuery, err error) {
+func readOrderQuery(l *listRequest) (q petstore.OrderQuery, err error) {
 	q = petstore.OrderQuery{
 		PetID:        l.query.id("petId"),
 		Complete:     l.query.boolean("complete"),
