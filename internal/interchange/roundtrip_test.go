@@ -171,10 +171,10 @@ func TestRoundTripLosesNothing(t *testing.T) {
 		if got := export(t, db, second, interchange.NDJSON); got != want {
 			t.Fatalf("exported\n%s, want\n%s", got, want)
 		}
-		if problems, err := db.Check(context.Background()); err != nil || len(problems) > 0 {
-			t.Fatalf("Check() = %v, %v, want none", problems, err)
-		}
 	})
+	if problems, err := db.Check(t.Context()); err != nil || len(problems) > 0 {
+		t.Fatalf("Check() = %v, %v, want none", problems, err)
+	}
 }
 
 func TestFaultsNameTheirLine(t *testing.T) {
@@ -308,7 +308,7 @@ func (d dying) Load(ctx context.Context, workspace int64, b *petstore.Batch) ([]
 // time when it is repeated, and a trial before says so. The same file later adds once more.
 func TestRepeatedImportAddsOnce(t *testing.T) {
 	t.Parallel()
-	engines(t, func(t *testing.T, db keeper, _ int) {
+	engines(t, func(t *testing.T, db keeper) {
 		workspace := newWorkspace(t, db, "shop")
 		const file, text = "digest", "id,name,category,add\n1,,,-3\n,Tom,Cats,\n"
 		if _, err := run(t, db, workspace, "name,category,stock\nRex,Dogs,5\n", file, (*interchange.Import).Run); err != nil {
