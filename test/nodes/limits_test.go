@@ -104,10 +104,9 @@ func TestRedisStops(t *testing.T) {
 				t.Errorf("%s = %q while Redis is stopped, want 1", redisAway, got)
 			}
 			redis.Resume(t)
-			servertest.Eventually(t, "the node asks Redis again", func() bool { return node.Metric(redisAway) == "0" })
-			if a := get(t, node.URL+"/pets", key); a.Status != http.StatusOK {
-				t.Errorf("GET /pets, with Redis again = %d %s", a.Status, a.Body)
-			}
+			servertest.Eventually(t, "the node asks Redis again", func() bool { // which may take too long now and then
+				return node.Metric(redisAway) == "0" && get(t, node.URL+"/pets", key).Status == http.StatusOK
+			})
 		})
 	}
 }
