@@ -271,7 +271,7 @@ func TestPowerCut(t *testing.T) {
 	for _, kind := range []string{"ext4", "xfs"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			hold(t, campaign{binary: petstore, disk: newLoop(t, kind), seed: *seed, cycles: 8, fault: cutPower})
+			hold(t, campaign{binary: petstore, disk: newLoop(t, kind), seed: *seed, cycles: 4, fault: cutPower})
 		})
 	}
 }

@@ -148,7 +148,7 @@ func TestCrash(t *testing.T) {
 	t.Parallel()
 	c := crashes(t)
 	crash := c.fault
-	c.cycles, c.fault = 4, func(r *run) error {
+	c.cycles, c.fault = 2, func(r *run) error {
 		if r.done%2 == 0 {
 			return crash(r)
 		}
