@@ -75,6 +75,8 @@ func named(name string) day { return patched(petstore.PetPatch{Name: petstore.So
 
 func into(category int64) day { return patched(petstore.PetPatch{CategoryID: petstore.Some(category)}) }
 
+var pending = patched(petstore.PetPatch{Status: petstore.Some(petstore.Pending)})
+
 func renamed(ctx context.Context, shop *petstore.Service, workspace int64) error {
 	_, err := shop.UpdateCategory(ctx, workspace, 1, petstore.CategoryPatch{Name: petstore.Some("Hounds")}, petstore.Condition{})
 	return err
@@ -99,7 +101,7 @@ var merges = map[string]struct {
 	"the file alone":                 {nil, nil, map[int]string{1: "Max", 2: "Cats", 3: "PENDING", 4: "5"}, "Max,Cats,pending,5"},
 	"the shop's name":                {nil, named("Tim"), nil, "Tim,Dogs,available,3"},
 	"the shop's category":            {nil, into(2), nil, "Rex,Cats,available,3"},
-	"the shop's status":              {nil, patched(petstore.PetPatch{Status: petstore.Some(petstore.Pending)}), nil, "Rex,Dogs,pending,3"},
+	"the shop's status":              {nil, pending, nil, "Rex,Dogs,pending,3"},
 	"the shop's stock":               {nil, ordered, nil, "Rex,Dogs,available,2"},
 	"other cells":                    {nil, ordered, map[int]string{1: "Max", 2: "Cats", 3: "pending"}, "Max,Cats,pending,2"},
 	"the stock beside a name":        {nil, named("Tim"), map[int]string{4: "5"}, "Tim,Dogs,available,5"},
@@ -113,6 +115,9 @@ var merges = map[string]struct {
 	"a stock that settles it":        {nil, nil, map[int]string{4: "0"}, "Rex,Dogs,sold,0"},
 	"a stock that was none":          {stocked(0), nil, map[int]string{4: "2"}, "Rex,Dogs,available,2"},
 	"a status against the stock":     {nil, nil, map[int]string{3: "sold", 4: "2"}, "Rex,Dogs,available,2"},
+	"a status with its stock":        {pending, nil, map[int]string{3: "available", 4: "5"}, "Rex,Dogs,available,5"},
+	"another against the stock":      {pending, nil, map[int]string{3: "available", 4: "0"}, "Rex,Dogs,sold,0"},
+	"no stock with an open order":    {ordered, nil, map[int]string{3: "sold", 4: "0"}, "2: The pet 1 has 1 open order; complete or cancel it before it is sold."},
 	"a status that empties it":       {nil, nil, map[int]string{3: "sold"}, "Rex,Dogs,sold,0"},
 	"a status that needs stock":      {stocked(0), nil, map[int]string{3: "available"}, "2: The pet 1 has no stock; set its inventory before it becomes available."},
 	"a status with an open order":    {ordered, nil, map[int]string{3: "sold"}, "2: The pet 1 has 1 open order; complete or cancel it before it is sold."},
