@@ -308,7 +308,7 @@ func (d dying) Load(ctx context.Context, workspace int64, b *petstore.Batch) ([]
 // time when it is repeated, and a trial before says so. The same file later adds once more.
 func TestRepeatedImportAddsOnce(t *testing.T) {
 	t.Parallel()
-	engines(t, func(t *testing.T, db keeper) {
+	engines(t, func(t *testing.T, db keeper, _ int) {
 		workspace := newWorkspace(t, db, "shop")
 		const file, text = "digest", "id,name,category,add\n1,,,-3\n,Tom,Cats,\n"
 		if _, err := run(t, db, workspace, "name,category,stock\nRex,Dogs,5\n", file, (*interchange.Import).Run); err != nil {
