@@ -2,6 +2,7 @@ package clients
 
 import (
 	"encoding/json"
+	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
@@ -9,8 +10,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// TestPostmanCollection imports the description as Postman does, without optional parameters, and has every request of the
-// collection succeed on a demo that nobody has used, from the first to the last. Postman makes up values of those that have
+// TestPostmanCollection imports the description as Postman does, without optional parameters, and runs every request of the
+// collection on a demo that nobody has used, from the first to the last. Postman makes up values of those that have
 // no example: a cursor, and one Idempotency-Key for all requests of an operation.
 func TestPostmanCollection(t *testing.T) {
 	t.Parallel()
@@ -32,8 +33,9 @@ func TestPostmanCollection(t *testing.T) {
 	}
 	read(t, report, &got)
 	for _, e := range got.Run.Executions {
-		if e.Response.Code < 200 || e.Response.Code > 299 {
-			t.Errorf("%q is answered with %d %s, want a success", e.Item.Name, e.Response.Code, e.Response.Stream.Data)
+		succeeded := e.Response.Code >= 200 && e.Response.Code <= 299
+		if reset := e.Item.Name == "Reset your sandbox"; succeeded == reset || reset && e.Response.Code != http.StatusForbidden {
+			t.Errorf("%q is answered with %d %s", e.Item.Name, e.Response.Code, e.Response.Stream.Data)
 		}
 	}
 	if got, want := len(got.Run.Executions), operations(t, served); got != want {
