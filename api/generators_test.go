@@ -1,11 +1,14 @@
 package api_test
 
 import (
+	"regexp"
 	"slices"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
 )
+
+var listItem = regexp.MustCompile(`(?m)^ *\d+[.)]`)
 
 // TestGeneratorsUnderstand holds the description to what makers of clients, mocks and forms were seen to need.
 func TestGeneratorsUnderstand(t *testing.T) {
@@ -33,6 +36,9 @@ func TestGeneratorsUnderstand(t *testing.T) {
 				}
 			}
 			checkExamples(t, op)
+			if item := listItem.FindString(op.Description); item != "" {
+				t.Errorf("the description of %s has a line that begins with %s, which Swagger UI shows as an item of a list", op.OperationID, item)
+			}
 		}
 	}
 	for name, s := range doc.Components.Schemas {
