@@ -3,10 +3,27 @@ package api_test
 import (
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
 )
+
+// checkPointers checks that an example of a fault in the body names no member that only another operation has: a response is
+// shared by many, and mocks send its example for each.
+func checkPointers(t *testing.T, op *openapi3.Operation, example *openapi3.ExampleRef) {
+	t.Helper()
+	if example == nil {
+		return
+	}
+	for _, fault := range example.Value.Value.(map[string]any)["errors"].([]any) {
+		f := fault.(map[string]any)
+		member := strings.TrimPrefix(f["pointer"].(string), "/")
+		if op.RequestBody.Value.Content["application/json"].Schema.Value.Properties[member] == nil && f["code"] != "unknown_field" {
+			t.Errorf("%s: the example of validation_failed names /%s, which the body does not have", op.OperationID, member)
+		}
+	}
+}
 
 var listItem = regexp.MustCompile(`(?m)^ *\d+[.)]`)
 
@@ -66,6 +83,9 @@ func checkExamples(t *testing.T, op *openapi3.Operation) {
 	}
 	for status, ref := range op.Responses.Map() {
 		contents[status] = ref.Value.Content
+		if status == "400" {
+			checkPointers(t, op, ref.Value.Content["application/json"].Examples["validation_failed"])
+		}
 	}
 	for where, content := range contents {
 		for name, media := range content {
