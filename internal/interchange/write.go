@@ -48,13 +48,14 @@ type Writer interface {
 
 // NewWriter returns a writer of the format.
 func NewWriter(to io.Writer, f Format, h Head) Writer {
+	buffered := bufio.NewWriterSize(to, 1<<16)
 	if f == CSV {
 		names := map[int64]string{}
-		w := NewSheet(to, func(id int64) string { return names[id] })
+		w := NewSheet(buffered, func(id int64) string { return names[id] }) // which takes the buffer for its own
 		w.names = names
 		return w
 	}
-	return &ndjsonWriter{to: bufio.NewWriterSize(to, 1<<16), head: h}
+	return &ndjsonWriter{to: buffered, head: h}
 }
 
 type ndjsonWriter struct {
