@@ -96,8 +96,8 @@ type StoreUse struct {
 	Serve bool
 	Wait  time.Duration
 
-	// Waiting is told which process a write to a SQLite file waits for; it may be nil.
-	Waiting func(process string)
+	// Waiting is called if a write to a SQLite file waits for another process; it may be nil.
+	Waiting func()
 }
 
 // OpenStore opens the database of the settings.
