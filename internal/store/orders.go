@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"math"
-	"strings"
 
 	"example.com/petstore/internal/petstore"
 )
@@ -71,9 +70,11 @@ func shipDates(q *petstore.OrderQuery) (from, to int64) {
 	return from, to
 }
 
-var orderTable = newTable("orders", "pet, quantity, complete, ship_date", func(workspace int64, o *petstore.Order) []any {
+var orderTable = newTable("orders", "pet, quantity, complete boolean, ship_date", func(workspace int64, o *petstore.Order) []any {
 	return []any{o.PetID, o.Quantity, o.Complete, optional(o.ShipDate.Millis, o.ShipDate.Valid), o.ID, workspace}
 })
 
-// insertOrder has the values of a row and the id of the movement that placed the order.
-var insertOrder = "INSERT INTO orders (" + strings.Join(orderTable.columns, ", ") + ", placed) VALUES ($1, $2, $3, $4, $5, $6, $7)"
+// placedTable is orderTable for new orders, with the movement that placed one.
+var placedTable = newTable("orders", "placed, pet, quantity, complete boolean, ship_date", func(workspace int64, m *groupedChange) []any {
+	return append([]any{m.movement.id}, orderTable.values(workspace, m.effects.SaveOrder)...)
+})
