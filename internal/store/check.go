@@ -40,7 +40,7 @@ func Check(tx Tx, own Dialect) (problems []string, err error) {
 	case err != nil:
 		return nil, err
 	case !incomplete:
-		checks = append(checks, rules.check, checkLedgers, own.CheckRows)
+		checks = append(checks, rules.check, checkLedgers, checkLetters, own.CheckRows)
 	}
 	for _, check := range checks {
 		if check == nil {

@@ -21,7 +21,7 @@ func (g *Group) Decide(b *Batch) {
 		}
 	}
 	for _, w := range g.workspaces {
-		if w.needs != (demand{}) {
+		if w.needs != (demand{}) || w.named != "" {
 			issueIDs(b, w)
 		}
 	}
@@ -104,7 +104,11 @@ func (g *Group) apply(m *groupedChange) {
 	if p := e.SavePet; p != nil {
 		if m.inserted.pet = p.ID == 0; m.inserted.pet {
 			w.needs.pets++
+			w.named = lettersOf(w.named, petstore.Fold(p.Name))
 		} else if row := g.pets[rowID{w.id, p.ID}]; row != nil {
+			if row.row.Name != p.Name {
+				w.named = lettersOf(w.named, petstore.Fold(p.Name))
+			}
 			row.row.StockedPet, row.changed = *p, true
 		}
 	}

@@ -18,7 +18,7 @@ type demand struct{ pets, categories, orders, movements int64 }
 
 // addIDs raises the counters of a workspace by what is needed of each kind.
 const addIDs = `UPDATE counters SET pets = pets + $1, categories = categories + $2, orders = orders + $3, movements = movements + $4
-	WHERE workspace = $5 RETURNING pets, categories, orders, movements`
+	WHERE workspace = $5 RETURNING pets, categories, orders, movements, letters`
 
 // issueIDs adds the statement that takes ids from the counters, and notes the ids before
 // the first that may be used. They are lost if they are not used.
@@ -26,7 +26,7 @@ func issueIDs(b *Batch, w *groupedWorkspace) {
 	n := w.needs
 	b.Query(func(row Row) error {
 		d := new(demand)
-		err := row.Scan(&d.pets, &d.categories, &d.orders, &d.movements)
+		err := row.Scan(&d.pets, &d.categories, &d.orders, &d.movements, &w.letters)
 		*d = demand{d.pets - n.pets, d.categories - n.categories, d.orders - n.orders, d.movements - n.movements}
 		w.issued = d
 		return err

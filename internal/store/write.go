@@ -42,6 +42,9 @@ func (g *Group) Write(b *Batch) error {
 	g.removePets(b)
 	removeAll(b, categoryTable, g.categories)
 	g.keepReceipts(b)
+	for _, w := range g.workspaces {
+		w.keepLetters(b)
+	}
 	g.addEvents(b)
 	return nil
 }
