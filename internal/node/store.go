@@ -33,9 +33,6 @@ type Store interface {
 
 	Figures() StoreStats
 	Size(ctx context.Context) (int64, error) // of the database, in bytes
-	// OrphanRows returns how many sessions and rows of use are of keys and
-	// workspaces that do not exist.
-	OrphanRows(ctx context.Context) (int64, error)
 	// PetVersion returns a number that is another one after each change of the pets of
 	// a workspace, or reports that it does not know it.
 	PetVersion(workspace int64) (version uint64, known bool)

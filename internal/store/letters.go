@@ -49,7 +49,7 @@ func lettersLack(letters, text string) bool {
 
 // checkLetters makes sure that no search misses a pet.
 func checkLetters(tx Tx, report Report) error {
-	return each(tx, "SELECT p.workspace, p.id, p.folded, c.letters FROM pets p JOIN counters c ON c.workspace = p.workspace", func(row Row) error {
+	return Each(tx, "SELECT p.workspace, p.id, p.folded, c.letters FROM pets p JOIN counters c ON c.workspace = p.workspace", func(row Row) error {
 		var pet rowID
 		var name, letters string
 		err := row.Scan(&pet.workspace, &pet.id, &name, &letters)

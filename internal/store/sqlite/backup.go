@@ -180,17 +180,9 @@ func lastIDs(path string) (all []store.Issued, err error) {
 		return nil, err
 	}
 	defer c.Close()
-	for row, err := range c.Query("SELECT workspace, pets, categories, orders, coalesce((SELECT max(last, forgotten) FROM feeds f WHERE f.workspace = c.workspace), 0) FROM counters c") {
-		var i store.Issued
-		if err == nil {
-			err = row.Scan(&i.Workspace, &i.Pets, &i.Categories, &i.Orders, &i.Event)
-		}
-		if err != nil {
-			return all, err
-		}
-		all = append(all, i)
-	}
-	return all, nil
+	return store.RowsOf(c, func(row store.Row, i *store.Issued) error {
+		return row.Scan(&i.Workspace, &i.Pets, &i.Categories, &i.Orders, &i.Event)
+	}, "SELECT workspace, pets, categories, orders, coalesce((SELECT max(last, forgotten) FROM feeds f WHERE f.workspace = c.workspace), 0) FROM counters c")
 }
 
 // stage makes a verified, migrated copy of a backup, whose ids go on behind those that
