@@ -27,11 +27,10 @@ type Limits struct {
 	// 0 leaves that to it. Linux takes up to some megabytes for a client that reads slowly.
 	SendBuffer int
 
-	// Yield says that memory is short: a connection of HTTP/2 that is ahead of its handlers
-	// gives up its processor before it reads more, and not only when those with requests
-	// could fill the memory. What is left of requests that their clients have reset,
-	// nothing counts.
-	Yield bool
+	// Short says that memory is short: a connection of HTTP/2 that is ahead of its handlers
+	// waits for them before it reads more, and not only when those with requests could fill
+	// the memory. What is left of requests that their clients have reset, nothing counts.
+	Short bool
 
 	// Exempt are proxies. Their connections carry requests of many clients, count
 	// for none of them and are never closed for others.
@@ -48,7 +47,7 @@ type Limit struct {
 	most                int64        // bytes of memory
 	busy                atomic.Int64 // bytes that the connections of HTTP/2 with requests may hold at most
 	sendBuffer          int
-	yield               bool
+	short               bool
 	exempt              []netip.Prefix
 
 	mu    sync.Mutex
@@ -62,7 +61,7 @@ func NewLimit(l Limits) *Limit {
 		memory:      fairshare.New(fairshare.Options{Capacity: l.Memory, Queue: l.Memory / 4, Wait: memoryWait}),
 		most:        l.Memory,
 		sendBuffer:  l.SendBuffer,
-		yield:       l.Yield,
+		short:       l.Short,
 		exempt:      l.Exempt,
 		known:       make(map[*member]struct{}),
 	}
@@ -126,6 +125,7 @@ type member struct {
 	most        int64         // bytes that its requests of HTTP/2 hold at once at most
 	debt        debt          // of HTTP/2
 	ahead       atomic.Int64  // what was read since a handler did something, see Read
+	wentOn      chan struct{} // has one when a handler did something
 
 	mu     sync.Mutex
 	share  *fairshare.Share // nil before it is known
@@ -155,7 +155,7 @@ func (l *Limit) admit(c net.Conn) *member {
 	if tcp, ok := c.(*net.TCPConn); ok && l.sendBuffer > 0 {
 		_ = tcp.SetWriteBuffer(l.sendBuffer) // it works without, too
 	}
-	m := &member{Conn: c, limit: l}
+	m := &member{Conn: c, limit: l, wentOn: make(chan struct{}, 1)}
 	var yield func()
 	if m.address, m.exempt = l.holder(c.RemoteAddr()); !m.exempt {
 		yield = m.giveWay

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"runtime"
 	"sync"
 	"time"
 
@@ -61,7 +60,7 @@ func counted(h http.Handler) http.Handler {
 		a := &meteredWriter{ResponseWriter: w, m: m, holder: m.holder()}
 		defer a.end()
 		if r.ProtoMajor == 2 {
-			m.ahead.Store(0)
+			m.goOn()
 			r.Body = body{r.Body, m}
 		}
 		h.ServeHTTP(a, r)
@@ -144,7 +143,7 @@ func (a *meteredWriter) end() {
 // the system for it, has taken it.
 func (a *meteredWriter) Write(p []byte) (int, error) {
 	a.written = true
-	a.m.ahead.Store(0)
+	a.m.goOn()
 	if len(p) <= Covered {
 		return a.ResponseWriter.Write(p)
 	}
@@ -211,7 +210,7 @@ type body struct {
 }
 
 func (b body) Read(p []byte) (int, error) {
-	b.m.ahead.Store(0)
+	b.m.goOn()
 	return b.ReadCloser.Read(p)
 }
 
@@ -222,6 +221,39 @@ const (
 	maxAhead     = 2 << 10
 	aheadPerRead = 100
 )
+
+// aheadWait is how long a connection of HTTP/2 that is ahead waits for its handlers at most.
+// There may be none: its client may have reset their requests.
+const aheadWait = 20 * time.Millisecond
+
+// goOn notes that a handler did something: the connection is not ahead any more.
+func (m *member) goOn() {
+	m.ahead.Store(0)
+	select {
+	case m.wentOn <- struct{}{}:
+	default:
+	}
+}
+
+// awaitHandlers waits until a handler of the connection does something. It does not yield
+// instead: that would put it before goroutines that were preempted while others wait for
+// them, and both behind all requests that come.
+func (m *member) awaitHandlers() {
+	select {
+	case <-m.wentOn: // since then it has read on
+	default:
+	}
+	if m.ahead.Load() <= maxAhead {
+		return
+	}
+	t := time.NewTimer(aheadWait)
+	defer t.Stop()
+	select {
+	case <-m.wentOn:
+	case <-t.C:
+	}
+	m.ahead.Store(0)
+}
 
 // owedPerByte is how many bytes of memory wait for a byte of what a client sends:
 // a PING is 17 bytes, and what is kept to acknowledge it takes some 120.
@@ -236,9 +268,8 @@ func (m *member) Read(p []byte) (int, error) {
 	// A request that has been read counts once it begins. Let those begin that wait for a
 	// processor, or many connections could fill the memory before any of them does. It may
 	// take long: only what is ahead of its own handlers has to wait.
-	if m.ahead.Load() > maxAhead && (m.limit.yield || m.limit.crowded()) {
-		runtime.Gosched()
-		m.ahead.Store(0)
+	if m.ahead.Load() > maxAhead && (m.limit.short || m.limit.crowded()) {
+		m.awaitHandlers()
 	}
 	n, err := m.Conn.Read(p)
 	m.ahead.Add(int64(n) + aheadPerRead)

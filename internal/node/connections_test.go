@@ -52,12 +52,12 @@ func TestReads(t *testing.T) {
 	}
 }
 
-// Where memory is short, connections of HTTP/2 always yield.
-func TestYield(t *testing.T) {
+// Where memory is short, connections of HTTP/2 know it.
+func TestShortMemory(t *testing.T) {
 	t.Parallel()
 	for memory, want := range map[int64]bool{32 << 20: true, 2<<30 - 1: true, 2 << 30: false, math.MaxInt64: false} {
-		if got := newBudget(memory).limits(&config.Config{}).Yield; got != want {
-			t.Errorf("with %d MiB, Yield = %t, want %t", memory>>20, got, want)
+		if got := newBudget(memory).limits(&config.Config{}).Short; got != want {
+			t.Errorf("with %d MiB, Short = %t, want %t", memory>>20, got, want)
 		}
 	}
 }

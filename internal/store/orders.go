@@ -31,6 +31,11 @@ func (s *Store) Orders(ctx context.Context, workspace int64, q petstore.OrderQue
 	return orderList(&s.options.Dialect, workspace, &q).read(ctx, s)
 }
 
+// CountOrders implements [petstore.Store].
+func (s *Store) CountOrders(ctx context.Context, workspace int64, q petstore.OrderQuery) (int64, error) {
+	return orderList(&s.options.Dialect, workspace, &q).count(ctx, s)
+}
+
 func orderList(d *Dialect, workspace int64, q *petstore.OrderQuery) *list[petstore.Order] {
 	l := &list[petstore.Order]{dialect: d, table: "orders", columns: orderColumns, scan: scanOrder, workspace: workspace, page: q.Page}
 	completeness := []any{false, true} // each index has complete before the id

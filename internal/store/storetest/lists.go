@@ -194,6 +194,13 @@ func compare[T any](t *rapid.T, q any, got []T, err error, want []T) {
 	}
 }
 
+// compareCount fails the property unless so many are counted as the list has.
+func compareCount(t *rapid.T, q any, n int64, err error, want int) {
+	if err != nil || n != int64(want) {
+		t.Fatalf("count of %+v = %d, %v, want %d", q, n, err, want)
+	}
+}
+
 func (c *catalogue) comparePets(t *rapid.T, page petstore.Page) {
 	q := petstore.PetQuery{
 		Page: page, Statuses: statuses().Draw(t, "statuses"), CategoryID: rapid.SampledFrom([]int64{0, 0, 1, 2, 3, 99}).Draw(t, "category"),
@@ -213,6 +220,10 @@ func (c *catalogue) comparePets(t *rapid.T, page petstore.Page) {
 		}
 	}
 	compare(t, q, got, err, want)
+	if len(q.IDs) == 0 {
+		n, err := c.Stores.CountPets(c.ctx, c.workspace, q)
+		compareCount(t, q, n, err, len(want))
+	}
 }
 
 func (c *catalogue) compareItems(t *rapid.T, page petstore.Page) {
@@ -241,6 +252,8 @@ func (c *catalogue) compareOrders(t *rapid.T, page petstore.Page) {
 	}
 	got, err := c.Stores.Orders(c.ctx, c.workspace, q)
 	compare(t, q, got, err, Naive(c.orders, func(o petstore.Order) int64 { return o.ID }, q.Page, func(o petstore.Order) bool { return SelectsOrder(&q, o) }))
+	n, err := c.Stores.CountOrders(c.ctx, c.workspace, q)
+	compareCount(t, q, n, err, len(got))
 }
 
 // SelectsOrder reports whether a query, but for its page, selects an order.
@@ -256,6 +269,8 @@ func (c *catalogue) compareCategories(t *rapid.T, page petstore.Page) {
 	got, err := c.Stores.Categories(c.ctx, c.workspace, q)
 	compare(t, q, got, err, Naive(c.categories, func(c petstore.Category) int64 { return c.ID }, q.Page,
 		func(c petstore.Category) bool { return strings.Contains(petstore.Fold(c.Name), q.Name) }))
+	n, err := c.Stores.CountCategories(c.ctx, c.workspace, q)
+	compareCount(t, q, n, err, len(got))
 }
 
 // testListLimits: a limit of nothing, and a list of nothing.
