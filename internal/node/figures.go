@@ -86,7 +86,6 @@ func newStoreCollector(read func() StoreStats) prometheus.Collector {
 		to.count("petstore_store_groups_total", "Durable commits.", float64(s.Groups))
 		to.count("petstore_store_writes_total", "Changes in the durable commits.", float64(s.Writes))
 		to.count("petstore_store_lost_groups_total", "Commits that failed; their changes were answered with 503.", float64(s.LostGroups))
-		to.gauge("petstore_store_largest_group", "Changes in the largest durable commit.", float64(s.LargestGroup))
 		to.gauge("petstore_store_waiting", "Changes that wait for a commit.", float64(s.Waiting))
 		to.gauge("petstore_store_readers", "Connections for reading.", float64(s.Readers))
 		to.gauge("petstore_store_readers_idle", "Connections for reading that nobody uses.", float64(s.IdleReaders))

@@ -77,7 +77,7 @@ func (n *node) open(ctx context.Context, inherited bool) (err error) {
 	}
 	if n.store, err = OpenStore(ctx, n.Config, StoreUse{
 		Migrate: true, Log: n.log, Now: time.Now, Serve: true, Wait: wait,
-		Waiting: func(process string) { n.log.Warn("writes wait for another process", "process", process) },
+		Waiting: func() { n.log.Warn("writes wait for another process") },
 	}); err != nil {
 		return err
 	}
