@@ -44,9 +44,6 @@ type list[T any] struct {
 
 // read returns the page.
 func (l *list[T]) read(ctx context.Context, s *Store) (page []T, err error) {
-	if l.page.Limit <= 0 {
-		return []T{}, nil
-	}
 	read := s.db.Read
 	if len(l.tests) > 0 {
 		read = s.db.LongRead
@@ -65,6 +62,9 @@ const firstTested = 2000
 // run returns the page. The query that gives it is for the whole page, so the page is of one
 // state.
 func (l *list[T]) run(tx Tx) ([]T, error) {
+	if l.page.Limit <= 0 {
+		return []T{}, nil
+	}
 	if l.find != nil {
 		page, err := l.collect(tx, l.first())
 		if err != nil || len(page) == l.page.Limit {
