@@ -4,7 +4,7 @@
 //
 // Usage, in this folder (see "make help" for the usual ones):
 //
-//	go run .                          measure everything but scale and growth; write RESULTS.md
+//	go run .                          measure everything that parts() does not keep apart; write RESULTS.md
 //	go run . -short                   the same in short, to try it; writes nothing
 //	go run . -part NAME [-short]      measure only one part, which parts() names; writes nothing
 //	go run . -rows REGEXP [-short]    measure some rows; with -profile FILE a CPU profile too; writes nothing
@@ -52,7 +52,9 @@ func parts() []part {
 		{"webhooks", (*bench).measureWebhooks, false},
 		{"memory", (*bench).measureMemory, false},
 		{"redis", (*bench).measureRedis, false},
-		{"scale", (*bench).measureScale, true},   // ten million pets beside ten thousand
+		{"scale", (*bench).measureScale, true},         // ten million pets beside ten thousand
+		{"sandboxes", (*bench).measureSandboxes, true}, // resets, and a thousand visitors
+		{"sandboxes-postgresql", (*bench).measurePostgresSandboxes, true},
 		{"growth", (*bench).measureGrowth, true}, // nodes that share PostgreSQL, beside a simulation of them
 	}
 }
@@ -75,6 +77,9 @@ type settings struct {
 func run(ctx context.Context, args []string) error {
 	if len(args) > 0 && args[0] == "reference" { // this program as another process
 		return serveReference(args[1:])
+	}
+	if len(args) > 1 && args[0] == "visitors" {
+		return serveVisitors(args[1])
 	}
 	s, err := parse(args)
 	if err != nil {

@@ -321,7 +321,7 @@ type Delivery struct {
 	// Example: 12
 	LatencyMs int64 `json:"latencyMs,omitempty,omitzero"`
 
-	// NextTryAt When it is tried next; absent unless it is pending.
+	// NextTryAt When it is tried next; absent unless it is pending, and while the webhook is not active.
 	NextTryAt time.Time `json:"nextTryAt,omitempty,omitzero"`
 
 	// State Whether it will be tried, has arrived, or will not be tried again.

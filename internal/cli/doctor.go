@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/internal/config"
-	"example.com/petstore/internal/interchange"
 	"example.com/petstore/internal/node"
 	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/sqlite"

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -27,7 +28,9 @@ func (n *node) newSandboxes() *sandbox.Service {
 func newSandboxCollector(read func() sandbox.Stats, count func(context.Context) (int64, error)) prometheus.Collector {
 	return collector(func(to metricSink) {
 		s := read()
-		if n, err := count(context.Background()); err == nil {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		if n, err := count(ctx); err == nil {
 			to.gauge("petstore_sandboxes", "Sandboxes that there are, on all nodes.", float64(n))
 		}
 		to.count("petstore_sandboxes_created_total", "Sandboxes that were created.", float64(s.Created))

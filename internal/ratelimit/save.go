@@ -48,9 +48,9 @@ type Store interface {
 	// the seven newest different days.
 	LoadLimits(ctx context.Context) (Saved, error)
 
-	// SaveLimits inserts the rows, or replaces those with the same Subject or KeyID, all or nothing. It leaves out rows of
-	// keys whose workspace was deleted. Of a window the greatest count that was saved holds. What several nodes know against
-	// a key replaces each other.
+	// SaveLimits inserts the rows, or replaces those with the same Subject or KeyID. After an error some may be kept. It leaves
+	// out rows of keys whose workspace was deleted. Of a window the greatest count that was saved holds. What several nodes know
+	// against a key replaces each other.
 	SaveLimits(ctx context.Context, rows Saved) error
 }
 

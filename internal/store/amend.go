@@ -89,9 +89,6 @@ func (*rehearsal) Rehearse(context.Context, int64, func(petstore.Bulk) error) er
 
 // StockedPets implements [petstore.Bulk].
 func (r *rehearsal) StockedPets(_ context.Context, _ int64, q petstore.PetQuery) ([]petstore.StockedPet, error) {
-	if q.Limit <= 0 {
-		return nil, nil
-	}
 	page, err := petList(&r.store.options.Dialect, r.workspace, &q, stockedPetColumns, scanStockedPet).run(r.tx)
 	return selectPets(&q, page, petOf), err
 }

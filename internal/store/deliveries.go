@@ -13,9 +13,11 @@ import (
 )
 
 // A delivery has a row from when the webhook's column reached went behind its event. It
-// is due at next_at, which is NULL when it has ended.
+// is due at next_at, which is NULL when it has ended. While the webhook is not active it waits,
+// and nobody is told a time.
 
-const selectDeliveries = "SELECT event, type, state, tries, tried_at, status, answer, error, latency, next_at, earlier FROM deliveries WHERE "
+const selectDeliveries = "SELECT event, type, state, tries, tried_at, status, answer, error, latency," +
+	" CASE WHEN EXISTS (SELECT 1 FROM webhooks w WHERE w.id = webhook AND w.state = 'active') THEN next_at END, earlier FROM deliveries WHERE "
 
 func scanDelivery(row Row, d *webhook.Delivery) error {
 	var earlier string

@@ -32,7 +32,7 @@ func (s *Store) AddKeyDays(ctx context.Context, days []usage.KeyDay) error {
 	days = slices.SortedFunc(slices.Values(days), func(a, b usage.KeyDay) int {
 		return cmp.Or(cmp.Compare(a.Workspace, b.Workspace), cmp.Compare(a.KeyID, b.KeyID), cmp.Compare(a.Day, b.Day))
 	})
-	return s.db.Write(ctx, func(tx Tx) error {
+	return s.db.Step(ctx, 0, func(tx Tx) error {
 		err := execAll(tx, addKeyDay, days, func(k usage.KeyDay) []any {
 			args := []any{k.Workspace, k.KeyID, k.Day}
 			for _, n := range k.Requests {

@@ -51,6 +51,10 @@ func (s *Store) LoadLimits(ctx context.Context) (saved ratelimit.Saved, err erro
 	return saved, err
 }
 
+// savedAtOnce is how many rows of limits one transaction saves: others that write wait for one
+// at most, however many workspaces are active.
+const savedAtOnce = 200
+
 // SaveLimits implements [ratelimit.Store]. The rows are in the order of their keys: nodes
 // that save the same ones do not wait for each other in a circle.
 func (s *Store) SaveLimits(ctx context.Context, rows ratelimit.Saved) error {
@@ -59,17 +63,25 @@ func (s *Store) SaveLimits(ctx context.Context, rows ratelimit.Saved) error {
 	}
 	windows := slices.SortedFunc(slices.Values(rows.Windows), func(a, b ratelimit.SavedWindow) int { return cmp.Compare(a.Subject, b.Subject) })
 	keys := slices.SortedFunc(slices.Values(rows.Keys), func(a, b ratelimit.SavedKey) int { return cmp.Compare(a.KeyID, b.KeyID) })
-	return s.db.Write(ctx, func(tx Tx) error {
-		err := execAll(tx, saveWindow, windows, func(w ratelimit.SavedWindow) []any {
-			return []any{w.Subject, w.MinuteStart, w.MinuteUsed, w.Day, w.DayUsed}
-		})
-		if err != nil {
+	err := saveChunks(ctx, s, saveWindow, windows, func(w ratelimit.SavedWindow) []any {
+		return []any{w.Subject, w.MinuteStart, w.MinuteUsed, w.Day, w.DayUsed}
+	})
+	if err != nil {
+		return err
+	}
+	return saveChunks(ctx, s, saveLimitKey, keys, func(k ratelimit.SavedKey) []any {
+		return []any{k.KeyID, k.Workspace, k.Level, k.CleanSince, k.RunFrom, k.RunUntil, k.Strikes}
+	})
+}
+
+// saveChunks runs a statement once for each row, in transactions of savedAtOnce rows.
+func saveChunks[T any](ctx context.Context, s *Store, query string, rows []T, args func(T) []any) error {
+	for some := range slices.Chunk(rows, savedAtOnce) {
+		if err := s.db.Step(ctx, 0, func(tx Tx) error { return execAll(tx, query, some, args) }); err != nil {
 			return err
 		}
-		return execAll(tx, saveLimitKey, keys, func(k ratelimit.SavedKey) []any {
-			return []any{k.KeyID, k.Workspace, k.Level, k.CleanSince, k.RunFrom, k.RunUntil, k.Strikes}
-		})
-	})
+	}
+	return nil
 }
 
 // forgetWindows removes the windows of old days, once a day.

@@ -44,7 +44,6 @@ type list[T any] struct {
 
 // read returns the page.
 func (l *list[T]) read(ctx context.Context, s *Store) (page []T, err error) {
-	page = []T{}
 	err = l.within(ctx, s, func(tx Tx) (err error) {
 		page, err = l.run(tx)
 		return err
@@ -63,11 +62,8 @@ func (l *list[T]) count(ctx context.Context, s *Store) (n int64, err error) {
 	return n, err
 }
 
-// within calls f in a transaction, unless nothing can be on the page.
+// within calls f in a transaction.
 func (l *list[T]) within(ctx context.Context, s *Store, f func(Tx) error) error {
-	if l.page.Limit <= 0 {
-		return nil
-	}
 	if len(l.tests) > 0 {
 		return s.db.LongRead(ctx, f)
 	}
@@ -80,6 +76,7 @@ const firstTested = 2000
 
 // run returns the page.
 func (l *list[T]) run(tx Tx) (page []T, err error) {
+	page = []T{}
 	err = l.query(tx, func(s *statement) (full bool, err error) {
 		page, err = l.collect(tx, s)
 		return len(page) == l.page.Limit, err
@@ -90,6 +87,9 @@ func (l *list[T]) run(tx Tx) (page []T, err error) {
 // query calls take with a query for the page, and with a second one if the first does not
 // fill it. Each is for the whole page, so the page is of one state.
 func (l *list[T]) query(tx Tx, take func(*statement) (full bool, err error)) error {
+	if l.page.Limit <= 0 {
+		return nil
+	}
 	if l.find != nil {
 		if full, err := take(l.first()); err != nil || full {
 			return err

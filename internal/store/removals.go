@@ -145,22 +145,24 @@ func (s *Store) end(tx Tx, workspace int64) error {
 	return exec(tx, "DELETE FROM removals WHERE workspace = $1", workspace)
 }
 
-// removeSome is one step. It reports false if there was nothing left to remove, or
-// if somebody else has ended the removal: then the rows are new ones.
+// removeSome is one step, of all tables until it has removed so many rows. It reports false
+// if there was less to remove, or if somebody else has ended the removal: then the rows are
+// new ones.
 func (s *Store) removeSome(tx Tx, workspace int64) (more bool, err error) {
 	n, err := tx.Exec("UPDATE removals SET steps = steps + 1 WHERE workspace = $1 AND ended_at IS NULL", workspace) // keeps others from ending it
 	if err != nil || n == 0 {
 		return false, err
 	}
+	left, p := int64(stepRows), s.options.Dialect.Parameter
 	for _, t := range Shops {
 		if before := s.options.Dialect.RemoveNames; t.Name == "pets" && before != "" {
-			if err := exec(tx, before, workspace, int64(stepRows)); err != nil {
+			if err := exec(tx, before, workspace, left); err != nil {
 				return false, err
 			}
 		}
-		n, err := tx.Exec("DELETE FROM "+t.Name+" WHERE workspace = $1 AND ("+t.Key+") IN (SELECT "+t.Key+" FROM "+t.Name+
-			" WHERE workspace = $1 LIMIT $2)", workspace, int64(stepRows))
-		if err != nil || n > 0 {
+		n, err := tx.Exec("DELETE FROM "+t.Name+" WHERE workspace = "+p+"1 AND ("+t.Key+") IN (SELECT "+t.Key+" FROM "+t.Name+
+			" WHERE workspace = "+p+"1 LIMIT "+p+"2)", workspace, left)
+		if left -= n; err != nil || left == 0 {
 			return true, err
 		}
 	}

@@ -19,30 +19,23 @@ var _ access.Sandboxes = (*Store)(nil)
 const expireAtOnce = 200
 
 // CreateSandbox implements [access.Sandboxes].
-func (s *Store) CreateSandbox(ctx context.Context, n access.NewSandbox) (w access.Workspace, err error) {
-	n.Workspace.LowStock = access.DefaultLowStock
-	err = s.db.Change(ctx, func(tx Tx) error {
+func (s *Store) CreateSandbox(ctx context.Context, n access.NewSandbox) (access.Workspace, error) {
+	w := n.Workspace
+	w.CreatedAt, w.LowStock = instant(w.CreatedAt.UnixMilli()), access.DefaultLowStock
+	err := s.db.Change(ctx, func(tx Tx) (err error) {
 		if err := s.roomForSandbox(tx, &n); err != nil {
 			return err
 		}
-		id, err := insertWorkspace(tx, n.Workspace)
-		if err != nil {
-			return err
-		}
-		if err := exec(tx, "UPDATE workspaces SET expires_at = $1, catalogue = $2, made_from = $3 WHERE id = $4",
-			n.Workspace.Sandbox.ExpiresAt.UnixMilli(), n.Workspace.Sandbox.Catalogue, n.From, id); err != nil {
+		if w.ID, err = insertWorkspace(tx, w, n.From); err != nil {
 			return err
 		}
 		for _, k := range n.Keys {
-			k.WorkspaceID = id
+			k.WorkspaceID = w.ID
 			if err := insertKey(tx, k); err != nil {
 				return err
 			}
 		}
-		if err := s.fillShop(tx, id, n.Rows); err != nil {
-			return err
-		}
-		w, err = workspaceByID(tx, id)
+		w.Shop, err = s.fillShop(tx, w.ID, n.Rows)
 		return err
 	})
 	return w, err
@@ -80,18 +73,17 @@ func (s *Store) roomForSandbox(tx Tx, n *access.NewSandbox) error {
 }
 
 // fillShop gives a sandbox a new shop with the rows.
-func (s *Store) fillShop(tx Tx, workspace int64, rows []petstore.Unit) error {
-	shop, err := number(tx, s.options.Dialect.NextWorkspace)
-	if err != nil {
-		return err
+func (s *Store) fillShop(tx Tx, workspace int64, rows []petstore.Unit) (shop int64, err error) {
+	if shop, err = number(tx, s.options.Dialect.NextWorkspace); err != nil {
+		return 0, err
 	}
 	if err := s.openShop(tx, shop); err != nil {
-		return err
+		return 0, err
 	}
 	if err := exec(tx, "UPDATE workspaces SET shop = $1 WHERE id = $2", shop, workspace); err != nil {
-		return err
+		return 0, err
 	}
-	return (&Load{store: s, workspace: shop, batch: &petstore.Batch{Units: rows}}).Run(tx)
+	return shop, (&Load{store: s, workspace: shop, batch: &petstore.Batch{Units: rows}}).Run(tx)
 }
 
 // lockShop returns a workspace whose shop stays until the transaction ends.
@@ -114,7 +106,8 @@ func (s *Store) renewShop(tx Tx, workspace int64, rows []petstore.Unit) (before 
 	if err := s.closeShop(tx, w.Shop); err != nil {
 		return 0, err
 	}
-	return w.Shop, s.fillShop(tx, w.ID, rows)
+	_, err = s.fillShop(tx, w.ID, rows)
+	return w.Shop, err
 }
 
 // ResetSandbox implements [access.Sandboxes].

@@ -80,7 +80,7 @@ func (s *Store) CreateWorkspace(ctx context.Context, w access.Workspace, by acce
 }
 
 func (s *Store) createWorkspace(tx Tx, w access.Workspace, by access.Actor) (id int64, err error) {
-	if id, err = insertWorkspace(tx, w); err != nil {
+	if id, err = insertWorkspace(tx, w, ""); err != nil {
 		return 0, err
 	}
 	if err := s.openShop(tx, id); err != nil {
@@ -89,16 +89,21 @@ func (s *Store) createWorkspace(tx Tx, w access.Workspace, by access.Actor) (id 
 	return id, s.audit(tx, by, "workspace.create", w.Name, planDetail(w))
 }
 
-// insertWorkspace adds a workspace unless its name is taken.
-func insertWorkspace(tx Tx, w access.Workspace) (id int64, err error) {
+// insertWorkspace adds a workspace unless its name is taken, a sandbox with the address that made it.
+func insertWorkspace(tx Tx, w access.Workspace, from string) (id int64, err error) {
 	switch _, err := workspace(tx, w.Name); {
 	case err == nil:
 		return 0, petstore.Errorf(access.CodeWorkspaceExists, "There is already a workspace named %q.", w.Name)
 	case petstore.CodeOf(err) != access.CodeWorkspaceNotFound:
 		return 0, err
 	}
-	return number(tx, "INSERT INTO workspaces (name, plan, per_minute, per_day, created_at, low_stock) VALUES ($1, $2, $3, $4, $5, $6) RETURNING id",
-		w.Name, string(w.Plan), w.Quota.PerMinute, w.Quota.PerDay, w.CreatedAt.UnixMilli(), w.LowStock)
+	var end any // of a sandbox
+	var catalogue string
+	if w.Sandbox != nil {
+		end, catalogue = w.Sandbox.ExpiresAt.UnixMilli(), w.Sandbox.Catalogue
+	}
+	return number(tx, "INSERT INTO workspaces (name, plan, per_minute, per_day, created_at, low_stock, expires_at, catalogue, made_from) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id",
+		w.Name, string(w.Plan), w.Quota.PerMinute, w.Quota.PerDay, w.CreatedAt.UnixMilli(), w.LowStock, end, catalogue, from)
 }
 
 // openShop begins the ids and the feed of a shop.

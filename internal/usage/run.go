@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	maxRows     = 500              // in one call of AddUsage
+	maxRows     = 50               // in one call of AddUsage: a transaction that others who write wait for
 	idleFor     = time.Hour        // after which a workspace leaves memory
 	idleShort   = 10 * time.Minute // the same when there is little room left for events
 	forgetEvery = 10 * time.Minute

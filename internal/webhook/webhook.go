@@ -119,7 +119,7 @@ type Delivery struct {
 	Tries   int
 	TriedAt time.Time // the latest try; zero before the first
 	Answer            // to the latest try
-	NextAt  time.Time // zero unless it is pending
+	NextAt  time.Time // zero unless it is pending and its webhook active
 	Earlier []Attempt // the tries before the latest, the oldest first; of many the last ones
 }
 

@@ -199,15 +199,15 @@ func deliveriesOf(ctx context.Context, v *visit, w *webhook.Webhook) (page.List,
 		}
 		l.Rows = append(l.Rows, []page.Cell{
 			{Text: id, URL: webhookPath(v.ID) + "/delivery?event=" + id}, {Text: string(d.Type), Code: true}, state, {Text: page.Number(int64(d.Tries))},
-			{At: d.TriedAt}, {Text: cmp.Or(access.Printable(d.String()), "not tried yet"), Name: true}, nextTry(w, d, page.Cell{At: d.NextAt}),
+			{At: d.TriedAt}, {Text: cmp.Or(access.Printable(d.String()), "not tried yet"), Name: true}, nextTry(d, page.Cell{At: d.NextAt}),
 		})
 	}
 	return l, err
 }
 
-// nextTry returns when a delivery is tried next: while its webhook is not active, it waits whatever its time is.
-func nextTry(w *webhook.Webhook, d *webhook.Delivery, at page.Cell) page.Cell {
-	if d.State == webhook.Pending && w.State != webhook.Active {
+// nextTry returns when a delivery is tried next.
+func nextTry(d *webhook.Delivery, at page.Cell) page.Cell {
+	if d.State == webhook.Pending && d.NextAt.IsZero() {
 		return page.Cell{Text: "once the webhook is active again"}
 	}
 	return at
@@ -225,17 +225,17 @@ func deliveryOf(ctx context.Context, v *visit) (webhook.Delivery, error) {
 
 // listTries is triesOf for the delivery that the address names.
 func listTries(ctx context.Context, v *visit) (page.List, error) {
-	w, err := webhookInPath(v)
+	_, err := webhookInPath(v)
 	d, failed := deliveryOf(ctx, v)
-	return triesOf(&w, &d), cmp.Or(err, failed)
+	return triesOf(&d), cmp.Or(err, failed)
 }
 
 // triesOf returns the tries of a delivery with their answers, the latest first, after the one that is to come.
-func triesOf(w *webhook.Webhook, d *webhook.Delivery) page.List {
+func triesOf(d *webhook.Delivery) page.List {
 	l := page.NewList("Tries", "", "", "When", "Result", "Took", "Answer")
 	l.Numbers[2] = true
-	if !d.NextAt.IsZero() {
-		l.Rows = append(l.Rows, []page.Cell{nextTry(w, d, exactly(d.NextAt)), {Text: "to come", Badge: string(webhook.Pending)}, {}, {}})
+	if d.State == webhook.Pending {
+		l.Rows = append(l.Rows, []page.Cell{nextTry(d, exactly(d.NextAt)), {Text: "to come", Badge: string(webhook.Pending)}, {}, {}})
 	}
 	tries := append([]webhook.Attempt{}, d.Earlier...)
 	if !d.TriedAt.IsZero() {
@@ -271,7 +271,7 @@ func showDelivery(v *visit) (page.Form, error) {
 			return v.Then(at+"?event="+event, "The event is sent again. What comes of it is in the table of tries.", err)
 		},
 		Page: func(status int, f page.Form) error {
-			tries := triesOf(&w, &d)
+			tries := triesOf(&d)
 			tries.Live = page.Address(at+"/live", v.R.URL.Query())
 			p := sheetPage{
 				Title: "Delivery of event " + event, Lead: f.Lead, Back: page.Link{Title: "Webhook", URL: webhookPath(w.ID)}, Forms: []page.Form{f}, Sheets: []page.List{tries},

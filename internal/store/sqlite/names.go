@@ -75,7 +75,7 @@ const (
 
 	// removeNames is for the rows of a workspace that a step of its removal deletes.
 	removeNames = "INSERT INTO pet_names (pet_names, rowid, name) SELECT 'delete', (workspace << 40) + id, folded FROM pets" +
-		" WHERE workspace = $1 AND id IN (SELECT id FROM pets WHERE workspace = $1 LIMIT $2)" +
+		" WHERE workspace = +$1 AND id IN (SELECT id FROM pets WHERE workspace = +$1 LIMIT +$2)" +
 		" AND workspace < 1 << 23 AND id < 1 << 40"
 )
 

@@ -40,6 +40,9 @@ func testLimits(t *testing.T, open Open) {
 		{Subject: "a:2001:db8:0:1::/64", MinuteStart: 5, MinuteUsed: 6, Day: 20500, DayUsed: 8},
 		{Subject: "w:12", MinuteStart: 1 << 50, MinuteUsed: 1 << 40, Day: 20500, DayUsed: 1 << 41},
 	}
+	for i := range int64(500) { // more than one transaction saves
+		windows = append(windows, ratelimit.SavedWindow{Subject: fmt.Sprintf("w:2%03d", i), Day: 20500, DayUsed: i})
+	}
 	keys := []ratelimit.SavedKey{
 		{KeyID: "key_a", Workspace: s.workspace, Level: 4, CleanSince: 5, RunFrom: 6, RunUntil: 7, Strikes: "8,9"},
 		{KeyID: "key_b", Workspace: s.workspace, RunFrom: 6, RunUntil: 7},

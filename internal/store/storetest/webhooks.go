@@ -353,10 +353,16 @@ func testWebhookLeases(t *testing.T, open Open) {
 		t.Fatal(err)
 	}
 	wantHeld("c", first, second)
+	if d := s.delivery(first, 1); d.State != webhook.Pending || d.NextAt.IsZero() {
+		t.Errorf("the delivery is %+v, want it to be due", d)
+	}
 	if err := s.editHook(first, func(w *webhook.Webhook, _ webhook.Feed) error { w.State = webhook.Paused; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	wantHeld("c", second)
+	if d := s.delivery(first, 1); d.State != webhook.Pending || !d.NextAt.IsZero() {
+		t.Errorf("the delivery of a paused webhook is %+v, want no time at which it is tried", d)
+	}
 }
 
 // testWebhookFailures: a success ends a row of failures; a row that is too long, or a

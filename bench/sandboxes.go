@@ -1,0 +1,328 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"example.com/petstore/internal/store/postgres/postgrestest"
+)
+
+// What is measured of sandboxes: resets of one that is full, and visitors beside a workspace that pays.
+const (
+	fullRows   = 4900 // pets, and as many orders; there can be 5,000, with those that are under way
+	fullResets = 5
+	visitors   = 1000        // with a sandbox each
+	pace       = time.Second // between two requests of a visitor, as the free plan allows
+	payers     = 4           // callers of the workspace that pays
+	payerPause = 4 * time.Millisecond
+	visitTime  = 5 * time.Second
+)
+
+// A visitor is somebody with an address, and with a sandbox once it is made.
+type visitor struct{ base, addr, workspace, key string }
+
+func newVisitor(base string, number int) *visitor {
+	return &visitor{base: base, addr: fmt.Sprintf("10.1.%d.%d", number/250, number%250)}
+}
+
+// send sends a request and returns how long the answer took.
+func (v *visitor) send(ctx context.Context, method, path, body string, want int) (time.Duration, []byte, error) {
+	r, err := http.NewRequestWithContext(ctx, method, v.base+path, strings.NewReader(body))
+	if err != nil {
+		return 0, nil, err
+	}
+	r.Header.Set("X-Forwarded-For", v.addr)
+	r.Header.Set("Content-Type", "application/json")
+	if v.key != "" { // it has arrived
+		r.Header.Set("Authorization", "Bearer "+v.key)
+	}
+	began := time.Now()
+	_, answer, err := ask(http.DefaultClient, r, want)
+	return time.Since(began), answer, err
+}
+
+// arrive makes the sandbox.
+func (v *visitor) arrive(ctx context.Context, catalogue string) error {
+	_, answer, err := v.send(ctx, http.MethodPost, "/sandboxes", `{"catalogue":"`+catalogue+`"}`, http.StatusCreated)
+	var made struct {
+		Workspace struct{ Name string }
+		Key       string
+	}
+	if err == nil {
+		err = json.Unmarshal(answer, &made)
+	}
+	v.workspace, v.key = made.Workspace.Name, made.Key
+	return err
+}
+
+func (v *visitor) reset(ctx context.Context, catalogue string) (time.Duration, error) {
+	took, _, err := v.send(ctx, http.MethodPost, "/account/reset", `{"catalogue":"`+catalogue+`"}`, http.StatusNoContent)
+	return took, err
+}
+
+func (b *bench) measureSandboxes(ctx context.Context) error {
+	return b.measureVisits(ctx, filepath.Join(b.dir, "sandboxes.db"))
+}
+
+func (b *bench) measurePostgresSandboxes(ctx context.Context) error {
+	var server *postgrestest.Server
+	err := onCores(func() (err error) {
+		server, err = postgrestest.Open()
+		return err
+	}, serverCore)
+	if err != nil {
+		return err
+	}
+	b.atEnd(server.Close)
+	name, err := server.Create(ctx, "")
+	if err != nil {
+		return err
+	}
+	return b.measureVisits(ctx, server.URL(name))
+}
+
+// measureVisits measures resets of full sandboxes, and what visitors cost a workspace that pays.
+func (b *bench) measureVisits(ctx context.Context, db string) error {
+	key, err := b.newWorkspace(db, "paying", nil)
+	if err != nil {
+		return err
+	}
+	p, err := b.startServer(ctx, db, "--sandbox", "--sandbox-max=10000")
+	if err != nil {
+		return err
+	}
+	say("resets")
+	if err := b.timeResets(ctx, db, p); err != nil {
+		return err
+	}
+	apart, err := b.startServer(ctx, filepath.Join(b.dir, "apart.db"), "--sandbox", "--sandbox-max=10000")
+	if err != nil {
+		return err
+	}
+	say("visitors")
+	return b.timePayer(ctx, p, apart, key)
+}
+
+// timeResets fills a sandbox again and again, and resets it.
+func (b *bench) timeResets(ctx context.Context, db string, p *process) error {
+	s := section{title: "Resets of a sandbox", words: fmt.Sprintf("Of a sandbox with %d pets and as many orders.", fullRows), table: table{"catalogue | p50 ms | the slowest, ms"}}
+	v := newVisitor("http://"+p.addr, visitors)
+	if err := v.arrive(ctx, "empty"); err != nil {
+		return err
+	}
+	plan := fmt.Sprint(quota)
+	if _, err := b.binary.Run(b.dir, "workspace", "set-plan", v.workspace, "enterprise", "--per-minute="+plan, "--per-day="+plan, "--db="+db); err != nil {
+		return err
+	}
+	time.Sleep(time.Second) // within which that holds
+	for _, catalogue := range []string{"demo", "large"} {
+		var took []time.Duration
+		for range fullResets {
+			if err := v.fill(ctx); err != nil {
+				return err
+			}
+			one, err := v.reset(ctx, catalogue)
+			if err != nil {
+				return err
+			}
+			took = append(took, one)
+		}
+		r := newSample(took)
+		s.table.add("%s | %.1f | %.1f", catalogue, millis(r, .5), millis(r, 1))
+		s.targets = append(s.targets, target{"reset of a full sandbox to " + catalogue + ", the slowest, ms", millis(r, 1), 50, true})
+	}
+	b.add(s)
+	return nil
+}
+
+// fill fills a sandbox.
+func (v *visitor) fill(ctx context.Context) error {
+	if _, err := v.reset(ctx, "empty"); err != nil {
+		return err
+	}
+	for _, step := range []struct {
+		method, path, body string
+		want, times        int
+	}{
+		{"POST", "/categories", `{"name":"Dogs"}`, 201, 1},
+		{"POST", "/pets", `{"name":"Rex of the Castle","categoryId":1}`, 201, fullRows},
+		{"PATCH", "/inventory/1", `{"quantity":1000000}`, 200, 1},
+		{"POST", "/store/orders", `{"petId":1}`, 201, fullRows},
+	} {
+		if err := inParallel(min(step.times, 64), func(n, all int) error {
+			for i := n; i < step.times; i += all {
+				if _, _, err := v.send(ctx, step.method, step.path, step.body, step.want); err != nil {
+					return err
+				}
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inParallel calls f so many times at once, and returns the first error.
+func inParallel(all int, f func(n, all int) error) error {
+	var running sync.WaitGroup
+	errs := make([]error, all)
+	for n := range all {
+		running.Go(func() { errs[n] = f(n, all) })
+	}
+	running.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func newSample(latencies []time.Duration) *sample {
+	slices.Sort(latencies)
+	return &sample{latencies: latencies}
+}
+
+func millis(s *sample, q float64) float64 { return micros(s.quantile(q)) / 1000 }
+
+// timePayer measures the workspace that pays, in turns alone, with visitors at another server, and with visitors at its own.
+func (b *bench) timePayer(ctx context.Context, p, apart *process, key string) error {
+	payer := &visitor{base: "http://" + p.addr, addr: "10.2.0.1", key: key}
+	for _, row := range [][2]string{{"/categories", `{"name":"Dogs"}`}, {"/pets", `{"name":"Rex","categoryId":1}`}} {
+		if _, _, err := payer.send(ctx, http.MethodPost, row[0], row[1], http.StatusCreated); err != nil {
+			return err
+		}
+	}
+	if _, _, err := payer.send(ctx, http.MethodPatch, "/inventory/1", fmt.Sprintf(`{"quantity":%d}`, stock), http.StatusOK); err != nil {
+		return err
+	}
+	var reads, writes [3][]*sample
+	for range max(b.rounds/2, 1) {
+		for i, at := range []*process{nil, apart, p} {
+			leave, err := b.visit(ctx, at)
+			if err != nil {
+				return err
+			}
+			read, write, err := payer.pay(ctx)
+			if err := errors.Join(err, leave()); err != nil {
+				return err
+			}
+			reads[i], writes[i] = append(reads[i], read), append(writes[i], write)
+		}
+	}
+	s := section{title: "Visitors beside a workspace that pays", words: fmt.Sprintf(`%d visitors with a sandbox each send a request each %v, one of five an order. A workspace that pays has %d callers. "Elsewhere" the visitors
+are at another server on the same core: what that costs is the machine's.`, visitors, pace, payers),
+		table: table{"request | alone, p50 and p99 ms | visitors elsewhere | visitors here | p99, × elsewhere"}}
+	for what, all := range map[string][3][]*sample{"GET pet": reads, "POST order": writes} {
+		cells := []any{what}
+		for _, one := range all {
+			cells = append(cells, spreadOf(latencies(one, .5)).median/1000, spreadOf(latencies(one, .99)).median/1000)
+		}
+		ratio := spreadOf(quotients(latencies(all[2], .99), latencies(all[1], .99)))
+		s.table.add("%s | %.2f, %.2f | %.2f, %.2f | %.2f, %.2f | %s", append(cells, ratio.ranged("%.2f"))...)
+		s.targets = append(s.targets, target{what + " beside visitors, p99, × with them elsewhere", ratio.median, 1.2, true})
+	}
+	b.add(s)
+	return nil
+}
+
+// pay has the callers of a workspace read pets and place orders.
+func (v *visitor) pay(ctx context.Context) (reads, writes *sample, err error) {
+	var mu sync.Mutex
+	var read, written []time.Duration
+	end := time.Now().Add(visitTime)
+	err = inParallel(payers, func(int, int) error {
+		for time.Now().Before(end) {
+			time.Sleep(time.Duration(rand.ExpFloat64() * float64(payerPause)))
+			method, path, body, want, to := http.MethodGet, "/pets/1", "", http.StatusOK, &read
+			if rand.IntN(4) == 0 {
+				method, path, body, want, to = http.MethodPost, "/store/orders", `{"petId":1}`, http.StatusCreated, &written
+			}
+			took, _, err := v.send(ctx, method, path, body, want)
+			if err != nil {
+				return err
+			}
+			mu.Lock()
+			*to = append(*to, took)
+			mu.Unlock()
+		}
+		return nil
+	})
+	return newSample(read), newSample(written), err
+}
+
+// visit has visitors come to a server, in another process, and returns when all are there. Nobody comes to nil.
+func (b *bench) visit(ctx context.Context, to *process) (leave func() error, err error) {
+	if to == nil {
+		return func() error { return nil }, nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, self, "visitors", "http://"+to.addr)
+	cmd.Stderr = os.Stderr
+	in, err1 := cmd.StdinPipe()
+	out, err2 := cmd.StdoutPipe()
+	if err := errors.Join(err1, err2, startOn(cmd, loadCore)); err != nil {
+		return nil, err
+	}
+	_, err = out.Read(make([]byte, 1))
+	return func() error { return errors.Join(in.Close(), cmd.Wait()) }, err
+}
+
+// serveVisitors is the process of the visitors: it prints a byte when all have a sandbox, and ends with its input.
+func serveVisitors(base string) error {
+	http.DefaultTransport.(*http.Transport).MaxIdleConnsPerHost = visitors
+	all := make([]*visitor, visitors)
+	err := inParallel(8, func(n, step int) error {
+		for i := n; i < visitors; i += step {
+			all[i] = newVisitor(base, i)
+			if err := all[i].arrive(context.Background(), "demo"); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	go func() {
+		_, _ = os.Stdin.Read(make([]byte, 1)) // its end is the end
+		stop()
+	}()
+	fmt.Print(".")
+	return inParallel(visitors, func(n, _ int) error {
+		tick := time.NewTicker(pace)
+		defer tick.Stop()
+		for time.Sleep(time.Duration(n) * pace / visitors); ctx.Err() == nil; {
+			var err error
+			if rand.IntN(5) == 0 {
+				_, _, err = all[n].send(ctx, http.MethodPost, "/store/orders", `{"petId":18}`, http.StatusCreated)
+			} else {
+				_, _, err = all[n].send(ctx, http.MethodGet, "/pets?limit=20", "", http.StatusOK)
+			}
+			if err != nil && ctx.Err() == nil {
+				return err
+			}
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+			}
+		}
+		return nil
+	})
+}
