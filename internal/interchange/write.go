@@ -26,12 +26,12 @@ type Counts struct {
 
 // String returns the numbers as people say them.
 func (c Counts) String() string {
-	return fmt.Sprintf("%s, %s, %s and %s", counted(c.Pets, "pet", "pets"), counted(c.Categories, "category", "categories"),
-		counted(c.Orders, "order", "orders"), counted(c.Movements, "movement", "movements"))
+	return fmt.Sprintf("%s, %s, %s and %s", Quantity(c.Pets, "pet", "pets"), Quantity(c.Categories, "category", "categories"),
+		Quantity(c.Orders, "order", "orders"), Quantity(c.Movements, "movement", "movements"))
 }
 
-// counted returns a number of things, in words.
-func counted(n int64, one, more string) string {
+// Quantity returns a number of things, in words.
+func Quantity(n int64, one, more string) string {
 	if n == 1 {
 		return "1 " + one
 	}

@@ -36,8 +36,8 @@ func (n *node) allMetrics() *metrics {
 	if n.sandboxes != nil {
 		m.MustRegister(newSandboxCollector(n.sandboxes.Stats, n.store.CountSandboxes))
 	}
-	if r, yes := n.limiter.(*ratelimit.Redis); yes {
-		m.MustRegister(newRedisCollector(r.RedisStats), n.redisTook)
+	if n.redis != nil {
+		m.MustRegister(newRedisCollector(n.redis.RedisStats), n.redisTook)
 	}
 	if s, yes := n.store.(serverStore); yes {
 		m.MustRegister(newPostgresCollector(s.Stats))
