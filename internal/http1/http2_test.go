@@ -76,9 +76,9 @@ func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 // What a connection of HTTP/2 had is free when it has ended, even with requests open.
 func TestHTTP2LeavesNothing(t *testing.T) {
 	t.Parallel()
-	members := make(chan weak.Pointer[member], 1)
+	members := make(chan weak.Pointer[countedConn], 1)
 	c := serveHTTP2(t, time.Hour, func(_ http.ResponseWriter, r *http.Request) {
-		members <- weak.Make(r.Context().Value(memberKey{}).(*member))
+		members <- weak.Make(r.Context().Value(countedKey{}).(*countedConn))
 		_, _ = io.Copy(io.Discard, r.Body) // until the connection ends
 	})
 	openStream(t, c)
@@ -233,7 +233,7 @@ func TestHTTP2Ahead(t *testing.T) {
 		}
 		check("after thirty reads", true)
 	}
-	r := httptest.NewRequestWithContext(context.WithValue(t.Context(), memberKey{}, m), http.MethodPost, "/", strings.NewReader("12"))
+	r := httptest.NewRequestWithContext(context.WithValue(t.Context(), countedKey{}, m), http.MethodPost, "/", strings.NewReader("12"))
 	r.ProtoMajor = 2
 	readAhead()
 	counted(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

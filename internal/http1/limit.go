@@ -51,7 +51,7 @@ type Limit struct {
 	exempt              []netip.Prefix
 
 	mu    sync.Mutex
-	known map[*member]struct{} // with standing
+	known map[*countedConn]struct{} // with standing
 }
 
 // NewLimit returns a Limit without connections.
@@ -63,7 +63,7 @@ func NewLimit(l Limits) *Limit {
 		sendBuffer:  l.SendBuffer,
 		short:       l.Short,
 		exempt:      l.Exempt,
-		known:       make(map[*member]struct{}),
+		known:       make(map[*countedConn]struct{}),
 	}
 }
 
@@ -81,7 +81,7 @@ func (l *Limit) Memory() fairshare.Stats { return l.memory.Stats() }
 // valid for each connection.
 func (l *Limit) Recheck(valid func(key string) bool) {
 	l.mu.Lock()
-	all := make([]*member, 0, len(l.known))
+	all := make([]*countedConn, 0, len(l.known))
 	for m := range l.known {
 		all = append(all, m)
 	}
@@ -112,8 +112,8 @@ func (l *limited) Accept() (net.Conn, error) {
 	}
 }
 
-// A member is a connection that counts.
-type member struct {
+// A countedConn is a connection that a Limit counts.
+type countedConn struct {
 	net.Conn
 	limit    *Limit
 	address  fairshare.Holder
@@ -151,11 +151,11 @@ const lingering = 20 * time.Millisecond
 const connectionWait = 5 * time.Second
 
 // admit counts a connection. It returns nil if there is no room for it.
-func (l *Limit) admit(c net.Conn) *member {
+func (l *Limit) admit(c net.Conn) *countedConn {
 	if tcp, ok := c.(*net.TCPConn); ok && l.sendBuffer > 0 {
 		_ = tcp.SetWriteBuffer(l.sendBuffer) // it works without, too
 	}
-	m := &member{Conn: c, limit: l, wentOn: make(chan struct{}, 1)}
+	m := &countedConn{Conn: c, limit: l, wentOn: make(chan struct{}, 1)}
 	var yield func()
 	if m.address, m.exempt = l.holder(c.RemoteAddr()); !m.exempt {
 		yield = m.giveWay
@@ -174,14 +174,14 @@ func (l *Limit) admit(c net.Conn) *member {
 }
 
 // giveWay closes the connection for another one.
-func (m *member) giveWay() {
+func (m *countedConn) giveWay() {
 	go func() {
 		_ = m.Conn.Close() // who is at work with it notices, and calls Close
 		time.AfterFunc(lingering, m.leave)
 	}()
 }
 
-func (m *member) leave() {
+func (m *countedConn) leave() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.ended {
@@ -203,14 +203,14 @@ func (m *member) leave() {
 }
 
 // Close implements net.Conn.
-func (m *member) Close() error {
+func (m *countedConn) Close() error {
 	err := m.Conn.Close()
 	m.leave()
 	return err
 }
 
 // CloseWrite tells the peer that no more comes.
-func (m *member) CloseWrite() error { return closeWrite(m.Conn) }
+func (m *countedConn) CloseWrite() error { return closeWrite(m.Conn) }
 
 func closeWrite(c net.Conn) error {
 	if half, ok := c.(interface{ CloseWrite() error }); ok {
@@ -220,7 +220,7 @@ func closeWrite(c net.Conn) error {
 }
 
 // holder returns for whom the connection counts.
-func (m *member) holder() fairshare.Holder {
+func (m *countedConn) holder() fairshare.Holder {
 	if s := m.standing.Load(); s != nil {
 		return fairshare.Holder{Workspace: s.workspace}
 	}
@@ -228,14 +228,14 @@ func (m *member) holder() fairshare.Holder {
 }
 
 // recognize notes whose key was shown on the connection.
-func (m *member) recognize(workspace int64, key string) {
+func (m *countedConn) recognize(workspace int64, key string) {
 	if s := m.standing.Load(); !m.exempt && (s == nil || s.key != key) {
 		m.stand(s, &standing{workspace, key})
 	}
 }
 
 // stand changes the standing of the connection, if it still is what it was.
-func (m *member) stand(was, is *standing) {
+func (m *countedConn) stand(was, is *standing) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.ended || !m.standing.CompareAndSwap(was, is) {
@@ -251,10 +251,10 @@ func (m *member) stand(was, is *standing) {
 	}
 }
 
-// memberOf returns what is counted below a connection, or nil.
-func memberOf(c net.Conn) *member {
+// countedOf returns what is counted below a connection, or nil.
+func countedOf(c net.Conn) *countedConn {
 	for {
-		if m, ok := c.(*member); ok {
+		if m, ok := c.(*countedConn); ok {
 			return m
 		}
 		above, ok := c.(interface{ NetConn() net.Conn })
@@ -265,13 +265,13 @@ func memberOf(c net.Conn) *member {
 	}
 }
 
-type memberKey struct{}
+type countedKey struct{}
 
 // withMember is a server's ConnContext: the contexts of the requests know their
 // connection.
 func withMember(ctx context.Context, c net.Conn) context.Context {
-	if m := memberOf(c); m != nil {
-		return context.WithValue(ctx, memberKey{}, m)
+	if m := countedOf(c); m != nil {
+		return context.WithValue(ctx, countedKey{}, m)
 	}
 	return ctx
 }

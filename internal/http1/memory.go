@@ -36,7 +36,7 @@ var ErrMemory = errors.New("http1: the client has too much waiting in memory")
 // what the request and its answer hold in memory.
 type meteredWriter struct {
 	http.ResponseWriter
-	m       *member
+	m       *countedConn
 	written bool // a part of a body
 
 	mu     sync.Mutex
@@ -52,7 +52,7 @@ func counted(h http.Handler) http.Handler {
 			h.ServeHTTP(w, r)
 			return
 		}
-		m, ok := r.Context().Value(memberKey{}).(*member)
+		m, ok := r.Context().Value(countedKey{}).(*countedConn)
 		if !ok {
 			h.ServeHTTP(w, r)
 			return
@@ -184,7 +184,7 @@ func Hold(w http.ResponseWriter, size int64) error {
 
 // send sends the answer to a plain request. What it sends counts as that of Write.
 func (c *conn) send(out []byte) error {
-	if m := c.member; m != nil && len(out) > Covered {
+	if m := c.counted; m != nil && len(out) > Covered {
 		s, err := m.limit.memory.Enter(context.Background(), m.holder(), int64(len(out)), func() { go c.socket().Close() })
 		if err != nil {
 			return ErrMemory
@@ -206,7 +206,7 @@ type debt struct {
 // A body of a request of HTTP/2 notes that its handler reads.
 type body struct {
 	io.ReadCloser
-	m *member
+	m *countedConn
 }
 
 func (b body) Read(p []byte) (int, error) {
@@ -227,7 +227,7 @@ const (
 const aheadWait = 20 * time.Millisecond
 
 // goOn notes that a handler did something: the connection is not ahead any more.
-func (m *member) goOn() {
+func (m *countedConn) goOn() {
 	m.ahead.Store(0)
 	select {
 	case m.wentOn <- struct{}{}:
@@ -238,7 +238,7 @@ func (m *member) goOn() {
 // awaitHandlers waits until a handler of the connection does something. It does not yield
 // instead: that would put it before goroutines that were preempted while others wait for
 // them, and both behind all requests that come.
-func (m *member) awaitHandlers() {
+func (m *countedConn) awaitHandlers() {
 	select {
 	case <-m.wentOn: // since then it has read on
 	default:
@@ -261,7 +261,7 @@ const owedPerByte = 8
 
 // Read implements net.Conn. Over HTTP/2, bytes that come while nothing can be sent are
 // counted.
-func (m *member) Read(p []byte) (int, error) {
+func (m *countedConn) Read(p []byte) (int, error) {
 	if !m.http2.Load() {
 		return m.Conn.Read(p)
 	}
@@ -282,7 +282,7 @@ func (m *member) Read(p []byte) (int, error) {
 
 // owe counts n bytes that were read, if a write is under way. It reports false if
 // the client may make no more wait.
-func (m *member) owe(n int) bool {
+func (m *countedConn) owe(n int) bool {
 	if !m.debt.keep(nil) {
 		return true
 	}
@@ -308,7 +308,7 @@ func (d *debt) keep(s *fairshare.Share) bool {
 }
 
 // Write implements net.Conn.
-func (m *member) Write(p []byte) (int, error) {
+func (m *countedConn) Write(p []byte) (int, error) {
 	if !m.http2.Load() {
 		return m.Conn.Write(p)
 	}

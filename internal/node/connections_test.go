@@ -89,7 +89,7 @@ func TestKeyStands(t *testing.T) {
 	db := openStore(t)
 	_, k := makeKey(t, db)
 	store := &countingStore{Store: db}
-	bans := newBanSync(ratelimit.NewMemory(ratelimit.DefaultConfig(), time.Now))
+	bans := newBanSync(ratelimit.New(ratelimit.DefaultConfig(), time.Now))
 	n := &node{now: time.Now, keys: access.NewDirectory(store, time.Now, bans.attach, bans.detach)}
 	if n.keys.Entry(k.ID) == nil || !n.keyStands(k.ID) {
 		t.Error("a live key does not stand")

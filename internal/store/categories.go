@@ -56,7 +56,7 @@ func categoryList(d *Dialect, workspace int64, q *petstore.CategoryQuery) *list[
 	return l
 }
 
-var categoryTable = newTable("categories", "name, folded, description", func(workspace int64, c *petstore.Category) []any {
+var categoryTable = newTable("categories", "name text, folded text, description text", func(workspace int64, c *petstore.Category) []any {
 	var description any
 	if c.Description != nil {
 		description = *c.Description

@@ -31,7 +31,7 @@ import (
 type Options struct {
 	Access  access.Store
 	Keys    *access.Directory[*ratelimit.Caller]
-	Limiter ratelimit.Limiter
+	Limiter *ratelimit.Limiter
 	Usage   *usage.Recorder
 	Secret  []byte // of the store: sessions hold on every node that has it
 	BaseURL string // where the service is reached, if it is known; a proxy takes its path off before the service sees it

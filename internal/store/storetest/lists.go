@@ -18,6 +18,7 @@ import (
 var listTests = map[string]func(*testing.T, Open){
 	"pages":  testPages,
 	"limits": testListLimits,
+	"rare":   testRareLetters,
 }
 
 // catalogueSize is how many pets a catalogue has: more than are tested before an index is
@@ -287,4 +288,38 @@ func testListLimits(t *testing.T, open Open) {
 			t.Errorf("Pets(%s) = %v, %v, want none", fmt.Sprintf("%+v", q), got, err)
 		}
 	}
+}
+
+// testRareLetters: a letter that few pets have, or none, is looked for among all of many,
+// also if the only name that has it is new.
+func testRareLetters(t *testing.T, open Open) {
+	c := newCatalogue(newTenant(t, open), 1)
+	service := petstore.NewService(c.Stores)
+	want := []petstore.Pet{}
+	search := func(text string) {
+		t.Helper()
+		got, err := c.Stores.Pets(c.ctx, c.workspace, petstore.PetQuery{Page: petstore.Page{Limit: 9}, Name: text})
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("Pets named %q = %v, %v, want %v", text, got, err, want)
+		}
+	}
+	search("ж")
+	renamed, err := service.UpdatePet(c.ctx, c.workspace, c.pets[len(c.pets)-1].ID, petstore.PetPatch{Name: petstore.Some("Жук")}, petstore.Condition{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want = []petstore.Pet{renamed}
+	search("ж")
+	made, err := service.CreatePet(c.ctx, c.workspace, petstore.NewPet{Name: "ЖŁ", CategoryID: renamed.CategoryID}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pet, err := c.Stores.Pet(c.ctx, c.workspace, made.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want = []petstore.Pet{renamed, pet}
+	search("ж")
+	want = want[1:]
+	search("ł")
 }
