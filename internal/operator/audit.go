@@ -23,7 +23,9 @@ type AuditQuery struct {
 // far as it is still there.
 type AuditEntry struct {
 	access.AuditEntry
-	ActorName, SubjectName, DetailNamed string
+	ActorName   string `json:"actorName"`
+	SubjectName string `json:"subjectName"`
+	DetailNamed string `json:"-"`
 }
 
 // mostAudited is how many entries are looked at for one page. Where more are in the

@@ -99,6 +99,9 @@ func TestPages(t *testing.T) {
 			if w.Body.Len() > 100<<10 {
 				t.Errorf("the page has %d bytes, want at most 100 KiB", w.Body.Len())
 			}
+			if small := get(t, h, path, "Accept-Encoding", "gzip").Body.Len(); small > 40_000 {
+				t.Errorf("the page has %d bytes on its way, want at most 40,000", small)
+			}
 			checkElements(t, elements(t, w.Body.String()))
 		})
 	}

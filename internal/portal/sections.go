@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"example.com/petstore/internal/portal/console"
 )
 
 // A section is one operation, as the reference shows it.
@@ -83,7 +85,13 @@ func (d *description) section(o *operation, base string, sunset time.Time) secti
 		s.Ending = d.ending(o, sunset)
 	}
 	for _, g := range []struct{ in, title string }{{"path", "Path parameters"}, {"query", "Query parameters"}, {"header", "Headers"}} {
-		if fields := d.parameterFields(o, g.in); len(fields) > 0 {
+		var fields []field
+		for _, p := range d.parameters(o) {
+			if p.In == g.in {
+				fields = append(fields, d.parameterField(p))
+			}
+		}
+		if len(fields) > 0 {
 			s.Groups = append(s.Groups, fieldGroup{g.title, fields})
 		}
 	}
@@ -103,16 +111,6 @@ func (d *description) ending(o *operation, sunset time.Time) *ending {
 		}
 	}
 	return e
-}
-
-func (d *description) parameterFields(o *operation, in string) []field {
-	var list []field
-	for _, p := range d.parameters(o) {
-		if p.In == in {
-			list = append(list, d.parameterField(p))
-		}
-	}
-	return list
 }
 
 func (d *description) addBody(s *section, o *operation) {
@@ -201,4 +199,28 @@ func (d *description) headerFields(r *response) []field {
 		list = append(list, field{Name: h.Key, Type: "header", Description: inline(to.Description), Example: plain(to.Example)})
 	}
 	return list
+}
+
+// A place is a page of the console on which people do what an operation does.
+type place struct {
+	URL string
+	ID  string // the parameter whose value follows the URL, "" if none does
+}
+
+// placeOf returns the place of an operation, or nil if there is none.
+func placeOf(o *operation) *place {
+	all := console.Subjects()
+	i := slices.IndexFunc(all, func(s console.Subject) bool { return s.Tag == o.Tags[0] })
+	switch {
+	case i < 0:
+		return nil
+	case o.OperationID == all[i].Create:
+		return &place{URL: all[i].Page + "/new"}
+	}
+	for _, id := range []string{"petId", "categoryId", "orderId"} {
+		if strings.HasSuffix(o.path, "{"+id+"}") {
+			return &place{URL: all[i].Page, ID: id}
+		}
+	}
+	return &place{URL: all[i].Page}
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -78,34 +79,58 @@ func (b *tab) look(t *testing.T, url, program string) {
 	b.inspect(t, url, program)
 }
 
-// views are how a page is looked at. The last two, in which only the contrast of what one width alone shows can differ from
-// the others, are for "go test -race": axe-core takes most of the time of these tests.
-func views() []view {
-	all := []view{{1440, "light"}, {390, "dark"}, {1440, "dark"}, {390, "light"}}
-	if servertest.Raced {
-		return all
-	}
-	return all[:2]
-}
-
+// A view is how axe-core looks at a page.
 type view struct {
 	width  int64
 	scheme string
 }
 
+// views are all of them.
+var views = []view{{1440, "light"}, {390, "dark"}, {1024, "light"}, {700, "dark"}, {1440, "dark"}, {390, "light"}, {1024, "dark"}, {700, "light"}}
+
+// layouts has how many pages of each layout were looked at.
+var layouts struct {
+	sync.Mutex
+	seen map[string]int
+}
+
+// layout tells apart what pages are made of.
+const layout = `[...document.querySelectorAll("main > *, main :is(form, table, dl, fieldset, .chart, .note, .card)")].map((e) => e.tagName + "." + e.classList[0]).filter((e, i, all) => all.indexOf(e) === i).sort().join()`
+
+// viewsOf returns the views of the page that is shown: all, if it is the first of its layout, else two with other widths and
+// schemes than those of the one before. axe-core takes most of the time of these tests.
+func (b *tab) viewsOf(t *testing.T) []view {
+	t.Helper()
+	of := ask(t, b, chromedp.Evaluate[string](layout))
+	layouts.Lock()
+	defer layouts.Unlock()
+	if layouts.seen == nil {
+		layouts.seen = map[string]int{}
+	}
+	n := layouts.seen[of]
+	if layouts.seen[of]++; n == 0 {
+		return views
+	}
+	at := 2 * n % len(views)
+	return views[at : at+2]
+}
+
 // printed is how many things of the screen are on paper too, and by how many pixels the page is too wide for it.
 const printed = `[...document.querySelectorAll(".top, .nav, .theme, .copy, .tip")].filter((e) => e.offsetParent !== null || getComputedStyle(e).position === "sticky" && e.getClientRects().length > 0).length + Math.max(0, document.documentElement.scrollWidth - innerWidth)`
 
-// inspect looks at the page on a desktop and a phone, light and dark: nothing is wider than the window, and axe-core finds
+// inspect looks at the page from a phone to a desktop, light and dark: nothing is wider than the window, and axe-core finds
 // nothing.
 func (b *tab) inspect(t *testing.T, page, program string) {
 	t.Helper()
 	b.do(t, chromedp.Evaluate[chromedp.Void](program+";undefined"))
-	for _, v := range views() {
+	for _, v := range b.viewsOf(t) {
 		b.window(t, v.width, 900)
 		b.scheme(t, v.scheme)
-		what := fmt.Sprintf("%s, %d wide, %s", page, v.width, v.scheme)
-		b.accessible(t, what)
+		b.accessible(t, fmt.Sprintf("%s, %d wide, %s", page, v.width, v.scheme))
+	}
+	for _, width := range []int64{390, 700, 1024, 1440} {
+		b.window(t, width, 900)
+		what := fmt.Sprintf("%s, %d wide", page, width)
 		b.fits(t, what)
 		if low := ask(t, b, chromedp.Evaluate[string](small)); low != "" {
 			t.Errorf("%s has controls of less than 24 pixels: %s", what, low)

@@ -36,10 +36,9 @@ const linkPurpose = "operator's link"
 
 // A Console serves /console and everything below it. It may be used concurrently.
 type Console struct {
+	Options
 	site   *page.Site
-	public string
-	health func() []Figure
-	totals *totals
+	totals totals
 }
 
 //go:embed templates
@@ -51,7 +50,7 @@ func New(o Options) (*Console, error) {
 		return nil, errors.New("console: an option is missing")
 	}
 	site, err := page.New(o.Page, page.Kind{Cookie: "petstore_operator", Link: linkPurpose, Templates: templateFiles, Routes: Routes()})
-	return &Console{site: site, public: o.Public, health: o.Health, totals: newTotals()}, err
+	return &Console{Options: o, site: site}, err
 }
 
 // ServeHTTP answers one request.
@@ -82,8 +81,8 @@ func Routes() []page.Route {
 	t.Look("/console/workspaces/{id}", showWorkspace)
 	t.Form(access.Write, "/console/workspaces/{id}/plan", changePlan)
 	t.Form(access.Write, "/console/workspaces/{id}/name", renameWorkspace)
-	t.Form(access.Write, "/console/workspaces/{id}/reset", resetWorkspace)
-	t.Form(access.Write, "/console/workspaces/{id}/delete", deleteWorkspace)
+	t.Form(access.Write, "/console/workspaces/{id}/reset", removal("Reset", "Its pets, categories, orders, stock and ledger are removed. Its keys, webhooks and plan stay.", "The workspace was reset.", "", (*operator.Local).Reset))
+	t.Form(access.Write, "/console/workspaces/{id}/delete", removal("Delete", "The workspace is removed with its pets, categories, orders, stock, ledger, webhooks and all of its keys.", "The workspace was deleted.", "/console/workspaces", (*operator.Local).Delete))
 	t.Form(access.Write, "/console/workspaces/{id}/keys/new", newWorkspaceKey)
 	t.Form(access.Write, "/console/workspaces/{id}/owner", letOwnerIn)
 	t.Form(access.Write, "/console/keys/{id}/rotate", rotateKey)

@@ -64,25 +64,20 @@ func (k *cached[T]) get(now time.Time, read func() (T, error)) (T, error) {
 
 // A totals keeps what was last read of all workspaces.
 type totals struct {
-	rows    map[string]*cached[[]usage.Row] // by the names of shortSpans
-	counted cached[count]
-	busiest cached[[]access.Use]
-}
-
-func newTotals() *totals {
-	t := &totals{rows: map[string]*cached[[]usage.Row]{}}
-	for _, s := range page.ShortSpans() {
-		t.rows[s.Name] = &cached[[]usage.Row]{}
-	}
-	return t
+	hour, day cached[[]usage.Row] // of page.ShortSpans
+	counted   cached[count]
+	busiest   cached[[]access.Use]
 }
 
 // A count is how many workspaces there are, and how many of them are over their quota.
 type count struct{ all, over int64 }
 
 func totalRows(v *visit, ctx context.Context, s page.Span) ([]usage.Row, error) {
-	now := v.Now()
-	return v.totals.rows[s.Name].get(now, func() ([]usage.Row, error) { return v.Usage.Total(ctx, s.Step, s.First(now), now) })
+	now, kept := v.Now(), &v.totals.hour
+	if s.Step == usage.Hour {
+		kept = &v.totals.day
+	}
+	return kept.get(now, func() ([]usage.Row, error) { return v.Usage.Total(ctx, s.Step, s.First(now), now) })
 }
 
 func readFigures(v *visit, ctx context.Context, s page.Span) (w figures, err error) {
@@ -103,7 +98,7 @@ func readFigures(v *visit, ctx context.Context, s page.Span) (w figures, err err
 	if err != nil {
 		return w, err
 	}
-	health := v.health()
+	health := v.Health()
 	w.Cards = []summary{
 		workspaceSummary(v, workspaces),
 		{Title: "Requests today", Value: page.Number(today.Total()), Hint: page.Percent(today.Requests[usage.Limited], today.Total()) + " refused by a limit", URL: "/console/busy"},

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -224,40 +225,26 @@ func refusalSheet(v *visit, id int64, keys []access.Key) page.List {
 // removalTimeout is how long a page may take that removes what a workspace has.
 const removalTimeout = 10 * time.Minute
 
-func resetWorkspace(v *visit) (page.Form, error) {
-	f, w, err := removalForm(v, "Reset", "Its pets, categories, orders, stock and ledger are removed. Its keys, webhooks and plan stay. This cannot be undone.", "Reset the workspace")
-	f.Send = func(in *page.Input) error {
-		return removeNamed(v, in, &w, v.acting().Reset, workspacePath(w.ID), "The workspace was reset.")
+// removal returns the form that takes away what the workspace in the path has, or all of it, and then leads to an address; ""
+// is that of the workspace.
+func removal(what, lead, said, to string, do func(*operator.Local, context.Context, int64) error) func(*visit) (page.Form, error) {
+	return func(v *visit) (page.Form, error) {
+		w, err := workspaceInPath(v)
+		name, at := access.Printable(w.Name), workspacePath(w.ID)
+		return page.Form{
+			Title: what + " " + name + "?", Lead: lead + " This cannot be undone.", Submit: what + " the workspace", Danger: true, Back: page.Link{Title: name, URL: at},
+			Fields: []page.Field{{Name: "name", Label: "Name of the workspace", Required: true, Hint: "Enter it to confirm: " + name}},
+			Facts: []page.Fact{
+				{Title: "Pets", Cell: page.Cell{Text: page.Number(w.Pets)}}, {Title: "Orders", Cell: page.Cell{Text: page.Number(w.Orders)}}, {Title: "Categories", Cell: page.Cell{Text: page.Number(w.Categories)}}, {Title: "Live keys", Cell: page.Cell{Text: page.Number(int64(w.Keys))}},
+			},
+			Send: func(in *page.Input) error {
+				if strings.TrimSpace(in.Text("name")) != name {
+					return page.FieldError("name", "This is not the name of the workspace.")
+				}
+				page.Extend(v.W, removalTimeout)
+				// It goes on to the end if the one who asked for it leaves.
+				return v.ThenRefresh(cmp.Or(to, at), said, do(v.acting(), context.WithoutCancel(v.R.Context()), w.ID))
+			},
+		}, err
 	}
-	return f, err
-}
-
-func deleteWorkspace(v *visit) (page.Form, error) {
-	f, w, err := removalForm(v, "Delete", "The workspace is removed with its pets, categories, orders, stock, ledger, webhooks and all of its keys. This cannot be undone.", "Delete the workspace")
-	f.Send = func(in *page.Input) error {
-		return removeNamed(v, in, &w, v.acting().Delete, "/console/workspaces", "The workspace was deleted.")
-	}
-	return f, err
-}
-
-// removalForm returns the form that takes away what the workspace in the path has, or all of it.
-func removalForm(v *visit, what, lead, submit string) (page.Form, operator.WorkspaceDetail, error) {
-	w, err := workspaceInPath(v)
-	name := access.Printable(w.Name)
-	return page.Form{
-		Title: what + " " + name + "?", Lead: lead, Submit: submit, Danger: true, Back: page.Link{Title: name, URL: workspacePath(w.ID)},
-		Fields: []page.Field{{Name: "name", Label: "Name of the workspace", Required: true, Hint: "Enter it to confirm: " + name}},
-		Facts: []page.Fact{
-			{Title: "Pets", Cell: page.Cell{Text: page.Number(w.Pets)}}, {Title: "Orders", Cell: page.Cell{Text: page.Number(w.Orders)}}, {Title: "Categories", Cell: page.Cell{Text: page.Number(w.Categories)}}, {Title: "Live keys", Cell: page.Cell{Text: page.Number(int64(w.Keys))}},
-		},
-	}, w, err
-}
-
-// removeNamed goes on to the end if the one who asked for it leaves.
-func removeNamed(v *visit, in *page.Input, w *operator.WorkspaceDetail, do func(context.Context, int64) error, to, said string) error {
-	if strings.TrimSpace(in.Text("name")) != access.Printable(w.Name) {
-		return page.FieldError("name", "This is not the name of the workspace.")
-	}
-	page.Extend(v.W, removalTimeout)
-	return v.ThenRefresh(to, said, do(context.WithoutCancel(v.R.Context()), w.ID))
 }

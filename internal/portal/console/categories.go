@@ -25,6 +25,9 @@ func categorySource(v *visit) source[petstore.Category] {
 	}
 }
 
+// maxInList is how many bytes a list shows of a description.
+const maxInList = 300
+
 func showCategories(v *visit) error {
 	l := page.List{
 		Title: "Categories", Lead: "Groups of pets, for example by kind.", Columns: []string{"Id", "Name", "Description", "Pets"}, Numbers: map[int]bool{3: true},
@@ -41,7 +44,7 @@ func showCategories(v *visit) error {
 	sizes, err := v.Service.CategorySizes(v.R.Context(), v.shop(), ids, maxCounted+1)
 	for _, c := range rows {
 		l.Rows = append(l.Rows, []page.Cell{
-			{Text: page.Text(c.ID)}, {Text: c.Name, Name: true, URL: "/console/categories/" + page.Text(c.ID)}, {Text: described(c), Name: true},
+			{Text: page.Text(c.ID)}, {Text: c.Name, Name: true, URL: "/console/categories/" + page.Text(c.ID)}, {Text: petstore.Shorten(described(c), maxInList), Name: true},
 			{Text: counted(sizes[c.ID]), URL: petsOf(c)},
 		})
 	}

@@ -127,8 +127,9 @@ func showEvent(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return v.Render(http.StatusOK, "sheets", "Event "+page.Text(e.ID), sheetPage{
-		Title: "Event " + page.Text(e.ID), Lead: "What changed.", Back: page.Link{Title: "Events", URL: "/console/events"},
+	title := "Event " + page.Text(e.ID) + ": " + string(e.Type)
+	return v.Render(http.StatusOK, "sheets", title, sheetPage{
+		Title: title, Lead: "What changed, when, and by whom.", Back: page.Link{Title: "Events", URL: "/console/events"},
 		Sheets: []page.List{changed},
 		Facts: []page.Fact{
 			{Title: "Type", Cell: page.Cell{Text: string(e.Type), Code: true}}, {Title: "What", Cell: subjectOf(&e)}, {Title: "When", Cell: page.Cell{At: e.CreatedAt.UTC()}},

@@ -186,13 +186,11 @@ func importFile(v *visit, in *page.Input, file []byte) error {
 		f.Error = "Nothing was imported: " + messageOf(err)
 		return v.Again(in)
 	case len(f.Faults) > 0:
-		f.Faults = f.Faults[:min(len(f.Faults), petstore.MaxFields)]
-		f.Error = fmt.Sprintf("Nothing was imported: %d rows are wrong.", len(f.Faults))
-		if len(f.Faults) == 1 {
-			f.Error = "Nothing was imported: a row is wrong."
-		} else if len(f.Faults) == petstore.MaxFields {
-			f.Error = fmt.Sprintf("Nothing was imported: %d rows or more are wrong.", petstore.MaxFields)
+		many := "rows are"
+		if len(f.Faults) >= petstore.MaxFields {
+			f.Faults, many = f.Faults[:petstore.MaxFields], "rows or more are"
 		}
+		f.Error = "Nothing was imported: " + page.Counted(int64(len(f.Faults)), "row is", many) + " wrong."
 		return v.Again(in)
 	case in.Text("do") != "import":
 		f.Notes = report.Notes.Lines()

@@ -9,10 +9,12 @@ import (
 	"example.com/petstore/internal/portal/page"
 )
 
-// How many pets or categories are offered, and among how many that have a text in their names the whole of it is looked for.
+// How many pets or categories are offered, how many categories before somebody types, and among how many that have a text in
+// their names the whole of it is looked for.
 const (
-	maxPicks = 10
-	maxFound = 1000
+	maxPicks   = 10
+	maxOffered = 50
+	maxFound   = 1000
 )
 
 // A choice is a pet or a category that can be meant.
@@ -36,7 +38,7 @@ type picker struct {
 
 var petPicker = &picker{what: "pet", label: "Pet", member: "petId", path: "/console/pets/find", find: findPets}
 
-var categoryPicker = &picker{what: "category", label: "Category", member: "categoryId", path: "/console/categories/find", offers: petstore.MaxPage, find: findCategories}
+var categoryPicker = &picker{what: "category", label: "Category", member: "categoryId", path: "/console/categories/find", offers: maxOffered, find: findCategories}
 
 func findPets(v *visit, ids []int64, part string, most int) (found []choice, err error) {
 	pets, err := v.Service.Pets(v.R.Context(), v.shop(), petstore.PetQuery{Page: petstore.Page{Limit: most}, IDs: ids, Name: part})

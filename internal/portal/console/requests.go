@@ -37,7 +37,7 @@ func filterOf(v *visit, keys []access.Key) (s requestFilter, f page.Filters) {
 	}
 	choices := []page.Option{{Label: "Any key"}}
 	for _, k := range keys {
-		choices = append(choices, page.Option{Value: k.ID, Label: access.Printable(k.Name) + " (" + k.Prefix + "…)"})
+		choices = append(choices, page.Option{Value: k.ID, Label: petstore.Shorten(access.Printable(k.Name), 60) + " (" + k.Prefix + "…)"})
 	}
 	s.path = f.Add(page.Field{Name: "path", Label: "Path or query", Kind: "text", Hint: "/pets"})
 	s.method = f.Add(page.Field{Name: "method", Label: "Method", Kind: "select", Options: page.OptionsOf("Any method", "GET", "POST", "PUT", "PATCH", "DELETE")})

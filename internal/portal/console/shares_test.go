@@ -88,7 +88,7 @@ func TestNothingIsHeldForWriting(t *testing.T) {
 			g.get(strings.TrimSuffix(path, "{$}"))
 		}
 	}
-	g.upload("try", "name,category\n,x\n").want(422, "a row is wrong")
+	g.upload("try", "name,category\n,x\n").want(422, "1 row is wrong")
 	g.upload("try", "name,category\nMia,Cats\n").want(200, "All rows are right")
 	g.post("/console/stock/1", "quantity", "5").leadsTo("/console/stock/1")
 	g.post("/console/stock/1", "quantity", "-5").want(422, "must be between")

@@ -158,7 +158,7 @@ func letOwnerIn(v *visit, workspace int64, link access.Link) error {
 	secret := v.R.PostFormValue("token") + v.R.PostFormValue("nonce")
 	sum := sha256.Sum256([]byte(secret))
 	use := hex.EncodeToString(sum[:])
-	return v.Sending(v.R.Context(), use, func() error {
+	return v.Sending(use, func() error {
 		const owner access.Actor = "owner"
 		used := access.AuditEntry{Actor: owner, Action: "workspace.owner", Subject: w.Name, Detail: "let in by a link, from " + v.gate.Addr().String()}
 		first, err := v.Access.UseLink(v.R.Context(), link, used)

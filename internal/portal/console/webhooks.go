@@ -117,11 +117,19 @@ func hookOf(in *page.Input) webhook.New {
 
 func editWebhook(v *visit) (page.Form, error) {
 	w, err := webhookInPath(v)
+	fields := hookFields(&w)
+	if w.State == webhook.Disabled {
+		fields = append(fields, page.Field{Name: "resume", Label: "It is disabled", Kind: "checks", Options: []page.Option{{Value: "true", Label: "Make it active again", Chosen: true}}})
+	}
 	return page.Form{
-		Title: "Edit the webhook", Lead: "Events that are not delivered yet go to the new URL.", Submit: "Save", Fields: hookFields(&w),
+		Title: "Edit the webhook", Lead: "Events that are not delivered yet go to the new URL.", Submit: "Save", Fields: fields,
 		Back: page.Link{Title: "Webhook", URL: webhookPath(w.ID)},
 		Send: func(in *page.Input) error {
-			_, err := v.Webhooks.Update(v.R.Context(), v.shop(), w.ID, patchOf(&w, hookOf(in)), petstore.Condition{}, v.actor())
+			patch := patchOf(&w, hookOf(in))
+			if in.Text("resume") != "" {
+				patch.State = petstore.Some(webhook.Active)
+			}
+			_, err := v.Webhooks.Update(v.R.Context(), v.shop(), w.ID, patch, petstore.Condition{}, v.actor())
 			return v.Then(webhookPath(w.ID), "The webhook was saved.", err)
 		},
 	}, err
@@ -193,16 +201,21 @@ func deliveriesOf(ctx context.Context, v *visit, w *webhook.Webhook) (page.List,
 	rows, err := v.Webhooks.Deliveries(ctx, v.shop(), v.ID, petstore.Page{After: page.PlaceIn(v.R.URL.Query(), "after"), Limit: page.PageSize + 1})
 	rows = page.Cut(&l, v.R.URL, rows, "after", func(last *webhook.Delivery) string { return page.Text(last.ID) })
 	for i := range rows {
-		d, id, state := &rows[i], page.Text(rows[i].ID), page.Cell{Text: string(rows[i].State), Badge: string(rows[i].State)}
-		if d.State == webhook.Pending && !d.TriedAt.IsZero() && !d.OK() {
-			state = page.Cell{Text: "retrying", Badge: string(webhook.Failed)}
-		}
+		d, id := &rows[i], page.Text(rows[i].ID)
 		l.Rows = append(l.Rows, []page.Cell{
-			{Text: id, URL: webhookPath(v.ID) + "/delivery?event=" + id}, {Text: string(d.Type), Code: true}, state, {Text: page.Number(int64(d.Tries))},
+			{Text: id, URL: webhookPath(v.ID) + "/delivery?event=" + id}, {Text: string(d.Type), Code: true}, stateOf(d), {Text: page.Number(int64(d.Tries))},
 			{At: d.TriedAt}, {Text: cmp.Or(access.Printable(d.String()), "not tried yet"), Name: true}, nextTry(d, page.Cell{At: d.NextAt}),
 		})
 	}
 	return l, err
+}
+
+// stateOf says how a delivery stands.
+func stateOf(d *webhook.Delivery) page.Cell {
+	if d.State == webhook.Pending && !d.TriedAt.IsZero() && !d.OK() {
+		return page.Cell{Text: "retrying", Badge: string(webhook.Failed)}
+	}
+	return page.Cell{Text: string(d.State), Badge: string(d.State)}
 }
 
 // nextTry returns when a delivery is tried next.
@@ -213,27 +226,32 @@ func nextTry(d *webhook.Delivery, at page.Cell) page.Cell {
 	return at
 }
 
-// deliveryOf reads the delivery of the event that the query names.
-func deliveryOf(ctx context.Context, v *visit) (webhook.Delivery, error) {
+// deliveryOf reads the delivery of the event that the query names, with its webhook.
+func deliveryOf(ctx context.Context, v *visit) (w webhook.Webhook, d webhook.Delivery, err error) {
 	event := min(page.PlaceIn(v.R.URL.Query(), "event"), 1<<62)
+	if w, err = webhookInPath(v); err != nil {
+		return w, d, err
+	}
 	found, err := v.Webhooks.Deliveries(ctx, v.shop(), v.ID, petstore.Page{After: event + 1, Limit: 1})
 	if err == nil && len(found) > 0 && found[0].ID == event {
-		return found[0], nil
+		return w, found[0], nil
 	}
-	return webhook.Delivery{}, cmp.Or(err, webhook.NoDelivery(event))
+	return w, d, cmp.Or(err, webhook.NoDelivery(event))
 }
 
 // listTries is triesOf for the delivery that the address names.
 func listTries(ctx context.Context, v *visit) (page.List, error) {
-	_, err := webhookInPath(v)
-	d, failed := deliveryOf(ctx, v)
-	return triesOf(&d), cmp.Or(err, failed)
+	w, d, err := deliveryOf(ctx, v)
+	return triesOf(&w, &d), err
 }
 
 // triesOf returns the tries of a delivery with their answers, the latest first, after the one that is to come.
-func triesOf(d *webhook.Delivery) page.List {
+func triesOf(w *webhook.Webhook, d *webhook.Delivery) page.List {
 	l := page.NewList("Tries", "", "", "When", "Result", "Took", "Answer")
-	l.Numbers[2] = true
+	l.Numbers[2], l.Facts = true, []page.Fact{
+		{Title: "State", Cell: stateOf(d)}, {Title: "Event", Cell: page.Cell{Text: page.Text(d.ID), URL: "/console/events/" + page.Text(d.ID)}},
+		{Title: "Type", Cell: page.Cell{Text: string(d.Type), Code: true}}, {Title: "URL", Cell: page.Cell{Text: w.URL, Name: true}},
+	}
 	if d.State == webhook.Pending {
 		l.Rows = append(l.Rows, []page.Cell{nextTry(d, exactly(d.NextAt)), {Text: "to come", Badge: string(webhook.Pending)}, {}, {}})
 	}
@@ -258,9 +276,8 @@ func exactly(t time.Time) page.Cell { return page.Cell{Text: page.InWords(t), Pr
 // showDelivery is the page of one event on its way to a webhook: what is sent, and what became of each try.
 func showDelivery(v *visit) (page.Form, error) {
 	ctx, workspace := v.R.Context(), v.shop()
-	w, err := webhookInPath(v)
-	d, failed := deliveryOf(ctx, v)
-	if err := cmp.Or(err, failed); err != nil {
+	w, d, err := deliveryOf(ctx, v)
+	if err != nil {
 		return page.Form{}, err
 	}
 	event, at := page.Text(d.ID), webhookPath(w.ID)+"/delivery"
@@ -271,11 +288,10 @@ func showDelivery(v *visit) (page.Form, error) {
 			return v.Then(at+"?event="+event, "The event is sent again. What comes of it is in the table of tries.", err)
 		},
 		Page: func(status int, f page.Form) error {
-			tries := triesOf(&d)
+			tries := triesOf(&w, &d)
 			tries.Live = page.Address(at+"/live", v.R.URL.Query())
 			p := sheetPage{
-				Title: "Delivery of event " + event, Lead: f.Lead, Back: page.Link{Title: "Webhook", URL: webhookPath(w.ID)}, Forms: []page.Form{f}, Sheets: []page.List{tries},
-				Facts: []page.Fact{{Title: "Event", Cell: page.Cell{Text: event, URL: "/console/events/" + event}}, {Title: "Type", Cell: page.Cell{Text: string(d.Type), Code: true}}, {Title: "URL", Cell: page.Cell{Text: w.URL, Name: true}}},
+				Title: "Delivery of event " + event, Lead: f.Lead, Back: page.Link{Title: "Webhook", URL: webhookPath(w.ID)}, Forms: []page.Form{f}, Sheets: []page.List{tries}, Facts: tries.Facts,
 			}
 			e, err := v.Events.Event(ctx, workspace, d.ID)
 			if err == nil {

@@ -245,7 +245,7 @@ func TestDeliveries(t *testing.T) {
 	}
 	state.until(`{"title":"State","text":"paused",`)
 	one := at + "/delivery?event=1"
-	g.get(one).want(200, "xxxEND").want(200, `<span class="badge failed">503</span>`).
+	g.get(one).want(200, `<dt>State</dt><dd><span class="badge failed">failed</span>`).want(200, "xxxEND").want(200, `<span class="badge failed">503</span>`).
 		want(200, "POST /hook HTTP/1.1\nHost: ").want(200, "\nWebhook-Id: evt_1_1\n").want(200, "Webhook-Signature: v1,").want(200, `{&#34;id&#34;:1,&#34;type&#34;:&#34;category.created&#34;,`)
 	g.post(one).leadsTo(one)
 	const waits = "once the webhook is active again</"
@@ -257,10 +257,15 @@ func TestDeliveries(t *testing.T) {
 	if a := g.get("/console/webhooks"); strings.Contains(a.body, "failing") {
 		t.Errorf("after a success it still fails:\n%s", a.body)
 	}
+	g.stream(at + "/delivery/live?event=1").until(`{"title":"Event","text":"1","url":"/console/events/1"}`)
 	h.try(id, webhook.Try{Event: 2, State: webhook.Failed, Tries: 10, Answer: webhook.Answer{Error: "The connection was refused."}})
 	g.post(at+"/replay", "what", "failed").leadsTo(at)
 	g.get(at).want(200, "1 event that failed is sent again")
 	g.get(at+"?after=9").want(200, `<span class="badge failed">retrying</span>`).want(200, "The connection was refused.")
+	h.try(id, webhook.Try{Event: 2, State: webhook.Failed, Tries: 10, Why: "too long"}) // which disables it
+	g.get(at+"/edit").want(200, "Make it active again")
+	g.post(at+"/edit", "url", to, "resume", "true").leadsTo(at)
+	g.get(at).want(200, `<span class="badge active">active</span>`)
 	for _, query := range []string{"?event=99", "?event=x", "", "?event=9223372036854775807"} {
 		g.get(at+"/delivery"+query).want(404, "There is no delivery")
 		g.post(at+"/delivery"+query).want(404, "There is no delivery")

@@ -176,16 +176,16 @@ func latencyOf(c *usage.Counts) latency {
 
 // Milliseconds returns d with two digits that count.
 func Milliseconds(d time.Duration) string {
-	ms := float64(d) / float64(time.Millisecond)
+	ms, digits := float64(d)/float64(time.Millisecond), 0
 	switch {
+	case ms >= 1000:
+		return strconv.FormatFloat(ms/1000, 'f', 1, 64) + " s"
 	case ms < 1:
-		return strconv.FormatFloat(ms, 'f', 2, 64) + " ms"
+		digits = 2
 	case ms < 10:
-		return strconv.FormatFloat(ms, 'f', 1, 64) + " ms"
-	case ms < 1000:
-		return strconv.FormatFloat(ms, 'f', 0, 64) + " ms"
+		digits = 1
 	}
-	return strconv.FormatFloat(ms/1000, 'f', 1, 64) + " s"
+	return strconv.FormatFloat(ms, 'f', digits, 64) + " ms"
 }
 
 // A bucket is a bar of the histogram of latencies.
@@ -201,15 +201,12 @@ func buckets(c *usage.Counts) []bucket {
 	for _, n := range c.Latency {
 		most = max(most, n)
 	}
-	var names [usage.Buckets]string
-	bounds := usage.Bounds()
-	for i, bound := range bounds {
-		names[i] = "up to " + Milliseconds(bound)
-	}
-	names[len(bounds)] = "more than " + Milliseconds(bounds[len(bounds)-1])
-	list := make([]bucket, usage.Buckets)
+	bounds, list := usage.Bounds(), make([]bucket, usage.Buckets)
 	for i, n := range c.Latency {
-		name := names[i]
+		name := "more than " + Milliseconds(bounds[len(bounds)-1])
+		if i < len(bounds) {
+			name = "up to " + Milliseconds(bounds[i])
+		}
 		height := int(n * bucketHeight / most)
 		if n > 0 {
 			height = max(height, 2)

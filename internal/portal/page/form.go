@@ -91,7 +91,7 @@ type Field struct {
 	Options           []Option
 	Find              string // where a script asks for options while somebody types
 	Sum               *int64 // what the number is added to: a script shows what comes of it
-	Required          bool
+	Required, Filter  bool
 	WithPlan          access.Plan // the plan with which alone the field counts, and is needed then
 	Max               int         // characters
 	Error             string
@@ -260,14 +260,10 @@ func (in *Input) askToOverwrite() {
 			seen := field.Value
 			field.Value = in.R.PostForm.Get("version")
 			f.Fields = append(f.Fields, *field)
-			f.Fields[i] = fieldToOverwrite(seen, label)
+			f.Fields[i] = Field{Name: overwrite, Label: "Changed meanwhile", Kind: "checks", Options: []Option{{Value: seen, Label: label}}}
 			return
 		}
 	}
-}
-
-func fieldToOverwrite(version, label string) Field {
-	return Field{Name: overwrite, Label: "Changed meanwhile", Kind: "checks", Options: []Option{{Value: version, Label: label}}}
 }
 
 // shown returns the value of a field as people see it.

@@ -92,12 +92,18 @@ func changedRows(v *Visit, l List, read func(context.Context) (List, error)) fun
 				return err
 			}
 		}
-		for _, row := range l.Rows { // whose links begin where the reader's browser finds the console
-			for i := range row {
-				if row[i].URL != "" {
-					row[i].URL = v.At(row[i].URL)
-				}
+		lead := func(c *Cell) { // to where the reader's browser finds the console
+			if c.URL != "" {
+				c.URL = v.At(c.URL)
 			}
+		}
+		for _, row := range l.Rows {
+			for i := range row {
+				lead(&row[i])
+			}
+		}
+		for i := range l.Facts {
+			lead(&l.Facts[i].Cell)
 		}
 		text, err := json.Marshal(map[string]any{"rows": append([][]Cell{}, l.Rows...), "facts": l.Facts})
 		if err != nil {

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"strings"
-	"sync"
 	"time"
 
 	"example.com/petstore/internal/petstore"
@@ -48,7 +47,7 @@ func (v *Visit) once(do func() error) error {
 	}
 	sum := sha256.Sum256([]byte(v.R.URL.Path + "?" + v.R.PostForm.Encode()))
 	v.form = base64.RawURLEncoding.EncodeToString(sum[:])
-	return v.Sending(v.R.Context(), v.form, func() error { return v.answerOnce(do) })
+	return v.Sending(v.form, func() error { return v.answerOnce(do) })
 }
 
 func (v *Visit) answerOnce(do func() error) error {
@@ -90,47 +89,13 @@ func (v *Visit) OnceHere() *petstore.Idempotency {
 	return once
 }
 
-// sendings are the forms that are under way on this node.
-type sendings struct {
-	mu    sync.Mutex
-	forms map[string]chan struct{} // closed at the end
-}
-
 // Sending does what a form was sent for, once no other of the same is under way on this node.
-func (s *Site) Sending(ctx context.Context, form string, do func() error) error {
-	end, err := s.sending.begin(ctx, form)
-	if err != nil {
-		return err
+func (s *Site) Sending(form string, do func() error) (err error) {
+	for mine := false; !mine; {
+		_, err, _ = s.sending.Do(form, func() (any, error) {
+			mine = true
+			return nil, do()
+		})
 	}
-	defer end()
-	return do()
-}
-
-// begin returns what ends the sending of a form, once no other of the same form is under way.
-func (s *sendings) begin(ctx context.Context, form string) (end func(), err error) {
-	for {
-		s.mu.Lock()
-		other := s.forms[form]
-		if other == nil {
-			break
-		}
-		s.mu.Unlock()
-		select {
-		case <-other:
-		case <-ctx.Done():
-			return nil, petstore.Unavailable(ctx.Err())
-		}
-	}
-	defer s.mu.Unlock()
-	if s.forms == nil {
-		s.forms = map[string]chan struct{}{}
-	}
-	done := make(chan struct{})
-	s.forms[form] = done
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.forms, form)
-		close(done)
-	}, nil
+	return err
 }

@@ -17,8 +17,11 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/fairshare"
+	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/portal/asset"
 	"example.com/petstore/internal/ratelimit"
 	"example.com/petstore/internal/usage"
@@ -52,8 +55,8 @@ type Site struct {
 	// Streams are live pages: the oldest of the workspace that has most end for others. Of downloads each holds a buffer
 	// and its connection; its reads take their turn page by page.
 	streams, downloads *fairshare.Pool
-	sending            sendings
-	turns              *fairshare.Pool // to have a page made
+	sending            singleflight.Group // of forms
+	turns              *fairshare.Pool    // to have a page made
 }
 
 // A Kind is what one console has that the other does not.
@@ -281,4 +284,27 @@ func (v *Visit) locked() string {
 		return "This key cannot change this."
 	}
 	return v.guest.Locked()
+}
+
+// retryShare is after how many seconds to ask again for a share.
+const retryShare = 10
+
+// Hold returns what gives a share of the pool back, once there is one for the workspace. Else it answers why there is none,
+// and returns ErrRefused: title names what there are too many of, and each says what the workspace has already. The pool
+// calls yield, unless it is nil, when the share has to give way.
+func (v *Visit) Hold(pool *fairshare.Pool, yield func(), title, each string) (leave func(), err error) {
+	share, err := pool.Enter(v.R.Context(), fairshare.Holder{Workspace: v.guest.Workspace()}, 1, yield)
+	if err == nil {
+		return share.Leave, nil
+	}
+	v.RetryAfter(retryShare)
+	switch {
+	case errors.Is(err, fairshare.ErrEach):
+		v.Refuse(http.StatusTooManyRequests, title, each)
+	case errors.Is(err, fairshare.ErrFull):
+		v.Refuse(http.StatusServiceUnavailable, title, "This service has as many of them open as it can. Try again later.")
+	default:
+		return nil, petstore.Unavailable(err)
+	}
+	return nil, ErrRefused
 }

@@ -1,0 +1,222 @@
+package page
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/ratelimit"
+)
+
+// A KeyRow is a key with what it did.
+type KeyRow struct {
+	access.Key
+	State string
+	Use   access.Use
+}
+
+// KeyRows returns keys with what they did.
+func KeyRows(v *Visit, keys []access.Key) ([]KeyRow, error) {
+	uses, err := v.Access.KeyUses(v.R.Context(), keys)
+	rows := make([]KeyRow, len(keys))
+	for i, k := range keys {
+		rows[i] = KeyRow{k, k.State(v.Now()), uses[k.ID]}
+	}
+	return rows, err
+}
+
+// KeyColumns are what cells returns of a key.
+func KeyColumns() []string { return []string{"Name", "Key", "Scopes", "State", "Last used", "Today"} }
+
+// Cells returns the row of a key, in KeyColumns.
+func (k *KeyRow) Cells() []Cell {
+	state, used, today := Cell{Text: k.State, Badge: k.State}, Cell{Text: "never"}, Cell{Text: Number(k.Use.Admitted)}
+	if k.State == "banned" {
+		state.Note, state.At = "until", k.Ban.Until
+	}
+	if !k.Use.LastUsed.IsZero() {
+		used = Cell{At: k.Use.LastUsed}
+	}
+	if k.Use.Refused > 0 {
+		today.Note = Number(k.Use.Refused) + " refused"
+	}
+	return []Cell{
+		{Text: access.Printable(k.Name), Name: true}, {Text: k.Prefix + "…", Code: true}, {Text: strings.Join(k.Scopes.List(), ", ")}, state, used, today,
+	}
+}
+
+// KeyFacts are what there is to know of a key.
+func KeyFacts(v *Visit, k access.Key) (facts []Fact, err error) {
+	rows, err := KeyRows(v, []access.Key{k})
+	cells := rows[0].Cells()
+	for i, title := range KeyColumns() {
+		facts = append(facts, Fact{title, cells[i]})
+	}
+	facts = append(facts, Fact{"Created", Cell{At: k.CreatedAt}})
+	if !k.ExpiresAt.IsZero() {
+		facts = append(facts, Fact{"Expires", Cell{At: k.ExpiresAt}})
+	}
+	return facts, err
+}
+
+// KeyNames returns the names of keys by their ids.
+func KeyNames(keys []access.Key) map[string]string {
+	names := make(map[string]string, len(keys))
+	for _, k := range keys {
+		names[k.ID] = access.Printable(k.Name)
+	}
+	return names
+}
+
+// NewKeyForm asks for a new key with what its maker may give. Its scopes are in the field of that name.
+func NewKeyForm(maker *access.Key, now time.Time, scopes string) Form {
+	labels := map[string]string{"read": "read: see pets, categories, stock, orders and events", "write": "write: change pets, categories, stock and orders", "manage": "manage: see and change keys, and with read also webhooks"}
+	may := Field{Name: scopes, Label: "Scopes", Kind: "checks", Hint: "A webhook belongs to the workspace: it goes on when the key that created it ends."}
+	for _, s := range maker.Scopes.List() {
+		may.Options = append(may.Options, Option{Value: s, Label: labels[s], Chosen: s != "manage"})
+	}
+	ends := Field{Name: "expires", Label: "Expires", Kind: "select", Options: []Option{{Value: "0", Label: "never"}}} // in hours
+	if !maker.ExpiresAt.IsZero() {
+		ends.Options[0].Label = "with the key that you signed in with, " + maker.ExpiresAt.UTC().Format("2 January 2006, 15:04") + " UTC"
+	}
+	for _, o := range []Option{{Value: "24", Label: "in a day"}, {Value: "168", Label: "in 7 days"}, {Value: "720", Label: "in 30 days"}, {Value: "2160", Label: "in 90 days"}, {Value: "8760", Label: "in a year"}} {
+		if hours, _ := time.ParseDuration(o.Value + "h"); maker.CheckGrant(0, now.Add(hours)) == nil {
+			ends.Options = append(ends.Options, o)
+		}
+	}
+	return Form{Title: "Create a key", Submit: "Create the key", Fields: []Field{
+		{Name: "name", Label: "Name", Required: true, Max: access.MaxName, Hint: "What uses it, such as: web shop, production."}, may, ends,
+	}}
+}
+
+// RotateForm asks for how long a key lasts beside the one that takes its place.
+func RotateForm() Form {
+	return Form{
+		Title: "Rotate this key?", Lead: "A new key takes over its name, scopes and expiry. Both work for the time that you choose; then the old key stops working.",
+		Submit: "Create the new key",
+		Fields: []Field{{Name: "overlap", Label: "The old key ends", Kind: "select", Options: []Option{
+			{Value: "24", Label: "in a day"}, {Value: "0", Label: "at once"}, {Value: "1", Label: "in an hour"}, {Value: "168", Label: "in 7 days"},
+		}}},
+	}
+}
+
+// A Secret is a new key or secret, and where to go on.
+type Secret struct {
+	Title  string
+	Lead   string
+	Secret string
+	Call   string // a first request with it, or ""
+	Next   Link
+}
+
+// ShowKey shows a new key with the scopes, to the workspace of a service, this once.
+func ShowKey(v *Visit, title, secret, service string, scopes access.Scopes, next Link) error {
+	s := Secret{Title: title, Secret: secret, Next: next, Lead: "Copy it now: it is not stored, and you cannot see it again. With it programs call the API"}
+	if scopes.Has(access.Read) {
+		s.Lead += ", and people sign in at " + service + "/console"
+		s.Call = "export PETSTORE_KEY=" + secret + "\ncurl -H \"Authorization: Bearer $PETSTORE_KEY\" '" + strings.ReplaceAll(service, "'", "%27") + "/pets?limit=3'"
+	}
+	s.Lead += "."
+	return ShowSecret(v, s)
+}
+
+// ShowSecret shows a new key or secret, this once.
+func ShowSecret(v *Visit, page Secret) error {
+	v.Refresh(v.R.Context())
+	return v.Render(http.StatusOK, "made", page.Title, page)
+}
+
+// Refresh takes over at once what was changed in the store.
+func (s *Site) Refresh(ctx context.Context) {
+	if err := s.Keys.Refresh(ctx); err != nil {
+		s.Log.Warn("keys could not be refreshed", "err", err) // they will be, in a moment
+	}
+}
+
+// KeyLimits are how a key stands with its ban and its workspace's windows.
+type KeyLimits struct{ ratelimit.Decision }
+
+// Banned returns the end of the ban, or the zero time.
+func (s KeyLimits) Banned() time.Time {
+	if s.Outcome != ratelimit.Banned {
+		return time.Time{}
+	}
+	return time.Unix(s.BannedUntil, 0).UTC()
+}
+
+// Spent returns the full window that starts afresh last, or one without a limit if neither is full.
+func (s KeyLimits) Spent() (w ratelimit.Window, name string) {
+	if s.Minute.Limit > 0 && s.Minute.Remaining() == 0 {
+		w, name = s.Minute, "minute"
+	}
+	if s.Day.Limit > 0 && s.Day.Remaining() == 0 && s.Day.Reset >= w.Reset {
+		w, name = s.Day, "day"
+	}
+	return w, name
+}
+
+// until returns when the key can ask again: at the end of the ban or of the full window, whichever is later. It is the
+// zero time if the key can ask now.
+func (s KeyLimits) until() time.Time {
+	end := s.Banned()
+	if w, name := s.Spent(); name != "" && time.Unix(w.Reset, 0).After(end) {
+		end = time.Unix(w.Reset, 0).UTC()
+	}
+	return end
+}
+
+// Words say why the key cannot ask now, or "".
+func (s KeyLimits) Words() (title, text string) {
+	w, name := s.Spent()
+	switch banned := s.Banned(); {
+	case banned.IsZero() && name == "":
+		return "", ""
+	case banned.IsZero():
+		title = "The requests of this " + name + " are used up"
+		return title, "The plan has " + Counted(w.Limit, "request", "requests") + " a " + name + ", and what you change here counts too."
+	case name != "" && time.Unix(w.Reset, 0).After(banned):
+		return "The requests of this " + name + " are used up", "The key is banned besides, until " + InWords(banned) + "."
+	}
+	return "This key is banned", "You can still look at these pages, but change or download nothing. The API refuses its requests."
+}
+
+// A LimitNote says on every page that the key cannot ask now, and until when. It is empty if it can.
+type LimitNote struct {
+	Title string    `json:"title"`
+	Text  string    `json:"text"`
+	Until time.Time `json:"until,omitzero"`
+}
+
+// Note returns what every page says of the limits.
+func (s KeyLimits) Note() LimitNote {
+	title, text := s.Words()
+	return LimitNote{title, text, s.until()}
+}
+
+// A Gauge is one window of the limits.
+type Gauge struct {
+	Name    string    `json:"name"`
+	Used    string    `json:"used"`
+	Limit   string    `json:"limit"`
+	Left    string    `json:"left"`
+	Percent int64     `json:"percent"`
+	Reset   time.Time `json:"reset"`
+	Level   string    `json:"level"` // "ok", "high" or "full"
+}
+
+// GaugeOf returns the gauge of a window.
+func GaugeOf(name string, w ratelimit.Window) Gauge {
+	m := Gauge{
+		Name: name, Used: Number(w.Used), Limit: Number(w.Limit), Left: Number(w.Remaining()),
+		Percent: min(100, w.Used*100/max(w.Limit, 1)), Reset: time.Unix(w.Reset, 0).UTC(), Level: "ok",
+	}
+	switch {
+	case w.Remaining() == 0:
+		m.Level = "full"
+	case m.Percent >= 80:
+		m.Level = "high"
+	}
+	return m
+}
