@@ -30,7 +30,7 @@ SLOW := ./test/contract ./test/packaging
 # each runs a command in every nested module.
 each = @for dir in $(MODULES); do echo "$(1) in $$dir" && (cd $$dir && $(1)) || exit 1; done
 
-.PHONY: help build test check lint drift peers secrets slow mutants clients tools tools-clients fmt generate pictures \
+.PHONY: help build test check lint drift peers secrets slow clients tools tools-clients fmt generate pictures \
 	bench bench-short bench-scale bench-parts fuzz soak security release deb clean
 
 help: ## print this list
@@ -73,10 +73,6 @@ secrets: $(GITLEAKS) ## search every commit for secrets
 slow: tools $(NFPM)
 	$(TEST) -count=1 $(SLOW)
 
-# They try the campaigns, not the program: run them when a campaign changes, or what it breaks.
-mutants: tools ## break the program on purpose, and see that the campaigns of faults notice
-	$(TEST) -v -count=1 -run '^TestMutants$$' ./test/faults -args -mutants
-
 # Programs of others, of pinned versions, which only a new description can break.
 clients: tools-clients ## what generators of clients and proxies of others make of the description (fifteen minutes)
 	$(TEST) -count=1 ./test/clients
@@ -112,11 +108,11 @@ fuzz: ## every fuzz test for FUZZTIME (30s); keeps what they find
 	scripts/fuzz $(FUZZTIME)
 
 # Needs root, mkfs.ext4, mkfs.xfs, strace, PostgreSQL and Redis, and says what it skips.
-soak: tools ## long campaigns of faults for DURATION (10m), and every mutant
-	go test -v -count=1 -timeout=0 ./test/faults -args -soak=$(DURATION) -seed=$(SEED) -mutants
+soak: tools ## long campaigns of faults for DURATION (10m)
+	go test -v -count=1 -timeout=0 ./test/faults -args -soak=$(DURATION) -seed=$(SEED)
 
-security: ## the attacks of the tests, sqlmap on every parameter (Debian: sqlmap), the time of refusals, and greedy workspaces at three sizes of memory
-	go test -v -count=1 -timeout=0 ./test/security -args -injection -timing
+security: ## the attacks of the tests, sqlmap on every parameter (Debian: sqlmap), and greedy workspaces at three sizes of memory
+	go test -v -count=1 -timeout=0 ./test/security -args -injection
 	go test -v -count=1 -timeout=0 ./test/tenants -args -matrix
 
 release: $(NFPM) ## a release below dist/; RELEASE=v1.2.3 names it

@@ -231,59 +231,6 @@ func TestCommonHeaders(t *testing.T) {
 	}
 }
 
-// TestGeneratorsUnderstand holds the description to what makers of clients, mocks and forms were seen to need.
-func TestGeneratorsUnderstand(t *testing.T) {
-	t.Parallel()
-	doc := load(t)
-	for path, item := range doc.Paths.Map() {
-		if len(item.Parameters) > 0 {
-			t.Errorf("%s has parameters beside its operations, which some generators list twice", path)
-		}
-		for _, op := range item.Operations() {
-			seen := map[string]bool{}
-			for _, ref := range op.Parameters {
-				p := ref.Value
-				if p.Name == "X-Request-Id" || p.Name == "Idempotency-Key" && (p.Example != nil || p.Examples != nil) || seen[p.Name] {
-					t.Errorf("%s has %s twice, or as something that tools fill in the same way for every request", op.OperationID, p.Name)
-				}
-				seen[p.Name] = true
-			}
-			for status, ref := range op.Responses.Map() {
-				if codes := errorCodes(t, ref.Value.Extensions); slices.Index(codes, "validation_failed") > 0 {
-					t.Errorf("%s %s begins with %s, want validation_failed, which mocks then answer", op.OperationID, status, codes[0])
-				}
-				for _, media := range ref.Value.Content {
-					checkOpen(t, op.OperationID+" "+status, media.Schema, map[*openapi3.Schema]bool{})
-				}
-			}
-		}
-	}
-	for name, s := range doc.Components.Schemas {
-		for member, ref := range s.Value.Properties {
-			if ref.Value.UniqueItems {
-				t.Errorf("%s.%s has uniqueItems, which makes it a Set that JSON has no form for", name, member)
-			}
-		}
-	}
-}
-
-// checkOpen checks that what the server sends is bound to no pattern: generators that check one refuse what a later server
-// sends.
-func checkOpen(t *testing.T, where string, ref *openapi3.SchemaRef, seen map[*openapi3.Schema]bool) {
-	t.Helper()
-	if ref == nil || seen[ref.Value] {
-		return
-	}
-	seen[ref.Value] = true
-	if ref.Value.Pattern != "" {
-		t.Errorf("%s has the pattern %s", where, ref.Value.Pattern)
-	}
-	checkOpen(t, where, ref.Value.Items, seen)
-	for name, p := range ref.Value.Properties {
-		checkOpen(t, where+" "+name, p, seen)
-	}
-}
-
 // TestCodes checks that the list of Error.code has the codes of all responses, and no other.
 func TestCodes(t *testing.T) {
 	t.Parallel()

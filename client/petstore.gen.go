@@ -1179,8 +1179,8 @@ func (p ListInventoryParams) query() url.Values {
 
 // ListInventory is GET /inventory: list the inventory.
 //
-// The stock of your pets, in ascending order of the pet's id unless `sort` says otherwise. A page has at most 20 pets, or as many as `limit` says, up to
-// 100. `maxQuantity=0` finds what is out of stock.
+// The stock of your pets, in ascending order of the pet's id unless `sort` says otherwise. A page has at most 20 pets, or as many as `limit` says, at
+// most 100. `maxQuantity=0` finds what is out of stock.
 func (c *Client) ListInventory(ctx context.Context, params ListInventoryParams, opts ...CallOption) (Page[InventoryItem], error) {
 	r := request{
 		operation: "listInventory",
@@ -1437,8 +1437,8 @@ func (p ListPetsParams) query() url.Values {
 
 // ListPets is GET /pets: list pets.
 //
-// The pets of your workspace, in ascending order of their id unless `sort` says otherwise. A page has at most 20 pets, or as many as `limit` says, up to
-// 100.
+// The pets of your workspace, in ascending order of their id unless `sort` says otherwise. A page has at most 20 pets, or as many as `limit` says, at
+// most 100.
 //
 // With `id`, the list has only those pets; ids that do not exist are left out without an error. This replaces the deprecated `GET /pets/{petId}`, and
 // reads up to 100 pets in one request. All of them come in one page unless you send a `limit`. If you ask for exactly one id, the `ETag` is the strong

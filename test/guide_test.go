@@ -17,15 +17,8 @@ import (
 func TestCommandLineGuide(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	key, err := petstore.NewShop(dir, "acme")
-	if err != nil {
-		t.Fatal(err)
-	}
-	server, err := petstore.Serve(servertest.Options{Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(server.Kill)
+	key := petstore.Shop(t, dir, "acme")
+	server := petstore.Start(t, servertest.Options{Dir: dir})
 	script := guidePanels(t, "../internal/portal/guides/command-line.html", "sh")
 	script = strings.NewReplacer("BASE_URL", server.URL, "pst_…", key.Key).Replace(script)
 	cmd := exec.CommandContext(t.Context(), "sh", "-eu", "-c", script)
@@ -46,10 +39,7 @@ func TestCommandLineGuide(t *testing.T) {
 func TestFirstRequestGuide(t *testing.T) {
 	t.Parallel()
 	d := newDemo(t)
-	empty, err := petstore.NewShop(d.dir, "acme")
-	if err != nil {
-		t.Fatal(err)
-	}
+	empty := petstore.Shop(t, d.dir, "acme")
 	for name, key := range map[string]string{"empty": empty.Key, "demo": d.key} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -96,15 +86,8 @@ func guidePanels(t *testing.T, path, language string) string {
 func TestWebhooksGuide(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	key, err := petstore.NewShop(dir, "acme")
-	if err != nil {
-		t.Fatal(err)
-	}
-	server, err := petstore.Serve(servertest.Options{Dir: dir, Flags: []string{"--webhook-allow-http", "--webhook-allow-to=127.0.0.0/8"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(server.Kill)
+	key := petstore.Shop(t, dir, "acme")
+	server := petstore.Start(t, servertest.Options{Dir: dir, Flags: []string{"--webhook-allow-http", "--webhook-allow-to=127.0.0.0/8"}})
 	env := []string{"HOME=" + dir, "PETSTORE_SERVER=" + server.URL, "PETSTORE_KEY=" + key.Key}
 	for name, command := range map[string][]string{"a webhook": {"webhook", "create", "-o=json"}, "listen": {"listen", "--forward-to"}} {
 		t.Run(name, func(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -34,16 +33,6 @@ func TestScriptsOnPostgres(t *testing.T) {
 	testscript.Run(t, p)
 }
 
-// newShop makes a workspace in the database at url and returns a key to it.
-func newShop(t *testing.T, dir, url string) string {
-	t.Helper()
-	key, err := petstore.NewShop(dir, "acme", "business", "--db="+url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return key.Key
-}
-
 // status returns the status of a request, and the answer's body.
 func status(t *testing.T, method, url, key, body string) (int, string) {
 	t.Helper()
@@ -66,38 +55,4 @@ func await(t *testing.T, want int, method, url, key, body string) (text string) 
 		return got == want
 	})
 	return text
-}
-
-// TestPostgresGoesAndComesBack: a node outlives its database, says that it
-// cannot serve, and serves again when the database is back.
-func TestPostgresGoesAndComesBack(t *testing.T) {
-	t.Parallel()
-	server := postgrestest.Start(t)
-	url, dir := server.URL("postgres"), t.TempDir()
-	key := newShop(t, dir, url)
-	s, err := petstore.Serve(servertest.Options{Dir: dir, Flags: []string{"--db=" + url}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Kill)
-	await(t, http.StatusCreated, http.MethodPost, s.URL+"/categories", key, `{"name":"Dogs"}`)
-	if err := server.Crash(); err != nil {
-		t.Fatal(err)
-	}
-	if text := await(t, http.StatusServiceUnavailable, http.MethodGet, s.Ops+"/readyz", "", ""); !strings.Contains(text, `"store"`) {
-		t.Errorf("/readyz = %s, want the store as the reason", text)
-	}
-	for _, c := range []struct{ method, body string }{{http.MethodGet, ""}, {http.MethodPost, `{"name":"Cats"}`}} {
-		if got, text := status(t, c.method, s.URL+"/categories", key, c.body); got != http.StatusServiceUnavailable {
-			t.Errorf("%s without a database = %d %s, want 503", c.method, got, text)
-		}
-	}
-	if err := server.Restart(); err != nil {
-		t.Fatal(err)
-	}
-	await(t, http.StatusOK, http.MethodGet, s.Ops+"/readyz", "", "")
-	await(t, http.StatusCreated, http.MethodPost, s.URL+"/categories", key, `{"name":"Birds"}`)
-	if err := s.Stop(); err != nil {
-		t.Errorf("the end: %v", err)
-	}
 }

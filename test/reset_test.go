@@ -27,11 +27,7 @@ func breakOffReset(t *testing.T, signal os.Signal, said string) {
 	t.Helper()
 	m := &movedShop{T: t, dir: t.TempDir()}
 	m.fill(30_000)
-	server, err := petstore.Serve(servertest.Options{Dir: m.dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(server.Kill)
+	server := petstore.Start(t, servertest.Options{Dir: m.dir})
 	reset := exec.Command(string(petstore), "workspace", "reset", "acme", "--yes") //nolint:gosec // a test says what to run
 	reset.Dir = m.dir
 	var stderr strings.Builder
@@ -51,11 +47,7 @@ func breakOffReset(t *testing.T, signal os.Signal, said string) {
 	}
 	server.Kill()
 
-	next, err := petstore.Serve(servertest.Options{Dir: m.dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(next.Kill)
+	next := petstore.Start(t, servertest.Options{Dir: m.dir})
 	if a := m.awaitPets(next.URL, http.StatusOK); a.body != "[]" {
 		t.Errorf("GET /pets at the end = %s, want none", a.body)
 	}

@@ -6,7 +6,6 @@ package access
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -331,15 +330,4 @@ func (k Key) Clone() Key {
 		k.Ban = &b
 	}
 	return k
-}
-
-// Sorted puts keys into the order of their creation, in place, and returns them.
-func Sorted(keys []Key) []Key {
-	slices.SortFunc(keys, func(a, b Key) int {
-		if c := a.CreatedAt.Compare(b.CreatedAt); c != 0 {
-			return c
-		}
-		return strings.Compare(a.ID, b.ID)
-	})
-	return keys
 }

@@ -1,7 +1,6 @@
 package access
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -42,23 +41,6 @@ func TestQuotaFor(t *testing.T) {
 		if err != nil || got != test.want {
 			t.Errorf("QuotaFor(%q, %+v) = %+v, %v, want %+v", test.plan, test.agreed, got, err, test.want)
 		}
-	}
-}
-
-// Every plan that is listed has a quota, the smallest first.
-func TestPlans(t *testing.T) {
-	t.Parallel()
-	var last Quota
-	for _, p := range Plans() {
-		agreed := Quota{}
-		if p == Enterprise {
-			agreed = Quota{MaxQuota, MaxQuota}
-		}
-		q, err := QuotaFor(p, agreed)
-		if err != nil || q.PerMinute <= last.PerMinute || q.PerDay <= last.PerDay {
-			t.Errorf("QuotaFor(%s) = %+v, %v, want more than %+v", p, q, err, last)
-		}
-		last = q
 	}
 }
 
@@ -218,18 +200,5 @@ func TestKeyClone(t *testing.T) {
 	}
 	if got := (Key{ID: "b"}).Clone(); got != (Key{ID: "b"}) {
 		t.Errorf("Clone without a ban = %+v, want the same", got)
-	}
-}
-
-func TestSorted(t *testing.T) {
-	t.Parallel()
-	at := time.Unix(1000, 0)
-	keys := Sorted([]Key{{ID: "c", CreatedAt: at.Add(1)}, {ID: "b", CreatedAt: at}, {ID: "a", CreatedAt: at.UTC()}, {ID: "d"}})
-	var got []string
-	for _, k := range keys {
-		got = append(got, k.ID)
-	}
-	if want := []string{"d", "a", "b", "c"}; !slices.Equal(got, want) {
-		t.Errorf("Sorted = %v, want %v", got, want)
 	}
 }

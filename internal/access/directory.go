@@ -40,8 +40,8 @@ type Directory[S any] struct {
 	attach func(Workspace, Key) S
 	detach func(Key)
 
-	looking chan struct{} // holds a value while one caller looks, for all that wait
-	guessed time.Time     // when the store was last asked for keys that are not here; of the one that looks
+	lookupTurn     chan struct{} // holds a value while one caller asks the store, for all that wait
+	unknownAskedAt time.Time     // when the store was last asked for keys that are not here; of the one whose turn it is
 
 	mu      sync.RWMutex
 	round   uint64 // grows when the cache begins anew
@@ -52,8 +52,8 @@ type Directory[S any] struct {
 	unknown map[Hash]bool // keys that the store was asked for in vain
 	next    *lookup       // that is asked next; nil if nobody waits
 
-	behind []string // keys to renew, as they were listed
-	listed uint64   // in this round; both of Run
+	stale      []string // keys to read again
+	staleRound uint64   // in which they were listed; both of Run
 }
 
 // A halfHash is the first half of a hash: enough to find a key by, and less to hold.
@@ -61,11 +61,11 @@ type halfHash [sha256.Size / 2]byte
 
 // A lookup is for the keys that callers wait for together.
 type lookup struct {
-	ids     []string
-	hashes  []Hash
-	guesses bool // some were never here
-	begun   bool
-	err     error
+	ids        []string
+	hashes     []Hash
+	hasUnknown bool // some were never here
+	begun      bool
+	err        error
 }
 
 // NewDirectory returns an empty directory. Refresh has it follow the store. attach is
@@ -75,10 +75,10 @@ type lookup struct {
 func NewDirectory[S any](store Store, now func() time.Time, attach func(Workspace, Key) S, detach func(Key)) *Directory[S] {
 	return &Directory[S]{
 		store: store, now: now, attach: attach, detach: detach,
-		looking: make(chan struct{}, 1),
-		byID:    make(map[string]*Entry[S]),
-		byHash:  make(map[halfHash]*Entry[S]),
-		unknown: make(map[Hash]bool),
+		lookupTurn: make(chan struct{}, 1),
+		byID:       make(map[string]*Entry[S]),
+		byHash:     make(map[halfHash]*Entry[S]),
+		unknown:    make(map[Hash]bool),
 	}
 }
 
@@ -113,7 +113,7 @@ const remind = time.Minute
 func (d *Directory[S]) Run(ctx context.Context, every time.Duration, log *slog.Logger) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
-	var away outage
+	var away refreshFailures
 	for {
 		select {
 		case <-ctx.Done():
@@ -140,35 +140,35 @@ const lookAtOnce = 128
 // reports whether there are more.
 func (d *Directory[S]) renew() (more bool, err error) {
 	d.mu.RLock()
-	if len(d.behind) == 0 && d.listed != d.round {
-		d.behind, d.listed = slices.Collect(maps.Keys(d.byID)), d.round
+	if len(d.stale) == 0 && d.staleRound != d.round {
+		d.stale, d.staleRound = slices.Collect(maps.Keys(d.byID)), d.round
 	}
-	n := min(len(d.behind), lookAtOnce)
-	ids := slices.DeleteFunc(slices.Clone(d.behind[:n]), func(id string) bool {
+	n := min(len(d.stale), lookAtOnce)
+	ids := slices.DeleteFunc(slices.Clone(d.stale[:n]), func(id string) bool {
 		e := d.byID[id]
 		return e == nil || e.round == d.round
 	})
 	d.mu.RUnlock()
 	if len(ids) > 0 {
-		if err := d.ask(false, func(q *lookup) { q.ids = append(q.ids, ids...) }); err != nil {
+		if err := d.lookUp(false, func(q *lookup) { q.ids = append(q.ids, ids...) }); err != nil {
 			return false, err
 		}
 	}
-	d.behind = d.behind[n:]
-	return len(d.behind) > 0, nil
+	d.stale = d.stale[n:]
+	return len(d.stale) > 0, nil
 }
 
-// An outage is what is known of a store that may be away.
-type outage struct {
+// refreshFailures are those of a store that may be away, for the log.
+type refreshFailures struct {
 	failed       int // refreshes in a row
 	began, noted time.Time
 }
 
-func (o *outage) note(err error, log *slog.Logger) {
+func (o *refreshFailures) note(err error, log *slog.Logger) {
 	switch {
 	case err == nil && o.failed > 0:
 		log.Info("keys are refreshed again", "failed", o.failed, "after", time.Since(o.began).Round(time.Millisecond))
-		*o = outage{}
+		*o = refreshFailures{}
 	case err != nil:
 		if o.failed == 0 {
 			o.began = time.Now()
@@ -186,7 +186,7 @@ func (o *outage) note(err error, log *slog.Logger) {
 // is over, and CodeServiceUnavailable for one that was never read and cannot be. Only
 // for a well-formed key that was not read since the cache began anew does it ask the
 // store, once for all callers that wait; and for keys that were never read every
-// askPause at most: guesses cost the store no more than that.
+// unknownInterval at most: guesses cost the store no more than that.
 //
 // A key is found by its hash and never compared itself. The time that takes
 // depends on the SHA-256 of what was sent, which a caller cannot steer towards
@@ -198,7 +198,7 @@ func (d *Directory[S]) Verify(key string) (*Entry[S], error) {
 	hash := HashOf(key)
 	e, known := d.find(hash)
 	if !known && (e != nil || WellFormed(key)) {
-		err := d.ask(e == nil, func(q *lookup) { q.hashes = append(q.hashes, hash) })
+		err := d.lookUp(e == nil, func(q *lookup) { q.hashes = append(q.hashes, hash) })
 		if err != nil && e == nil {
 			return nil, petstore.Unavailable(err)
 		}
@@ -230,32 +230,32 @@ func (d *Directory[S]) fresh(e *Entry[S]) bool { return e != nil && (e.round == 
 // so long; a look-up is for so many keys, but for what one caller adds; and so many
 // unknown keys are remembered.
 const (
-	askPause    = 5 * time.Millisecond
-	askTimeout  = time.Second
-	mostAsked   = 512
-	mostUnknown = 4096
+	unknownInterval = 5 * time.Millisecond
+	lookupTimeout   = time.Second
+	maxLookup       = 512
+	maxUnknown      = 4096
 )
 
-// ask reads what add adds to a look-up from the store.
-func (d *Directory[S]) ask(guesses bool, add func(*lookup)) error {
+// lookUp reads what add adds to a look-up from the store.
+func (d *Directory[S]) lookUp(hasUnknown bool, add func(*lookup)) error {
 	d.mu.Lock()
-	if d.next == nil || len(d.next.ids)+len(d.next.hashes) >= mostAsked {
+	if d.next == nil || len(d.next.ids)+len(d.next.hashes) >= maxLookup {
 		d.next = new(lookup) // those who wait with another ask it
 	}
 	q := d.next
-	q.guesses = q.guesses || guesses
+	q.hasUnknown = q.hasUnknown || hasUnknown
 	add(q)
 	d.mu.Unlock()
 
-	d.looking <- struct{}{}
-	defer func() { <-d.looking }()
+	d.lookupTurn <- struct{}{}
+	defer func() { <-d.lookupTurn }()
 	if q.begun { // by one that waited less
 		return q.err
 	}
 	for pause := d.begin(q); pause > 0; pause = d.begin(q) {
 		time.Sleep(pause)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), askTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), lookupTimeout)
 	defer cancel()
 	q.begun, q.err = true, d.readKeys(ctx, q)
 	return q.err
@@ -266,11 +266,11 @@ func (d *Directory[S]) ask(guesses bool, add func(*lookup)) error {
 func (d *Directory[S]) begin(q *lookup) (pause time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if q.guesses {
-		if pause = askPause - time.Since(d.guessed); pause > 0 {
+	if q.hasUnknown {
+		if pause = unknownInterval - time.Since(d.unknownAskedAt); pause > 0 {
 			return pause
 		}
-		d.guessed = time.Now()
+		d.unknownAskedAt = time.Now()
 	}
 	if d.next == q {
 		d.next = nil
@@ -323,7 +323,7 @@ func (d *Directory[S]) put(q *lookup, entries []*Entry[S], round uint64) (gone m
 		d.byID[e.Key.ID], d.byHash[halfHash(e.Key.Hash[:])] = e, e
 		delete(gone, e.Key.ID)
 	}
-	if len(d.unknown)+len(q.hashes) > mostUnknown {
+	if len(d.unknown)+len(q.hashes) > maxUnknown {
 		clear(d.unknown)
 	}
 	for _, hash := range q.hashes {
@@ -357,7 +357,7 @@ func expiredKey() error {
 func (d *Directory[S]) Entry(id string) *Entry[S] {
 	e, known := d.entry(id)
 	if !known {
-		_ = d.ask(false, func(q *lookup) { q.ids = append(q.ids, id) })
+		_ = d.lookUp(false, func(q *lookup) { q.ids = append(q.ids, id) })
 		e, _ = d.entry(id)
 	}
 	return e

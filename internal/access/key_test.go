@@ -1,7 +1,6 @@
 package access
 
 import (
-	"crypto/sha256"
 	"regexp"
 	"strings"
 	"testing"
@@ -101,36 +100,5 @@ func TestWellFormedRefuses(t *testing.T) {
 		if WellFormed(bad) {
 			t.Errorf("%s: WellFormed(%.60q) = true, want false", what, bad)
 		}
-	}
-}
-
-func TestHashOf(t *testing.T) {
-	t.Parallel()
-	key, _ := Mint()
-	for _, text := range []string{"", "abc", key, key + "x"} {
-		if got, want := HashOf(text), Hash(sha256.Sum256([]byte(text))); got != want {
-			t.Errorf("HashOf(%q) = %x, want %x", text, got, want)
-		}
-	}
-}
-
-func FuzzWellFormed(f *testing.F) {
-	key, _ := Mint()
-	for _, seed := range []string{"", Prefix, key, key[:41] + "!", strings.Repeat("0", keyLen), "pst_" + strings.Repeat("é", 19)} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		if !WellFormed(text) {
-			return
-		}
-		if sum := checksum(text[:36]); len(text) != 42 || text[:4] != Prefix || text[36:] != string(sum[:]) {
-			t.Errorf("WellFormed(%q) = true, want false", text)
-		}
-	})
-}
-
-func BenchmarkMint(b *testing.B) {
-	for b.Loop() {
-		Mint()
 	}
 }

@@ -226,27 +226,6 @@ func TestRetriesArePrintable(t *testing.T) {
 	}
 }
 
-// TestSparseDescription: a description need not have texts, several words in an operationId, or several members of a body.
-func TestSparseDescription(t *testing.T) {
-	t.Parallel()
-	for about, want := range map[string]string{"": "", "A": "a", "How many.": "how many", "URL of it": "URL of it", "Über": "über"} {
-		if got := (&member{about: about, schema: &schema{}}).usage(); got != want {
-			t.Errorf("the usage of %q is %q, want %q", about, got, want)
-		}
-	}
-	if verb, item := (&operation{ID: "ping"}).words(); verb != "ping" || item != "resource" {
-		t.Errorf("the words of ping are %q and %q", verb, item)
-	}
-	patch := &apiCommand{app: &app{}, operation: &operation{method: http.MethodPatch}}
-	if _, _, _, err := patch.request(nil); err != nil {
-		t.Errorf("a PATCH without members = %v", err)
-	}
-	patch.flags = []*member{{flag: "limit", in: "query"}, {flag: "name", in: "body"}}
-	if _, _, _, err := patch.request(nil); err == nil || err.Error() != "nothing to change: give --name" {
-		t.Errorf("a PATCH of one member = %v", err)
-	}
-}
-
 // TestEveryOperationIsACommand: each operation of the description has one command, with help.
 func TestEveryOperationIsACommand(t *testing.T) {
 	t.Parallel()

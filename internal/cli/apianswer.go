@@ -14,9 +14,9 @@ import (
 	"example.com/petstore/internal/access"
 )
 
-// views are the columns of the tables of resources, by the name of the schema: members, in some cases with a title. Tables
+// tableColumns are the columns of the tables of resources, by the name of the schema: members, in some cases with a title. Tables
 // of other resources show every member.
-var views = map[string]string{
+var tableColumns = map[string]string{
 	"Key":         "id name prefix=KEY scopes state expiresAt bannedUntil",
 	"MadeKey":     "id name scopes expiresAt",
 	"Movement":    "number at kind orderId delta quantity",
@@ -79,7 +79,7 @@ func (c *apiCommand) columns() []string {
 	if s.Type == "array" {
 		s = readDescription().resolve(s.Items)
 	}
-	all := strings.Fields(views[s.name])
+	all := strings.Fields(tableColumns[s.name])
 	if len(all) == 0 {
 		for _, p := range s.Properties {
 			all = append(all, p.name)

@@ -119,7 +119,6 @@ func (e *examination) checks() []check {
 		{"migrations", present, func(ctx context.Context) { there = !e.migrations(ctx); current = e.foundNothing() }},
 		{"integrity and ledger", present, e.integrity},
 		{"events", func() bool { return there && current }, e.events},
-		{"leftovers", func() bool { return there && current }, e.leftovers},
 		{"clock", present, e.clock},
 		{"limiter", e.onRedis, e.limiter},
 		{"disk", nil, e.disk},
@@ -256,17 +255,6 @@ func (e *examination) events(ctx context.Context) {
 				e.add(problem, "copies made from the feed are wrong: let clients read the lists again, and please report this", "%s", p)
 			}
 			err = errors.Join(err, checkErr)
-		}
-		return err
-	})
-}
-
-// leftovers counts rows of keys or workspaces that no longer exist.
-func (e *examination) leftovers(ctx context.Context) {
-	e.read(ctx, func(db node.Store) error {
-		n, err := db.OrphanRows(ctx)
-		if n > 0 {
-			e.add(warning, "they do no harm, but please report this: a deletion should have removed them", "%s of sessions or usage without a key or a workspace", counted(n, "row"))
 		}
 		return err
 	})

@@ -91,13 +91,6 @@ func banAhead(path string) {
 	})
 }
 
-// useOfNobody adds what a workspace did that does not exist.
-func useOfNobody(path string) {
-	change(path, func(db *sqlite.DB) error {
-		return db.AddUsage(context.Background(), []usage.Row{{Workspace: 999, Interval: usage.Hour, Start: 3600}})
-	})
-}
-
 func TestDoctor(t *testing.T) {
 	t.Parallel()
 	later := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
@@ -119,8 +112,6 @@ func TestDoctor(t *testing.T) {
 		{"ban of the future", later, banAhead, nil, "clock", problem, "entries of 2027-03-02 00:00:00 UTC"},
 		{"session of the future", later, sessionAhead, nil, "clock", problem, "entries of 2028-03-02 00:00:00 UTC"},
 		{"usage of the future", later, usageAhead, nil, "clock", problem, "entries of 2029-03-02 00:00:00 UTC"},
-		{"nothing left over", later, nothing, nil, "leftovers", fine, "nothing"},
-		{"use of nobody", later, useOfNobody, nil, "leftovers", warning, "1 row of sessions or usage without a key or a workspace"},
 		{"open to all", later, func(p string) { os.Chmod(p, 0o644) }, nil, "files", problem, "mode 0644"},
 		{"missing", later, func(p string) { os.Remove(p) }, nil, "files", problem, "no such file"},
 		{"damaged", later, func(p string) { os.WriteFile(p, bytes.Repeat([]byte("x"), 4096), 0o600) }, nil, "integrity and ledger", problem, "is not an SQLite database"},

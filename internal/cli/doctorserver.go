@@ -26,7 +26,6 @@ func (e *serverExamination) checks() []check {
 		{"migrations", reached, e.schema},
 		{"integrity and ledger", func() bool { return e.current }, e.ledger},
 		{"events", func() bool { return e.current }, e.events},
-		{"leftovers", func() bool { return e.current }, e.leftovers},
 		{"clock", reached, e.clocks},
 		{"limiter", e.onRedis, e.limiter},
 	}

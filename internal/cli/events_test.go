@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -19,96 +20,86 @@ import (
 	"example.com/petstore/internal/webhook"
 )
 
-// A replacedFeed has the event 18 until it was read, and then ends with 14 and gets 15.
-type replacedFeed struct {
+// A changedFeed has the event 18 until it was read, and then is another one, of which rest says what it is asked for.
+type changedFeed struct {
 	node.Store
 
-	end func() // is called when 15 was read
+	rest func(q petstore.EventQuery) (petstore.EventPage, error)
 }
 
-func (replacedFeed) Workspace(context.Context, string) (access.Workspace, error) {
+func (changedFeed) Workspace(context.Context, string) (access.Workspace, error) {
 	return access.Workspace{ID: 1}, nil
 }
 
-func (f replacedFeed) Events(_ context.Context, _ int64, q petstore.EventQuery) (petstore.EventPage, error) {
-	page := func(id int64) (petstore.EventPage, error) {
-		return petstore.EventPage{Events: []petstore.Event{{ID: id, Type: petstore.PetCreated, Data: []byte("{}")}}, Next: id, Last: id}, nil
+func (f changedFeed) Events(_ context.Context, _ int64, q petstore.EventQuery) (petstore.EventPage, error) {
+	if q.Oldest && q.After == 0 {
+		return eventsFrom(18), nil
 	}
-	switch {
-	case q.Oldest && q.After == 0:
-		return page(18)
-	case q.Oldest:
-		return petstore.EventPage{Next: 3, Last: 14}, nil
-	case q.After == 14:
-		return page(15)
-	case q.After == 15:
-		f.end()
-		return petstore.EventPage{Next: 15, Last: 15}, nil
-	}
-	return petstore.EventPage{}, petstore.EventsBeyond(q.After, 14)
+	return f.rest(q)
 }
 
-// TestFollowAReplacedFeed: events --follow says that the feed is another one, and goes on
-// at its end. Without a position that was read it is an error.
-func TestFollowAReplacedFeed(t *testing.T) {
+// eventsFrom returns a page with these events, of which the last is the feed's.
+func eventsFrom(ids ...int64) (page petstore.EventPage) {
+	for _, id := range ids {
+		page.Events = append(page.Events, petstore.Event{ID: id, Type: petstore.PetCreated, Data: []byte("{}")})
+		page.Next, page.Last = id, id
+	}
+	return page
+}
+
+// TestFollowAChangedFeed: events --follow says that the feed is another one and goes on at its end, or that events are gone
+// and misses no other. Without a position that was read it is an error.
+func TestFollowAChangedFeed(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		var out, said bytes.Buffer
-		a := &app{out: &out, err: &said, getenv: func(string) string { return "" }, now: time.Now, output: tables()}
-		err := a.events(ctx, replacedFeed{end: cancel}, "acme", petstore.EventQuery{Oldest: true, Limit: 10}, true)
-		if !errors.Is(err, context.Canceled) || !strings.Contains(said.String(), "the newest has the id 14") {
-			t.Errorf("events = %v, and said %q", err, said.String())
-		}
-		if got := strings.Fields(out.String()); len(got) != 2 || !strings.HasPrefix(got[0], `{"id":18,`) || !strings.HasPrefix(got[1], `{"id":15,`) {
-			t.Errorf("printed %q, want the events 18 and 15", out.String())
-		}
-		err = a.events(ctx, replacedFeed{}, "acme", petstore.EventQuery{After: 99, Limit: 10}, true)
-		if petstore.CodeOf(err) != petstore.CodeEventsExpired {
-			t.Errorf("events after 99 = %v, want %s", err, petstore.CodeEventsExpired)
-		}
-	})
-}
-
-// A forgetfulFeed has the event 18 until it was read, and then 25 as the oldest, and 26.
-type forgetfulFeed struct {
-	replacedFeed
-}
-
-func (f forgetfulFeed) Events(_ context.Context, _ int64, q petstore.EventQuery) (petstore.EventPage, error) {
-	event := func(id int64) petstore.Event {
-		return petstore.Event{ID: id, Type: petstore.PetCreated, Data: []byte("{}")}
+	for name, test := range map[string]struct {
+		oldest petstore.EventPage // what it has when it is asked for its oldest
+		then   map[int64]petstore.EventPage
+		error  error // of what comes after 18
+		says   string
+		want   []string // the events that are printed
+	}{
+		"replaced": {petstore.EventPage{Next: 3, Last: 14}, map[int64]petstore.EventPage{14: eventsFrom(15)},
+			petstore.EventsBeyond(18, 14), "the newest has the id 14", []string{"18", "15"}},
+		"forgetful": {eventsFrom(25, 26), nil, petstore.EventsExpired(18, 25), "the oldest that is kept has the id 25", []string{"18", "25", "26"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				feed := changedFeed{rest: func(q petstore.EventQuery) (petstore.EventPage, error) {
+					page, more := test.then[q.After]
+					switch {
+					case q.Oldest:
+						return test.oldest, nil
+					case more:
+						return page, nil
+					case q.After == 15 || q.After == 26: // all were read
+						cancel()
+						return petstore.EventPage{Next: q.After, Last: q.After}, nil
+					}
+					return page, test.error
+				}}
+				var out, said bytes.Buffer
+				a := &app{out: &out, err: &said, getenv: func(string) string { return "" }, now: time.Now, output: tables()}
+				err := a.events(ctx, feed, "acme", petstore.EventQuery{Oldest: true, Limit: 10}, true)
+				if !errors.Is(err, context.Canceled) || !strings.Contains(said.String(), test.says) {
+					t.Errorf("events = %v, and said %q, want %q", err, said.String(), test.says)
+				}
+				var got []string
+				for _, line := range strings.Fields(out.String()) {
+					id, _, _ := strings.Cut(strings.TrimPrefix(line, `{"id":`), ",")
+					got = append(got, id)
+				}
+				if !slices.Equal(got, test.want) {
+					t.Errorf("printed the events %v, want %v", got, test.want)
+				}
+				err = a.events(ctx, feed, "acme", petstore.EventQuery{After: 99, Limit: 10}, true)
+				if petstore.CodeOf(err) != petstore.CodeEventsExpired {
+					t.Errorf("events after 99 = %v, want %s", err, petstore.CodeEventsExpired)
+				}
+			})
+		})
 	}
-	switch {
-	case q.Oldest && q.After == 0:
-		return petstore.EventPage{Events: []petstore.Event{event(18)}, Next: 18, Last: 18}, nil
-	case q.Oldest:
-		return petstore.EventPage{Events: []petstore.Event{event(25), event(26)}, Next: 26, Last: 26}, nil
-	case q.After == 26:
-		f.end()
-		return petstore.EventPage{Next: 26, Last: 26}, nil
-	}
-	return petstore.EventPage{}, petstore.EventsExpired(q.After, 25)
-}
-
-// TestFollowAForgetfulFeed: events --follow says that events are gone, and misses no other.
-func TestFollowAForgetfulFeed(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		var out, said bytes.Buffer
-		a := &app{out: &out, err: &said, getenv: func(string) string { return "" }, now: time.Now, output: tables()}
-		err := a.events(ctx, forgetfulFeed{replacedFeed{end: cancel}}, "acme", petstore.EventQuery{Oldest: true, Limit: 10}, true)
-		if !errors.Is(err, context.Canceled) || !strings.Contains(said.String(), "the oldest that is kept has the id 25") {
-			t.Errorf("events = %v, and said %q", err, said.String())
-		}
-		got := strings.Fields(out.String())
-		for i, id := range []string{"18", "25", "26"} {
-			if len(got) != 3 || !strings.HasPrefix(got[i], `{"id":`+id+",") {
-				t.Fatalf("printed %q, want the events 18, 25 and 26", got)
-			}
-		}
-	})
 }
 
 // TestListenToAReplacedFeed: listen says that the feed is another one, and goes on at its

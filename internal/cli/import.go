@@ -207,17 +207,17 @@ func (i *importer) try(ctx context.Context, db node.Store, w access.Workspace) e
 	case err != nil:
 		return err
 	case report.Skipped > 0 && i.onError == stopOnError:
-		return fmt.Errorf("%s has %s; nothing was imported", i.file, counted(report.Skipped, "fault"))
+		return fmt.Errorf("%s has %s; nothing was imported", i.file, interchange.Quantity(report.Skipped, "fault", "faults"))
 	case i.dryRun:
 		i.note(report.Notes.Lines())
 		i.note(asQuestions(report.Notes.Questions))
 		return i.printReport(report, i.now().Sub(began))
 	}
-	return i.ask(ctx, w.Name, &report.Notes)
+	return i.confirmQuestions(ctx, w.Name, &report.Notes)
 }
 
-// ask has what an import would do confirmed, if that is needed.
-func (i *importer) ask(ctx context.Context, workspace string, n *interchange.Notes) error {
+// confirmQuestions has what an import would do confirmed, if that is needed.
+func (i *importer) confirmQuestions(ctx context.Context, workspace string, n *interchange.Notes) error {
 	if len(n.Questions) == 0 || i.yes {
 		return nil
 	}
@@ -238,14 +238,6 @@ func (i *importer) note(lines []string) {
 	for _, line := range lines {
 		fmt.Fprintf(i.err, "petstore: %s: %s\n", i.file, access.Printable(line))
 	}
-}
-
-// counted returns a number of things.
-func counted(n int64, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // keep imports into the database.
@@ -347,11 +339,11 @@ func (i *importer) printReport(r interchange.Report, took time.Duration) error {
 	}
 	edits := ""
 	if r.Changed+r.Left > 0 {
-		edits = fmt.Sprintf(", %s changed, %d left as they were", counted(r.Changed, "pet"), r.Left)
+		edits = fmt.Sprintf(", %s changed, %d left as they were", interchange.Quantity(r.Changed, "pet", "pets"), r.Left)
 	}
 	err := i.printDone(v, "%s %v%s in %v", did, r, edits, took.Round(time.Millisecond))
 	if err == nil && r.Skipped > 0 {
-		err = fmt.Errorf("%s has %s%s; the rows at fault were left out", i.file, counted(r.Skipped, "fault"), i.unlisted(r))
+		err = fmt.Errorf("%s has %s%s; the rows at fault were left out", i.file, interchange.Quantity(r.Skipped, "fault", "faults"), i.unlisted(r))
 	}
 	return err
 }

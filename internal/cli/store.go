@@ -84,8 +84,8 @@ func (a *app) withReader(ctx context.Context, f func(node.Store) error) error {
 }
 
 // waiting says that the command waits for another process that writes.
-func (a *app) waiting(process string) {
-	fmt.Fprintf(a.err, "petstore: waiting for process %s, which is writing to %s\n", process, a.database())
+func (a *app) waiting() {
+	fmt.Fprintf(a.err, "petstore: waiting for another process, which is writing to %s\n", a.database())
 }
 
 // onlyFile returns an error that says what to do instead unless the database is

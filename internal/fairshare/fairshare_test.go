@@ -570,17 +570,3 @@ func (c *crowd) check(t *rapid.T) {
 		t.Fatalf("those without a key hold %d, want %d; %d accounts, want %d", p.keyless.held, keyless, len(p.keyed)+len(p.keyless.members), len(byAccount))
 	}
 }
-
-func BenchmarkEnterAndLeave(b *testing.B) {
-	p := New(Options{Capacity: 128, Queue: 4096, Wait: 3 * time.Second})
-	ctx := context.Background()
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			s, err := p.Enter(ctx, workspace(1), 1, nil)
-			if err != nil {
-				b.Fatal(err)
-			}
-			s.Leave()
-		}
-	})
-}

@@ -41,7 +41,7 @@ type Front struct {
 
 // open returns a connection that net/http does not have yet.
 func (f *Front) open(c net.Conn, secured *tls.ConnectionState) *conn {
-	own := &conn{Conn: c, front: f, member: memberOf(c), came: time.Now(), tls: secured, remote: c.RemoteAddr().String()}
+	own := &conn{Conn: c, front: f, counted: countedOf(c), came: time.Now(), tls: secured, remote: c.RemoteAddr().String()}
 	own.base = withMember(context.Background(), c)
 	f.add(own)
 	return own
@@ -73,12 +73,12 @@ const (
 // net/http, and the connection with it for good.
 type conn struct {
 	net.Conn
-	front  *Front
-	member *member // nil if it does not count
-	came   time.Time
-	tls    *tls.ConnectionState // nil without TLS
-	remote string               // the peer's address
-	base   context.Context      //nolint:containedctx // of the contexts of its requests
+	front   *Front
+	counted *countedConn // nil if it does not count
+	came    time.Time
+	tls     *tls.ConnectionState // nil without TLS
+	remote  string               // the peer's address
+	base    context.Context      //nolint:containedctx // of the contexts of its requests
 
 	state      atomic.Int32
 	received   atomic.Bool // at least one byte
@@ -112,7 +112,7 @@ func (c *conn) Read(p []byte) (int, error) {
 	case len(c.unread) > 0:
 		n := copy(p, c.unread)
 		if c.unread = c.unread[n:]; len(c.unread) == 0 {
-			c.giveBack()
+			c.releaseBuffer()
 		}
 		return n, nil
 	case c.state.Load() == handedOver:
@@ -145,7 +145,7 @@ func (c *conn) answerPlain(first []byte) error {
 	if c.have > 0 { // net/http says what is wrong with half a request
 		return c.handOver()
 	}
-	c.giveBack()
+	c.releaseBuffer()
 	return err
 }
 
@@ -233,12 +233,12 @@ func (c *conn) answer(one *call, body []byte, size int) error {
 	if !c.state.CompareAndSwap(waiting, answering) {
 		return io.EOF
 	}
-	defer c.settle()
+	defer c.endAnswer()
 	c.awaitsBody.Store(false)
 	ctx, cancel := context.WithCancel(c.base)
 	defer cancel()
 	one.response = response{
-		buf: one.room, bodiless: one.method == http.MethodHead, last: one.preface, draining: &c.front.draining, member: c.member,
+		buf: one.answerBuffer, bodiless: one.method == http.MethodHead, last: one.preface, draining: &c.front.draining, counted: c.counted,
 	}
 	defer one.end()
 	c.front.server.Handler.ServeHTTP(&one.response, one.describe(ctx, body, c.remote, c.tls))
@@ -246,7 +246,7 @@ func (c *conn) answer(one *call, body []byte, size int) error {
 	out := one.response.finish()
 	err := c.send(out)
 	if cap(out) <= mostKept {
-		one.room = out[:0]
+		one.answerBuffer = out[:0]
 	}
 	c.served.Store(true)
 	c.need, c.began = 0, time.Time{}
@@ -261,8 +261,8 @@ func (c *conn) answer(one *call, body []byte, size int) error {
 	return nil
 }
 
-// settle ends an answer, and the connection if somebody wanted that meanwhile.
-func (c *conn) settle() {
+// endAnswer ends an answer, and the connection if somebody wanted that meanwhile.
+func (c *conn) endAnswer() {
 	if !c.state.CompareAndSwap(answering, waiting) {
 		c.state.Store(closed)
 		_ = c.end() // it is of no use any more
@@ -287,7 +287,7 @@ func (c *conn) renew() {
 // handOver gives the connection to net/http, with what has come.
 func (c *conn) handOver() error {
 	if !c.state.CompareAndSwap(waiting, handedOver) {
-		c.giveBack()
+		c.releaseBuffer()
 		return io.EOF
 	}
 	c.front.remove(c)
@@ -300,7 +300,7 @@ func (c *conn) handOver() error {
 	return nil
 }
 
-func (c *conn) giveBack() {
+func (c *conn) releaseBuffer() {
 	if c.buf != nil {
 		buffers.Put(c.buf)
 		c.buf, c.unread = nil, nil

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// silence is how long a connection may send nothing before its end harms
+// silentTimeout is how long a connection may send nothing before its end harms
 // nobody. Who makes one for a request sends that at once, and three seconds are
 // enough for a client that is starved or whose first packets are lost; who keeps
 // one in a pool must cope with its end (RFC 9112 §9.5).
-const silence = 3 * time.Second
+const silentTimeout = 3 * time.Second
 
 // Drain ends the connections that have been used, each after the answer that it
 // is busy with, and those that have sent nothing for a while, and returns when
@@ -20,13 +20,13 @@ const silence = 3 * time.Second
 // connection that the server takes for a silent one.
 func (f *Front) Drain(ctx context.Context) error {
 	f.draining.Store(true)
-	patience := silence
+	timeout := silentTimeout
 	if end, ok := ctx.Deadline(); ok {
-		patience = min(patience, time.Until(end)/2)
+		timeout = min(timeout, time.Until(end)/2)
 	}
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	for f.busy(patience) {
+	for f.busy(timeout) {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -40,7 +40,7 @@ func (f *Front) Drain(ctx context.Context) error {
 // busy closes the connections that wait for nothing: those that have been used,
 // and those that have been silent for so long. It reports whether there were any,
 // or others are at work or have just come.
-func (f *Front) busy(silence time.Duration) bool {
+func (f *Front) busy(timeout time.Duration) bool {
 	f.mu.Lock()
 	var idle []net.Conn
 	working := false
@@ -52,7 +52,7 @@ func (f *Front) busy(silence time.Duration) bool {
 		case c.served.Load():
 			idle = append(idle, c)
 		case c.received.Load(): // some bytes, of which net/http may have to make sense
-		case time.Since(c.came) >= silence:
+		case time.Since(c.came) >= timeout:
 			idle = append(idle, c)
 		default:
 			working = true

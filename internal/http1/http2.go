@@ -27,7 +27,7 @@ func (closedListener) Close() error              { return nil }
 // speaksHTTP2 notes that a connection of a server may have many requests at once. It is
 // closed when it has had none for as long as the server's idle timeout.
 func speaksHTTP2(c net.Conn, server *http.Server) {
-	m := memberOf(c)
+	m := countedOf(c)
 	if m == nil {
 		return
 	}
@@ -42,7 +42,7 @@ func speaksHTTP2(c net.Conn, server *http.Server) {
 // note is told whether a connection of HTTP/2 has requests. It has none once net/http has
 // sent all of their answers, or the client has reset those that are left: their handlers
 // may still run, or wait to.
-func (m *member) note(active bool) {
+func (m *countedConn) note(active bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.ended {
@@ -67,7 +67,7 @@ func (m *member) note(active bool) {
 }
 
 // closeIfIdle ends a connection without requests.
-func (m *member) closeIfIdle() {
+func (m *countedConn) closeIfIdle() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !m.active {

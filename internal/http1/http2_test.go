@@ -12,8 +12,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 	"weak"
 
@@ -76,9 +76,9 @@ func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 // What a connection of HTTP/2 had is free when it has ended, even with requests open.
 func TestHTTP2LeavesNothing(t *testing.T) {
 	t.Parallel()
-	members := make(chan weak.Pointer[member], 1)
+	members := make(chan weak.Pointer[countedConn], 1)
 	c := serveHTTP2(t, time.Hour, func(_ http.ResponseWriter, r *http.Request) {
-		members <- weak.Make(r.Context().Value(memberKey{}).(*member))
+		members <- weak.Make(r.Context().Value(countedKey{}).(*countedConn))
 		_, _ = io.Copy(io.Discard, r.Body) // until the connection ends
 	})
 	openStream(t, c)
@@ -185,29 +185,38 @@ func TestHTTP2Crowded(t *testing.T) {
 	}
 }
 
-// Where memory is short, what waits for a processor runs before a connection of HTTP/2
-// reads more, even if no connection has requests that net/http knows of.
-func TestHTTP2Yields(t *testing.T) { // not in parallel: it takes the processors from all others
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	m := &member{Conn: zeros{}, limit: NewLimit(Limits{Connections: 1, Memory: 1 << 20, Yield: true})}
-	m.http2.Store(true)
-	var ran atomic.Bool
-	go ran.Store(true)
-	for range 100 { // others may wait, too
-		if _, err := m.Read(make([]byte, 1)); err != nil {
-			t.Fatal(err)
+// Where memory is short, a connection of HTTP/2 that is ahead of its handlers reads on when one
+// of them does something, or after a moment if none does.
+func TestHTTP2AwaitsHandlers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := NewLimit(Limits{Connections: 1, Memory: 1 << 20, Short: true}).admit(zeros{})
+		m.http2.Store(true)
+		read := func() (waited time.Duration) {
+			m.ahead.Store(maxAhead + 1)
+			began := time.Now()
+			if _, err := m.Read(make([]byte, 1)); err != nil {
+				t.Error(err)
+			}
+			return time.Since(began)
 		}
-	}
-	if !ran.Load() {
-		t.Error("a hundred reads were made before another goroutine ran")
-	}
+		if got := read(); got != aheadWait {
+			t.Errorf("without a handler that does something it waited %v, want %v", got, aheadWait)
+		}
+		waited := make(chan time.Duration)
+		go func() { waited <- read() }()
+		synctest.Wait()
+		m.goOn()
+		if got := <-waited; got != 0 {
+			t.Errorf("it waited %v after a handler did something", got)
+		}
+	})
 }
 
-// A connection whose handlers go on is not ahead of them, so it never yields: the goroutine
-// that yields may wait for as long as others keep the processors busy.
+// A connection whose handlers go on is not ahead of them, so it never waits for them.
 func TestHTTP2Ahead(t *testing.T) {
 	t.Parallel()
-	m := &member{Conn: zeros{}, limit: NewLimit(Limits{Connections: 1, Memory: 1 << 20})}
+	m := NewLimit(Limits{Connections: 1, Memory: 1 << 20}).admit(zeros{})
 	check := func(when string, want bool) {
 		t.Helper()
 		if got := m.ahead.Load() > maxAhead; got != want {
@@ -224,7 +233,7 @@ func TestHTTP2Ahead(t *testing.T) {
 		}
 		check("after thirty reads", true)
 	}
-	r := httptest.NewRequestWithContext(context.WithValue(t.Context(), memberKey{}, m), http.MethodPost, "/", strings.NewReader("12"))
+	r := httptest.NewRequestWithContext(context.WithValue(t.Context(), countedKey{}, m), http.MethodPost, "/", strings.NewReader("12"))
 	r.ProtoMajor = 2
 	readAhead()
 	counted(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -239,15 +248,10 @@ func TestHTTP2Ahead(t *testing.T) {
 			t.Error(err, err2)
 		}
 	})).ServeHTTP(httptest.NewRecorder(), r)
-	readAhead()
-	m.limit.yield = true
-	if _, err := m.Read(make([]byte, 9)); err != nil {
-		t.Fatal(err)
-	}
-	check("when it has yielded", false)
 }
 
 // A zeros is a connection from which there is always something to read.
 type zeros struct{ net.Conn }
 
 func (zeros) Read(p []byte) (int, error) { return len(p), nil }
+func (zeros) RemoteAddr() net.Addr       { return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1)} }

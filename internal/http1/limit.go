@@ -27,11 +27,10 @@ type Limits struct {
 	// 0 leaves that to it. Linux takes up to some megabytes for a client that reads slowly.
 	SendBuffer int
 
-	// Yield says that memory is short: a connection of HTTP/2 that is ahead of its handlers
-	// gives up its processor before it reads more, and not only when those with requests
-	// could fill the memory. What is left of requests that their clients have reset,
-	// nothing counts.
-	Yield bool
+	// Short says that memory is short: a connection of HTTP/2 that is ahead of its handlers
+	// waits for them before it reads more, and not only when those with requests could fill
+	// the memory. What is left of requests that their clients have reset, nothing counts.
+	Short bool
 
 	// Exempt are proxies. Their connections carry requests of many clients, count
 	// for none of them and are never closed for others.
@@ -48,11 +47,11 @@ type Limit struct {
 	most                int64        // bytes of memory
 	busy                atomic.Int64 // bytes that the connections of HTTP/2 with requests may hold at most
 	sendBuffer          int
-	yield               bool
+	short               bool
 	exempt              []netip.Prefix
 
 	mu    sync.Mutex
-	known map[*member]struct{} // with standing
+	known map[*countedConn]struct{} // with standing
 }
 
 // NewLimit returns a Limit without connections.
@@ -62,9 +61,9 @@ func NewLimit(l Limits) *Limit {
 		memory:      fairshare.New(fairshare.Options{Capacity: l.Memory, Queue: l.Memory / 4, Wait: memoryWait}),
 		most:        l.Memory,
 		sendBuffer:  l.SendBuffer,
-		yield:       l.Yield,
+		short:       l.Short,
 		exempt:      l.Exempt,
-		known:       make(map[*member]struct{}),
+		known:       make(map[*countedConn]struct{}),
 	}
 }
 
@@ -82,7 +81,7 @@ func (l *Limit) Memory() fairshare.Stats { return l.memory.Stats() }
 // valid for each connection.
 func (l *Limit) Recheck(valid func(key string) bool) {
 	l.mu.Lock()
-	all := make([]*member, 0, len(l.known))
+	all := make([]*countedConn, 0, len(l.known))
 	for m := range l.known {
 		all = append(all, m)
 	}
@@ -113,8 +112,8 @@ func (l *limited) Accept() (net.Conn, error) {
 	}
 }
 
-// A member is a connection that counts.
-type member struct {
+// A countedConn is a connection that a Limit counts.
+type countedConn struct {
 	net.Conn
 	limit    *Limit
 	address  fairshare.Holder
@@ -126,6 +125,7 @@ type member struct {
 	most        int64         // bytes that its requests of HTTP/2 hold at once at most
 	debt        debt          // of HTTP/2
 	ahead       atomic.Int64  // what was read since a handler did something, see Read
+	wentOn      chan struct{} // has one when a handler did something
 
 	mu     sync.Mutex
 	share  *fairshare.Share // nil before it is known
@@ -151,11 +151,11 @@ const lingering = 20 * time.Millisecond
 const connectionWait = 5 * time.Second
 
 // admit counts a connection. It returns nil if there is no room for it.
-func (l *Limit) admit(c net.Conn) *member {
+func (l *Limit) admit(c net.Conn) *countedConn {
 	if tcp, ok := c.(*net.TCPConn); ok && l.sendBuffer > 0 {
 		_ = tcp.SetWriteBuffer(l.sendBuffer) // it works without, too
 	}
-	m := &member{Conn: c, limit: l}
+	m := &countedConn{Conn: c, limit: l, wentOn: make(chan struct{}, 1)}
 	var yield func()
 	if m.address, m.exempt = l.holder(c.RemoteAddr()); !m.exempt {
 		yield = m.giveWay
@@ -174,14 +174,14 @@ func (l *Limit) admit(c net.Conn) *member {
 }
 
 // giveWay closes the connection for another one.
-func (m *member) giveWay() {
+func (m *countedConn) giveWay() {
 	go func() {
 		_ = m.Conn.Close() // who is at work with it notices, and calls Close
 		time.AfterFunc(lingering, m.leave)
 	}()
 }
 
-func (m *member) leave() {
+func (m *countedConn) leave() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.ended {
@@ -203,14 +203,14 @@ func (m *member) leave() {
 }
 
 // Close implements net.Conn.
-func (m *member) Close() error {
+func (m *countedConn) Close() error {
 	err := m.Conn.Close()
 	m.leave()
 	return err
 }
 
 // CloseWrite tells the peer that no more comes.
-func (m *member) CloseWrite() error { return closeWrite(m.Conn) }
+func (m *countedConn) CloseWrite() error { return closeWrite(m.Conn) }
 
 func closeWrite(c net.Conn) error {
 	if half, ok := c.(interface{ CloseWrite() error }); ok {
@@ -220,7 +220,7 @@ func closeWrite(c net.Conn) error {
 }
 
 // holder returns for whom the connection counts.
-func (m *member) holder() fairshare.Holder {
+func (m *countedConn) holder() fairshare.Holder {
 	if s := m.standing.Load(); s != nil {
 		return fairshare.Holder{Workspace: s.workspace}
 	}
@@ -228,14 +228,14 @@ func (m *member) holder() fairshare.Holder {
 }
 
 // recognize notes whose key was shown on the connection.
-func (m *member) recognize(workspace int64, key string) {
+func (m *countedConn) recognize(workspace int64, key string) {
 	if s := m.standing.Load(); !m.exempt && (s == nil || s.key != key) {
 		m.stand(s, &standing{workspace, key})
 	}
 }
 
 // stand changes the standing of the connection, if it still is what it was.
-func (m *member) stand(was, is *standing) {
+func (m *countedConn) stand(was, is *standing) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.ended || !m.standing.CompareAndSwap(was, is) {
@@ -251,10 +251,10 @@ func (m *member) stand(was, is *standing) {
 	}
 }
 
-// memberOf returns what is counted below a connection, or nil.
-func memberOf(c net.Conn) *member {
+// countedOf returns what is counted below a connection, or nil.
+func countedOf(c net.Conn) *countedConn {
 	for {
-		if m, ok := c.(*member); ok {
+		if m, ok := c.(*countedConn); ok {
 			return m
 		}
 		above, ok := c.(interface{ NetConn() net.Conn })
@@ -265,13 +265,13 @@ func memberOf(c net.Conn) *member {
 	}
 }
 
-type memberKey struct{}
+type countedKey struct{}
 
 // withMember is a server's ConnContext: the contexts of the requests know their
 // connection.
 func withMember(ctx context.Context, c net.Conn) context.Context {
-	if m := memberOf(c); m != nil {
-		return context.WithValue(ctx, memberKey{}, m)
+	if m := countedOf(c); m != nil {
+		return context.WithValue(ctx, countedKey{}, m)
 	}
 	return ctx
 }

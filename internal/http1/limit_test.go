@@ -63,17 +63,17 @@ func (l crowdedListener) dial(from string) net.Conn {
 
 // recognize shows a key of a workspace.
 func (p pair) recognize(workspace int64) {
-	p.server.(*member).recognize(workspace, fmt.Sprint("key_", workspace))
+	p.server.(*countedConn).recognize(workspace, fmt.Sprint("key_", workspace))
 }
 
 // want checks whether the client's connection is closed, or stays open.
 func (p pair) want(name string, open bool) {
 	p.t.Helper()
-	patience := 10 * time.Second
+	timeout := 10 * time.Second
 	if open {
-		patience = 20 * time.Millisecond
+		timeout = 20 * time.Millisecond
 	}
-	if err := p.client.SetReadDeadline(time.Now().Add(patience)); err != nil {
+	if err := p.client.SetReadDeadline(time.Now().Add(timeout)); err != nil {
 		p.t.Fatal(err)
 	}
 	_, err := p.client.Read(make([]byte, 1))

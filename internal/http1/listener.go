@@ -21,7 +21,7 @@ func New(server *http.Server, o Options) *Front {
 		if own, ok := c.(interface{ answered() }); ok && state == http.StateIdle {
 			own.answered()
 		}
-		if m := memberOf(c); m != nil && m.http2.Load() && (state == http.StateActive || state == http.StateIdle) {
+		if m := countedOf(c); m != nil && m.http2.Load() && (state == http.StateActive || state == http.StateIdle) {
 			m.note(state == http.StateActive)
 		}
 		if before != nil {

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"runtime"
 	"sync"
 	"time"
 
@@ -37,7 +36,7 @@ var ErrMemory = errors.New("http1: the client has too much waiting in memory")
 // what the request and its answer hold in memory.
 type meteredWriter struct {
 	http.ResponseWriter
-	m       *member
+	m       *countedConn
 	written bool // a part of a body
 
 	mu     sync.Mutex
@@ -53,7 +52,7 @@ func counted(h http.Handler) http.Handler {
 			h.ServeHTTP(w, r)
 			return
 		}
-		m, ok := r.Context().Value(memberKey{}).(*member)
+		m, ok := r.Context().Value(countedKey{}).(*countedConn)
 		if !ok {
 			h.ServeHTTP(w, r)
 			return
@@ -61,7 +60,7 @@ func counted(h http.Handler) http.Handler {
 		a := &meteredWriter{ResponseWriter: w, m: m, holder: m.holder()}
 		defer a.end()
 		if r.ProtoMajor == 2 {
-			m.ahead.Store(0)
+			m.goOn()
 			r.Body = body{r.Body, m}
 		}
 		h.ServeHTTP(a, r)
@@ -144,7 +143,7 @@ func (a *meteredWriter) end() {
 // the system for it, has taken it.
 func (a *meteredWriter) Write(p []byte) (int, error) {
 	a.written = true
-	a.m.ahead.Store(0)
+	a.m.goOn()
 	if len(p) <= Covered {
 		return a.ResponseWriter.Write(p)
 	}
@@ -185,7 +184,7 @@ func Hold(w http.ResponseWriter, size int64) error {
 
 // send sends the answer to a plain request. What it sends counts as that of Write.
 func (c *conn) send(out []byte) error {
-	if m := c.member; m != nil && len(out) > Covered {
+	if m := c.counted; m != nil && len(out) > Covered {
 		s, err := m.limit.memory.Enter(context.Background(), m.holder(), int64(len(out)), func() { go c.socket().Close() })
 		if err != nil {
 			return ErrMemory
@@ -207,11 +206,11 @@ type debt struct {
 // A body of a request of HTTP/2 notes that its handler reads.
 type body struct {
 	io.ReadCloser
-	m *member
+	m *countedConn
 }
 
 func (b body) Read(p []byte) (int, error) {
-	b.m.ahead.Store(0)
+	b.m.goOn()
 	return b.ReadCloser.Read(p)
 }
 
@@ -223,22 +222,54 @@ const (
 	aheadPerRead = 100
 )
 
+// aheadWait is how long a connection of HTTP/2 that is ahead waits for its handlers at most.
+// There may be none: its client may have reset their requests.
+const aheadWait = 20 * time.Millisecond
+
+// goOn notes that a handler did something: the connection is not ahead any more.
+func (m *countedConn) goOn() {
+	m.ahead.Store(0)
+	select {
+	case m.wentOn <- struct{}{}:
+	default:
+	}
+}
+
+// awaitHandlers waits until a handler of the connection does something. It does not yield
+// instead: that would put it before goroutines that were preempted while others wait for
+// them, and both behind all requests that come.
+func (m *countedConn) awaitHandlers() {
+	select {
+	case <-m.wentOn: // since then it has read on
+	default:
+	}
+	if m.ahead.Load() <= maxAhead {
+		return
+	}
+	t := time.NewTimer(aheadWait)
+	defer t.Stop()
+	select {
+	case <-m.wentOn:
+	case <-t.C:
+	}
+	m.ahead.Store(0)
+}
+
 // owedPerByte is how many bytes of memory wait for a byte of what a client sends:
 // a PING is 17 bytes, and what is kept to acknowledge it takes some 120.
 const owedPerByte = 8
 
 // Read implements net.Conn. Over HTTP/2, bytes that come while nothing can be sent are
 // counted.
-func (m *member) Read(p []byte) (int, error) {
+func (m *countedConn) Read(p []byte) (int, error) {
 	if !m.http2.Load() {
 		return m.Conn.Read(p)
 	}
 	// A request that has been read counts once it begins. Let those begin that wait for a
 	// processor, or many connections could fill the memory before any of them does. It may
 	// take long: only what is ahead of its own handlers has to wait.
-	if m.ahead.Load() > maxAhead && (m.limit.yield || m.limit.crowded()) {
-		runtime.Gosched()
-		m.ahead.Store(0)
+	if m.ahead.Load() > maxAhead && (m.limit.short || m.limit.crowded()) {
+		m.awaitHandlers()
 	}
 	n, err := m.Conn.Read(p)
 	m.ahead.Add(int64(n) + aheadPerRead)
@@ -251,7 +282,7 @@ func (m *member) Read(p []byte) (int, error) {
 
 // owe counts n bytes that were read, if a write is under way. It reports false if
 // the client may make no more wait.
-func (m *member) owe(n int) bool {
+func (m *countedConn) owe(n int) bool {
 	if !m.debt.keep(nil) {
 		return true
 	}
@@ -277,7 +308,7 @@ func (d *debt) keep(s *fairshare.Share) bool {
 }
 
 // Write implements net.Conn.
-func (m *member) Write(p []byte) (int, error) {
+func (m *countedConn) Write(p []byte) (int, error) {
 	if !m.http2.Load() {
 		return m.Conn.Write(p)
 	}

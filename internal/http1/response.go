@@ -25,12 +25,12 @@ type response struct {
 	released bool // and nobody keeps anything
 
 	draining *atomic.Bool // every answer is its connection's last
-	member   *member      // of its connection; nil if that does not count
+	counted  *countedConn // of its connection; nil if that does not count
 }
 
 func (w *response) recognize(workspace int64, key string) {
-	if w.member != nil {
-		w.member.recognize(workspace, key)
+	if w.counted != nil {
+		w.counted.recognize(workspace, key)
 	}
 }
 

@@ -112,7 +112,7 @@ func (a *Admin) removing(do func(*operator.Local, context.Context, int64) error)
 		if err := do(a.operator(x), x.ctx, x.param); err != nil {
 			return err
 		}
-		x.follow(a.o.Keys)
+		x.refreshKeys(a.o.Keys)
 		x.sendEmpty(http.StatusNoContent)
 		return nil
 	}
@@ -120,13 +120,13 @@ func (a *Admin) removing(do func(*operator.Local, context.Context, int64) error)
 
 // sendChanged answers with what was changed, and has this node go by it.
 func (a *Admin) sendChanged(x *exchange, status int, now any) error {
-	x.follow(a.o.Keys)
+	x.refreshKeys(a.o.Keys)
 	return x.sendJSON(status, now)
 }
 
 // sendJSONList is sendList for what encoding/json encodes.
-func sendJSONList[T any](l *listing, entries []T, placeOf func(T) position) error {
-	entries, link := cutPage(l, entries, placeOf)
+func sendJSONList[T any](l *listRequest, entries []T, positionOf func(T) position) error {
+	entries, link := trimPage(l, entries, positionOf)
 	body, err := marshal(entries)
 	if err != nil {
 		return err
@@ -135,12 +135,12 @@ func sendJSONList[T any](l *listing, entries []T, placeOf func(T) position) erro
 }
 
 func (a *Admin) listWorkspaces(x *exchange) error {
-	l, err := newListing(x)
+	l, err := newListRequest(x)
 	if err != nil {
 		return err
 	}
 	name, named := l.query.one("name")
-	page, err := l.page()
+	page, err := l.pageQuery()
 	if err != nil {
 		return err
 	}
@@ -209,7 +209,7 @@ func (a *Admin) listKeys(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	l, after, err := newListingAt(x)
+	l, after, err := newListRequestAt(x)
 	if err != nil {
 		return err
 	}
@@ -277,7 +277,7 @@ func readBan(f *form) (operator.NewBan, error) {
 }
 
 func (a *Admin) listAudit(x *exchange) error {
-	l, page, err := newListingPage(x)
+	l, page, err := newListRequestPage(x)
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ type Options struct {
 	Service *petstore.Service
 	Access  access.Store
 	Keys    *access.Directory[*ratelimit.Caller]
-	Limiter ratelimit.Limiter
+	Limiter *ratelimit.Limiter
 
 	// Webhooks are those of workspaces; nil if no events are kept.
 	Webhooks *webhook.Service
@@ -83,7 +83,7 @@ type Options struct {
 
 	// Console serves /console and everything below it; nil if there is none. It
 	// counts and bounds what it does by the page.
-	Console func(w http.ResponseWriter, r *http.Request, p *Page)
+	Console func(w http.ResponseWriter, r *http.Request, p *ConsoleGate)
 
 	Log *slog.Logger
 
@@ -126,7 +126,7 @@ func New(o Options) (*API, error) {
 		env:      env{log: o.Log, baseURL: o.BaseURL, cursors: cursors{secret: o.Secret}, statuses: statuses},
 		now:      o.Now,
 		auth:     authenticator{keys: o.Keys, trusted: o.TrustedProxies},
-		meter:    rateLimiter{limiter: o.Limiter, onBan: o.OnBan},
+		limits:   rateLimiter{limiter: o.Limiter, onBan: o.OnBan},
 		sunset:   newSunset(o.Sunset),
 		workload: newWorkload(o.Reads, o.Writes),
 		cache:    newCache(o.Version, o.Held),

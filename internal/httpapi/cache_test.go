@@ -1,13 +1,9 @@
 package httpapi
 
 import (
-	"crypto/rand"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
-	"strings"
 	"testing"
 	"time"
 
@@ -110,55 +106,4 @@ func TestCacheIsBounded(t *testing.T) {
 	if c.size != before {
 		t.Errorf("an answer that is replaced takes %d bytes more", c.size-before)
 	}
-}
-
-// What is held takes no more memory than it is counted for.
-func TestCacheInMemory(t *testing.T) { // not in parallel: it measures the heap
-	const held = 2 << 20
-	link := strings.Repeat("l", 700)
-	var noise []byte // compressed, it takes five eighths
-	for len(noise) < 2*zipFrom {
-		noise = append(noise, rand.Text()...)
-	}
-	for name, made := range map[string]func() *representation{
-		"resources": func() *representation {
-			return &representation{tag: petstore.TagOf(nil), body: append(make([]byte, 0, bodyRoom), noise[:65]...)}
-		},
-		"links": func() *representation {
-			return pageOf(append(make([]byte, 0, listRoom(1)), noise[:65]...), strings.Clone(link), true)
-		},
-		"compressed": func() *representation {
-			return pageOf(append(make([]byte, 0, listRoom(20)), noise...), "", false)
-		},
-	} {
-		c := newCache(func(int64) (uint64, bool) { return 0, true }, held)
-		ask := func(path string) {
-			x := asked(1, "/")
-			x.r.URL.Path = (path + link)[:len(path)] // a part of what was sent
-			x.r.Header.Set("Accept-Encoding", "gzip")
-			_ = c.answer(x, func(x *exchange) error { return x.represent(made()) })
-		}
-		before := heap()
-		for i := 0; len(c.older) == 0 || c.size < held/2-(16<<10); i++ { // until both are full
-			ask(fmt.Sprint("/pets/", i))
-		}
-		took := heap() - before
-		for at := range maps.Clone(c.older) { // the younger generation has them then
-			ask(at.path)
-		}
-		again := heap() - before
-		if t.Logf("%s take %d KiB, and %d when they were asked for again", name, took>>10, again>>10); max(took, again) > held {
-			t.Errorf("want %d KiB at most", held>>10)
-		}
-		runtime.KeepAlive(c)
-	}
-}
-
-// heap returns how many bytes are in use.
-func heap() int64 {
-	runtime.GC()
-	runtime.GC() // what pools held
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
 }

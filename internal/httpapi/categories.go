@@ -22,9 +22,9 @@ func categoryPaths(s *petstore.Service) []path {
 
 func placeOfCategory(c petstore.Category) position { return numbered(c.ID) }
 
-func readCategoryQuery(l *listing) (q petstore.CategoryQuery, err error) {
+func readCategoryQuery(l *listRequest) (q petstore.CategoryQuery, err error) {
 	q.Name = l.query.part("name")
-	q.Page, err = l.page()
+	q.Page, err = l.pageQuery()
 	return q, err
 }
 

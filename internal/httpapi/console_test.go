@@ -17,7 +17,7 @@ func TestConsoleSpendsOnlyGuesses(t *testing.T) {
 	cfg := limits()
 	cfg.AddressLimits = ratelimit.Limits{PerMinute: 3, PerDay: 100}
 	s := openLimitedService(t, cfg, func(o *httpapi.Options) {
-		o.Console = func(w http.ResponseWriter, _ *http.Request, p *httpapi.Page) {
+		o.Console = func(w http.ResponseWriter, _ *http.Request, p *httpapi.ConsoleGate) {
 			w.Header().Set("Wait", strconv.Itoa(int(p.Wait().Seconds())))
 			w.WriteHeader(http.StatusOK)
 		}
@@ -50,7 +50,7 @@ func TestConsoleCountsSessions(t *testing.T) {
 	var s *service
 	s = openLimitedService(t, limits(), func(o *httpapi.Options) {
 		o.Observe = func(o httpapi.Observation) { seen <- o }
-		o.Console = func(w http.ResponseWriter, r *http.Request, p *httpapi.Page) {
+		o.Console = func(w http.ResponseWriter, r *http.Request, p *httpapi.ConsoleGate) {
 			entry, err := s.keys.Verify(s.key)
 			if err != nil {
 				t.Error(err)
@@ -58,7 +58,7 @@ func TestConsoleCountsSessions(t *testing.T) {
 			if r.Method == http.MethodPost {
 				p.Admit(entry)
 			} else {
-				p.Show(entry, s.limiter.Peek(r.Context(), entry.Attachment))
+				p.Show(entry, s.limiter.Peek(entry.Attachment))
 			}
 			w.WriteHeader(http.StatusOK)
 		}

@@ -117,12 +117,12 @@ func (f *feedReader) read() (petstore.EventPage, error) {
 }
 
 // wait reads a page, and waits for one that has events for as long as it may.
-func (f *feedReader) wait(patience time.Duration) (petstore.EventPage, error) {
-	if patience == 0 || f.x.r.Method == http.MethodHead {
+func (f *feedReader) wait(timeout time.Duration) (petstore.EventPage, error) {
+	if timeout == 0 || f.x.r.Method == http.MethodHead {
 		return f.read()
 	}
-	f.extend(patience)
-	return f.next(patience)
+	f.extend(timeout)
+	return f.next(timeout)
 }
 
 // next returns the first page that has events, or the last that was read when so

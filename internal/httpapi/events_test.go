@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -201,7 +202,11 @@ func TestEventsWaitEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := prepareService(t, limits(), func(o *httpapi.Options) { o.Events = silentFeed{} })
 		began := time.Now()
-		s.ask(t, "GET", "/events?after=0&wait=30", "", nil).wantEvents("")
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/events?after=0&wait=30", nil)
+		r.Header.Set("Authorization", "Bearer "+s.key)
+		w := httptest.NewRecorder()
+		s.api.ServeHTTP(w, r)
+		answer{t: t, status: w.Code, body: w.Body.Bytes()}.wantEvents("")
 		if took := time.Since(began); took != 30*time.Second {
 			t.Errorf("the answer came after %v, want 30 s", took)
 		}

@@ -50,7 +50,7 @@ type service struct {
 	api     *httpapi.API
 	db      store
 	keys    *access.Directory[*ratelimit.Caller]
-	limiter ratelimit.Limiter
+	limiter *ratelimit.Limiter
 	start   time.Time // when it opened
 	clock   *storetest.Clock
 	fault   *faultyStore
@@ -190,12 +190,6 @@ func (b *lockedBuffer) Write(p []byte) (int, error) {
 	return b.b.Write(p)
 }
 
-func (b *lockedBuffer) reset() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.b.Reset()
-}
-
 func (b *lockedBuffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -242,7 +236,7 @@ func prepareService(t testing.TB, cfg ratelimit.Config, change ...func(*httpapi.
 	}
 	t.Cleanup(func() { _ = db.Close() })
 	s.db, s.fault = db, &faultyStore{Store: db}
-	s.limiter = ratelimit.NewMemory(cfg, s.clock.Now)
+	s.limiter = ratelimit.New(cfg, s.clock.Now)
 	s.keys = access.NewDirectory(db, s.clock.Now, func(w access.Workspace, k access.Key) *ratelimit.Caller {
 		return s.limiter.Caller(w.ID, k.ID, ratelimit.Limits(w.Quota))
 	}, func(k access.Key) { s.limiter.Drop(k.ID) })

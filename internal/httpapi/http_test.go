@@ -3,7 +3,6 @@ package httpapi_test
 import (
 	"bufio"
 	"compress/gzip"
-	"context"
 	"fmt"
 	"io"
 	"net"
@@ -207,6 +206,9 @@ func TestWaysToSendAKey(t *testing.T) {
 		{"", s.key, 200, ""},
 		{"Bearer " + s.key, s.key, 200, ""},
 		{"Bearer " + s.key, other, 401, "invalid_api_key"},
+		{"Bearer " + other, s.key, 401, "invalid_api_key"},
+		{"Basic " + s.key, s.key, 401, "invalid_api_key"},
+		{"Bearer", s.key, 200, ""},
 		{"Basic " + s.key, "", 401, "invalid_api_key"},
 		{s.key, "", 401, "invalid_api_key"},
 		{"Bearer " + wrongKey(s.key), "", 401, "invalid_api_key"},
@@ -223,6 +225,20 @@ func TestWaysToSendAKey(t *testing.T) {
 		a := s.do(request{method: "GET", path: "/pets", key: "-", header: header}).want(test.status, test.code)
 		if got := a.header.Get("WWW-Authenticate"); (got != "") != (test.status == 401) || got != "" && !strings.HasPrefix(got, "Bearer") {
 			t.Errorf("%v: WWW-Authenticate = %q", header, got)
+		}
+	}
+	s.do(request{method: "GET", path: "/pets?api_key=" + s.key, key: "-"}).want(401, "missing_api_key")
+	s.do(request{method: "GET", path: "/pets", key: "-", header: map[string]string{"Cookie": "api_key=" + s.key}}).want(401, "missing_api_key")
+}
+
+// TestRequestID: the id of a request is the client's if it is short, plain and no key.
+func TestRequestID(t *testing.T) {
+	t.Parallel()
+	s := openService(t)
+	for id, kept := range map[string]bool{"abc-1._": true, strings.Repeat("a", 128): true, strings.Repeat("a", 129): false, "a b": false, "a/b": false, s.key: false} {
+		a := s.do(request{method: "GET", path: "/pets", header: map[string]string{"X-Request-Id": id}})
+		if got := a.header.Get("X-Request-Id"); got == "" || (got == id) != kept {
+			t.Errorf("of the id %q the answer has %q", id, got)
 		}
 	}
 }
@@ -383,18 +399,13 @@ func TestPanicIsAnError(t *testing.T) {
 	}
 }
 
-// A brokenLimiter panics when it is to decide.
-type brokenLimiter struct{ ratelimit.Limiter }
-
-func (brokenLimiter) Admit(context.Context, *ratelimit.Caller) ratelimit.Decision {
-	panic("the limiter panics")
-}
-
 // TestPanicBeforeTheLimits checks that even then the headers are there, which
 // do checks.
 func TestPanicBeforeTheLimits(t *testing.T) {
 	t.Parallel()
-	s := openService(t, func(o *httpapi.Options) { o.Limiter = brokenLimiter{o.Limiter} })
+	s := openService(t, func(o *httpapi.Options) {
+		o.Keys = access.NewDirectory(o.Access, o.Now, func(access.Workspace, access.Key) *ratelimit.Caller { return nil }, func(access.Key) {})
+	})
 	s.get("/pets/1").want(500, "internal_error")
 }
 
@@ -485,17 +496,6 @@ func TestSpelling(t *testing.T) {
 		if !strings.Contains(string(all), "\r\n"+name) {
 			t.Errorf("no header is spelled %q in\n%s", name, all)
 		}
-	}
-}
-
-// TestHTTP2WithoutTLS: it is not spoken unless somebody asked for it.
-func TestHTTP2WithoutTLS(t *testing.T) {
-	t.Parallel()
-	s := openService(t)
-	w := s.dial(t)
-	w.Send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
-	if r := w.Want("PRI", http.StatusNotFound); !r.Last() {
-		t.Errorf("the header is %q, want that it is the last", r.Lines)
 	}
 }
 

@@ -23,7 +23,7 @@ func inventoryPaths(s *petstore.Service) []path {
 // listMovements answers with the newest movements first: stores know the end of a ledger.
 func listMovements(s *petstore.Service) handler {
 	return func(x *exchange) error {
-		l, at, err := newListingAt(x)
+		l, at, err := newListRequestAt(x)
 		if err != nil {
 			return err
 		}
@@ -45,13 +45,13 @@ func listMovements(s *petstore.Service) handler {
 
 func placeOfItem(i petstore.InventoryItem) position { return numbered(i.PetID) }
 
-func readInventoryQuery(l *listing) (q petstore.InventoryQuery, err error) {
+func readInventoryQuery(l *listRequest) (q petstore.InventoryQuery, err error) {
 	q = petstore.InventoryQuery{Statuses: several(l.query, "status", petstore.Statuses())}
 	if text, ok := l.query.one("maxQuantity"); ok {
 		most := l.query.integer("maxQuantity", text, 0, petstore.MaxQuantity)
 		q.MaxQuantity = &most
 	}
-	q.Page, err = l.page()
+	q.Page, err = l.pageQuery()
 	return q, err
 }
 

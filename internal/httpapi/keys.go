@@ -41,15 +41,15 @@ func (k keys) ring(x *exchange) access.Keyring {
 	return access.Keyring{Store: k.store, Now: k.now, By: access.Actor(x.caller()), Maker: &x.entry.Key, Secret: secret}
 }
 
-// follow has this node go by a change at once; the others hear of it.
-func (x *exchange) follow(live *access.Directory[*ratelimit.Caller]) {
+// refreshKeys has this node go by a change at once; the others learn of it within a second.
+func (x *exchange) refreshKeys(live *access.Directory[*ratelimit.Caller]) {
 	if err := live.Refresh(x.ctx); err != nil {
 		x.env.log.WarnContext(x.ctx, "keys could not be refreshed", "request_id", x.id, "err", err) // they will be, in a moment
 	}
 }
 
 func (k keys) list(x *exchange) error {
-	l, after, err := newListingAt(x)
+	l, after, err := newListRequestAt(x)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (k keys) rotate(x *exchange) error {
 
 // sendMade answers with a new key.
 func (k keys) sendMade(x *exchange, made access.IssuedKey) error {
-	x.follow(k.live)
+	x.refreshKeys(k.live)
 	x.set("Location", x.env.baseURL+"/keys/"+made.ID)
 	return x.sendOnce(http.StatusCreated, petstore.TagOf(made.Body), made.WithSecret(), made.Replayed)
 }
@@ -115,7 +115,7 @@ func (k keys) update(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	x.follow(k.live)
+	x.refreshKeys(k.live)
 	return sendChanged(x, access.KeyView{Key: now, At: k.now()})
 }
 
@@ -127,7 +127,7 @@ func (k keys) revoke(x *exchange) error {
 	if err := k.ring(x).Revoke(x.ctx, x.pathID, on); err != nil {
 		return err
 	}
-	x.follow(k.live)
+	x.refreshKeys(k.live)
 	x.sendEmpty(http.StatusNoContent)
 	return nil
 }

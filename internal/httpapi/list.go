@@ -8,17 +8,17 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// A listing is one page of a list while it is read.
-type listing struct {
+// A listRequest is a request for one page of a list.
+type listRequest struct {
 	x       *exchange
 	query   *query
 	filters string // the query in canonical form, without limit and cursor
 	limit   int
 }
 
-// newListing reads the parameters that every list has. The list's own are read
-// from its query next, then page is called.
-func newListing(x *exchange) (*listing, error) {
+// newListRequest reads the parameters that every list has. The list's own are read
+// from its query next, then pageQuery is called.
+func newListRequest(x *exchange) (*listRequest, error) {
 	q, err := parseQuery(x.r.URL.RawQuery, x.route.query)
 	if err != nil {
 		return nil, err
@@ -26,29 +26,29 @@ func newListing(x *exchange) (*listing, error) {
 	filters := maps.Clone(q.values)
 	delete(filters, "limit")
 	delete(filters, "cursor")
-	return &listing{x: x, query: q, filters: filters.Encode(), limit: q.limit()}, nil
+	return &listRequest{x: x, query: q, filters: filters.Encode(), limit: q.limit()}, nil
 }
 
-// newListingAt is newListing and position, of a list without filters.
-func newListingAt(x *exchange) (l *listing, at position, err error) {
-	if l, err = newListing(x); err == nil {
+// newListRequestAt is newListRequest and position, of a list without filters.
+func newListRequestAt(x *exchange) (l *listRequest, at position, err error) {
+	if l, err = newListRequest(x); err == nil {
 		at, err = l.position()
 	}
 	return l, at, err
 }
 
-// newListingPage is newListing and page, of a list without filters.
-func newListingPage(x *exchange) (l *listing, p petstore.Page, err error) {
-	if l, err = newListing(x); err == nil {
-		p, err = l.page()
+// newListRequestPage is newListRequest and pageQuery, of a list without filters.
+func newListRequestPage(x *exchange) (l *listRequest, p petstore.Page, err error) {
+	if l, err = newListRequest(x); err == nil {
+		p, err = l.pageQuery()
 	}
 	return l, p, err
 }
 
-// page returns the page to ask the store for, of a list whose ids are numbers, one
+// pageQuery returns the page to ask the store for, of a list whose ids are numbers, one
 // entry longer than the client's to see whether there is more. Its errors are
 // those of position.
-func (l *listing) page() (petstore.Page, error) {
+func (l *listRequest) pageQuery() (petstore.Page, error) {
 	p := petstore.Page{Limit: l.limit + 1}
 	p.Newest = l.query.choice("sort", "id", "-id") == "-id"
 	after, err := l.position()
@@ -60,7 +60,7 @@ func (l *listing) page() (petstore.Page, error) {
 
 // position returns where the page begins. It returns what was wrong with any
 // parameter read so far.
-func (l *listing) position() (position, error) {
+func (l *listRequest) position() (position, error) {
 	cursor, given := l.query.one("cursor")
 	if err := l.query.err(); err != nil || !given {
 		return "", err
@@ -69,9 +69,9 @@ func (l *listing) position() (position, error) {
 }
 
 // sendList answers with one page. entries may be one longer than the page.
-// placeOf returns the position behind an entry.
-func sendList[T resource](l *listing, entries []T, placeOf func(T) position) error {
-	entries, link := cutPage(l, entries, placeOf)
+// positionOf returns the position behind an entry.
+func sendList[T resource](l *listRequest, entries []T, positionOf func(T) position) error {
+	entries, link := trimPage(l, entries, positionOf)
 	return sendEntries(l.x, entries, link, link != "")
 }
 
@@ -91,13 +91,13 @@ func pageOf(body []byte, link string, more bool) *representation {
 	return page
 }
 
-// cutPage returns the entries of the page, and the link to the next one if
+// trimPage returns the entries of the page, and the link to the next one if
 // there is more.
-func cutPage[T any](l *listing, entries []T, placeOf func(T) position) ([]T, string) {
+func trimPage[T any](l *listRequest, entries []T, positionOf func(T) position) ([]T, string) {
 	if len(entries) <= l.limit {
 		return entries, ""
 	}
-	return entries[:l.limit], l.next(placeOf(entries[l.limit-1]))
+	return entries[:l.limit], l.next(positionOf(entries[l.limit-1]))
 }
 
 // listRoom is how many bytes most lists of n entries need at most.
@@ -115,7 +115,7 @@ func appendList[T resource](dst []byte, entries []T) []byte {
 }
 
 // next returns the link to the page that begins at a position.
-func (l *listing) next(at position) string {
+func (l *listRequest) next(at position) string {
 	query := "limit=" + strconv.Itoa(l.limit) + "&cursor=" + l.x.env.cursors.seal(l.x.workspace(), l.x.address(), l.filters, at)
 	if l.filters != "" {
 		query = l.filters + "&" + query

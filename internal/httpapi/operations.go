@@ -59,11 +59,11 @@ func get[R resource](do func(ctx context.Context, workspace, id int64) (R, error
 	}
 }
 
-// list is for a resource whose rows have their positions by placeOf. read reads the
+// list is for a resource whose rows have their positions by positionOf. read reads the
 // filters, and the page at last.
-func list[Q any, R resource](read func(l *listing) (Q, error), do func(ctx context.Context, workspace int64, q Q) ([]R, error), placeOf func(R) position) handler {
+func list[Q any, R resource](read func(l *listRequest) (Q, error), do func(ctx context.Context, workspace int64, q Q) ([]R, error), positionOf func(R) position) handler {
 	return func(x *exchange) error {
-		l, err := newListing(x)
+		l, err := newListRequest(x)
 		if err != nil {
 			return err
 		}
@@ -75,7 +75,7 @@ func list[Q any, R resource](read func(l *listing) (Q, error), do func(ctx conte
 		if err != nil {
 			return err
 		}
-		return sendList(l, rows, placeOf)
+		return sendList(l, rows, positionOf)
 	}
 }
 

@@ -21,14 +21,14 @@ func orderPaths(s *petstore.Service) []path {
 
 func placeOfOrder(o petstore.Order) position { return numbered(o.ID) }
 
-func readOrderQuery(l *listing) (q petstore.OrderQuery, err error) {
+func readOrderQuery(l *listRequest) (q petstore.OrderQuery, err error) {
 	q = petstore.OrderQuery{
 		PetID:        l.query.id("petId"),
 		Complete:     l.query.boolean("complete"),
 		ShipDateFrom: l.query.time("shipDateFrom"),
 		ShipDateTo:   l.query.time("shipDateTo"),
 	}
-	q.Page, err = l.page()
+	q.Page, err = l.pageQuery()
 	return q, err
 }
 

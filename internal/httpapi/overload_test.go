@@ -1,7 +1,6 @@
 package httpapi_test
 
 import (
-	"context"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -62,43 +61,6 @@ func TestDeafClientsHoldNothing(t *testing.T) {
 		}
 		close(w.released)
 		<-ended
-	}
-}
-
-// One workspace that has many requests waiting does not keep another's waiting for all of
-// them: they come in turns.
-func TestRequestsComeInTurns(t *testing.T) {
-	t.Parallel()
-	s := openService(t, func(o *httpapi.Options) { o.Writes = 1 })
-	s.post("/categories", `{"name":"Dogs"}`).want(201, "")
-	other := s.addWorkspace("other", access.Quota{PerMinute: 1000, PerDay: 1000})
-	key := s.addKey(other, access.Read|access.Write, time.Time{})
-	release := s.fault.holdWrites()
-	const many = 20
-	order := make(chan string, many+2)
-	send := func(name, key string) {
-		request := httptest.NewRequestWithContext(context.Background(), "POST", "/categories", strings.NewReader(`{"name":"Cats"}`))
-		request.Header.Set("Authorization", "Bearer "+key)
-		request.Header.Set("Content-Type", "application/json")
-		w := httptest.NewRecorder()
-		s.api.ServeHTTP(w, request)
-		if w.Code != http.StatusCreated {
-			t.Errorf("%s: %d %s", name, w.Code, w.Body)
-		}
-		order <- name
-	}
-	before := s.api.Workload()["write"].Waiting
-	for i := range int64(many + 1) {
-		go send("greedy", s.key)
-		eventually(t, "the request waits", func() bool { l := s.api.Workload()["write"]; return l.Used+l.Waiting == before+1+i })
-	}
-	go send("modest", key)
-	eventually(t, "the request waits", func() bool { return s.api.Workload()["write"].Waiting == many+1 })
-	release()
-	for place := range many + 2 { // all, so that the store is not closed before
-		if <-order == "modest" && place > 3 {
-			t.Errorf("the request of another workspace was answered after %d of %d that waited before it", place, many)
-		}
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 type pages struct {
 	serverURL string
 	docs      http.Handler
-	console   func(w http.ResponseWriter, r *http.Request, p *Page) // nil if there is none
+	console   func(w http.ResponseWriter, r *http.Request, p *ConsoleGate) // nil if there is none
 	shared    *pipeline
 }
 
@@ -58,7 +58,7 @@ func (p pages) serveConsole(x *exchange) error {
 	if p.console == nil {
 		return errNotFound
 	}
-	p.console(x, x.r.WithContext(petstore.OfRequest(x.r.Context(), x.id)), &Page{x, p.shared})
+	p.console(x, x.r.WithContext(petstore.OfRequest(x.r.Context(), x.id)), &ConsoleGate{x, p.shared})
 	return nil
 }
 
@@ -69,10 +69,10 @@ var errNotFound = petstore.Errorf(codeRouteNotFound, "There is nothing at this p
 // was given.
 func NotFound(w http.ResponseWriter, _ *http.Request) { w.(*exchange).fail(errNotFound) }
 
-// A Page is what the console is given with a request: the one place in which
+// A ConsoleGate is what the console is given with a request: the one place in which
 // requests are counted and kept few, so that its pages are no way around it. It
 // holds until the request is answered.
-type Page struct {
+type ConsoleGate struct {
 	x      *exchange
 	shared *pipeline
 }
@@ -80,7 +80,7 @@ type Page struct {
 // Wait returns 0, unless the request is an attempt to sign in from an address
 // that has spent its requests: then how long to wait before another, and the
 // attempt must be refused unheard.
-func (p *Page) Wait() time.Duration {
+func (p *ConsoleGate) Wait() time.Duration {
 	if !p.x.triesKey() {
 		return 0
 	}
@@ -88,21 +88,21 @@ func (p *Page) Wait() time.Duration {
 }
 
 // Addr returns the address of the client.
-func (p *Page) Addr() netip.Addr { return clientAddr(p.x.r, p.shared.auth.trusted) }
+func (p *ConsoleGate) Addr() netip.Addr { return clientAddr(p.x.r, p.shared.auth.trusted) }
 
 // Admit decides on one request of the key of a session, as on one of the API,
 // and has the response and the log say so.
-func (p *Page) Admit(e *access.Entry[*ratelimit.Caller]) ratelimit.Decision {
+func (p *ConsoleGate) Admit(e *access.Entry[*ratelimit.Caller]) ratelimit.Decision {
 	x := p.x
 	x.entry, x.counted = e, true
-	p.shared.meter.settle(x, p.shared.meter.limiter.Admit(x.ctx, e.Attachment))
+	p.shared.limits.apply(x, p.shared.limits.limiter.Admit(e.Attachment))
 	recognize(x)
 	return x.decision
 }
 
 // Show has the headers of the response describe a decision on the key of a
 // session that was counted elsewhere, or not at all.
-func (p *Page) Show(e *access.Entry[*ratelimit.Caller], d ratelimit.Decision) {
+func (p *ConsoleGate) Show(e *access.Entry[*ratelimit.Caller], d ratelimit.Decision) {
 	p.x.entry = e
 	setLimits(p.x, &d)
 	if d.Outcome != ratelimit.Banned {
@@ -112,7 +112,7 @@ func (p *Page) Show(e *access.Entry[*ratelimit.Caller], d ratelimit.Decision) {
 
 // Hold counts size bytes that the page keeps in memory, such as a long form, until
 // the request is answered. The error says that the client has too much waiting.
-func (p *Page) Hold(size int64) error {
+func (p *ConsoleGate) Hold(size int64) error {
 	if err := http1.Hold(p.x.w, size); err != nil {
 		return errOverloaded
 	}
@@ -121,7 +121,7 @@ func (p *Page) Hold(size int64) error {
 
 // Enter waits for room among the reads or the writes, as an operation of the
 // API does. Whoever was let in must leave.
-func (p *Page) Enter(write bool) (leave func(), err error) {
+func (p *ConsoleGate) Enter(write bool) (leave func(), err error) {
 	in := p.shared.workload.reads
 	if write {
 		in = p.shared.workload.writes

@@ -81,16 +81,3 @@ func unzipped(t *testing.T, a answer) []byte {
 	}
 	return body
 }
-
-// TestPagesAreOfTheirWorkspace asks for the same page in two workspaces.
-func TestPagesAreOfTheirWorkspace(t *testing.T) {
-	t.Parallel()
-	s := openService(t)
-	s.post("/categories", `{"name":"Dogs"}`).want(http.StatusCreated, "")
-	s.post("/pets", `{"name":"Laika","categoryId":1}`).want(http.StatusCreated, "")
-	other := s.addKey(s.addWorkspace("other", s.workspace.Quota), 1, s.start.AddDate(1, 0, 0))
-	for range 4 {
-		s.get("/pets").want(http.StatusOK, "").is(`[{"id":1,"name":"Laika","categoryId":1,"status":"available"}]`)
-		s.do(request{method: "GET", path: "/pets", key: other}).want(http.StatusOK, "").is(`[]`)
-	}
-}

@@ -27,7 +27,7 @@ func petPaths(s *petstore.Service) []path {
 // the successor of getPet can guard a write.
 func listPets(s *petstore.Service) handler {
 	return func(x *exchange) error {
-		l, err := newListing(x)
+		l, err := newListRequest(x)
 		if err != nil {
 			return err
 		}
@@ -49,7 +49,7 @@ func listPets(s *petstore.Service) handler {
 
 func placeOfPet(p petstore.Pet) position { return numbered(p.ID) }
 
-func readPetsQuery(l *listing) (q petstore.PetQuery, err error) {
+func readPetsQuery(l *listRequest) (q petstore.PetQuery, err error) {
 	q = petstore.PetQuery{
 		IDs:        l.query.ids("id"),
 		Statuses:   several(l.query, "status", petstore.Statuses()),
@@ -59,7 +59,7 @@ func readPetsQuery(l *listing) (q petstore.PetQuery, err error) {
 	if len(q.IDs) > 0 && l.query.values["limit"] == nil {
 		l.limit = petstore.MaxPage // whoever names ids wants them all
 	}
-	q.Page, err = l.page()
+	q.Page, err = l.pageQuery()
 	return q, err
 }
 

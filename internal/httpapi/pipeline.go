@@ -18,7 +18,7 @@ type pipeline struct {
 	now      func() time.Time
 	router   router
 	auth     authenticator
-	meter    rateLimiter
+	limits   rateLimiter
 	sunset   sunset
 	workload workload
 	cache    *cache
@@ -44,7 +44,7 @@ func (p *pipeline) steps(x *exchange) error {
 	p.find(x)
 	oversized := checkSizes(x.r)
 	p.auth.identify(x)
-	if p.meter.decide(x, oversized != nil); oversized != nil {
+	if p.limits.decide(x, oversized != nil); oversized != nil {
 		return oversized
 	}
 	if err := refusal(x); err != nil {
@@ -213,8 +213,8 @@ func (p *pipeline) authorizeAgain(x *exchange) error {
 	if err := authorize(x); err != nil {
 		return err
 	}
-	if d := p.meter.limiter.Peek(x.ctx, x.entry.Attachment); d.Outcome == ratelimit.Banned {
-		p.meter.settle(x, d)
+	if d := p.limits.limiter.Peek(x.entry.Attachment); d.Outcome == ratelimit.Banned {
+		p.limits.apply(x, d)
 	}
 	return refusal(x)
 }
@@ -251,7 +251,7 @@ func (p *pipeline) admit(x *exchange) error {
 // headers that every one has.
 func (p *pipeline) describeLimits(x *exchange) {
 	if x.decision == (ratelimit.Decision{}) {
-		p.meter.settle(x, p.meter.limiter.PeekAddress(x.ctx, clientAddr(x.r, p.auth.trusted)))
+		p.limits.apply(x, p.limits.limiter.PeekAddress(clientAddr(x.r, p.auth.trusted)))
 	}
 }
 

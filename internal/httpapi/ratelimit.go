@@ -13,7 +13,7 @@ import (
 
 // A rateLimiter has the limiter decide.
 type rateLimiter struct {
-	limiter ratelimit.Limiter
+	limiter *ratelimit.Limiter
 	onBan   func(ratelimit.Ban)
 }
 
@@ -25,18 +25,18 @@ func (m *rateLimiter) decide(x *exchange, oversized bool) {
 	x.counted = spends
 	switch {
 	case x.entry != nil && spends && !x.triesKey() && !x.opens():
-		m.settle(x, m.limiter.Admit(x.ctx, x.entry.Attachment))
+		m.apply(x, m.limiter.Admit(x.entry.Attachment))
 	case x.entry != nil && !spends:
-		m.settle(x, m.limiter.Peek(x.ctx, x.entry.Attachment))
+		m.apply(x, m.limiter.Peek(x.entry.Attachment))
 	case spends:
-		m.settle(x, m.limiter.AdmitAddress(x.ctx, x.addr))
+		m.apply(x, m.limiter.AdmitAddress(x.addr))
 	default:
-		m.settle(x, m.limiter.PeekAddress(x.ctx, x.addr))
+		m.apply(x, m.limiter.PeekAddress(x.addr))
 	}
 }
 
-// settle notes a decision, tells the client of it, and others of a ban.
-func (m *rateLimiter) settle(x *exchange, d ratelimit.Decision) {
+// apply notes a decision, tells the client of it, and others of a ban.
+func (m *rateLimiter) apply(x *exchange, d ratelimit.Decision) {
 	x.decision = d
 	setLimits(x, &x.decision)
 	if d.NewBan != nil {

@@ -49,7 +49,7 @@ func (h webhooks) paths() []path {
 }
 
 func (h webhooks) list(x *exchange) error {
-	l, after, err := newListingAt(x)
+	l, after, err := newListRequestAt(x)
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func (h webhooks) replay(x *exchange) error {
 }
 
 func (h webhooks) deliveries(x *exchange) error {
-	l, p, err := newListingPage(x)
+	l, p, err := newListRequestPage(x)
 	if err != nil {
 		return err
 	}

@@ -320,20 +320,3 @@ func TestWebhooksOff(t *testing.T) {
 	s := openService(t, func(o *httpapi.Options) { o.Webhooks = nil })
 	s.get("/webhooks").want(404, "route_not_found")
 }
-
-// TestWebhookScopes: webhooks are of keys that read and manage.
-func TestWebhookScopes(t *testing.T) {
-	t.Parallel()
-	s := openService(t)
-	s.addHook(s.workspace, sampleHook)
-	for _, scopes := range []access.Scopes{access.Read | access.Write, access.Write | access.Manage} {
-		key := s.addKey(s.workspace, scopes, time.Time{})
-		for _, r := range []request{{method: "GET", path: "/webhooks"}, {method: "POST", path: "/webhooks", body: `{"url":"https://example.com/"}`},
-			{method: "POST", path: "/webhooks/" + sampleHook + "/replay", body: `{"after":0}`}, {method: "POST", path: "/webhooks/" + sampleHook + "/test"}} {
-			if a := s.with(key, r.method, r.path, r.body).want(403, "insufficient_scope"); !strings.Contains(string(a.body), "This needs a key with the scopes read and manage.") {
-				t.Errorf("%s to a key with %s: %s", a.what, scopes, a.body)
-			}
-		}
-	}
-	s.with(s.addKey(s.workspace, access.Read|access.Manage, time.Time{}), "GET", "/webhooks/"+sampleHook, "").want(200, "")
-}

@@ -58,7 +58,7 @@ func (n *Notes) Lines() []string {
 		lines = append(lines, fmt.Sprintf("pet %d, %s: stock %d, then %d", s.PetID, s.Name, s.Before, s.After))
 	}
 	if more := n.changes - int64(len(n.Stock)); more > 0 {
-		lines = append(lines, "and the stock of "+counted(more, "more pet", "more pets"))
+		lines = append(lines, "and the stock of "+Quantity(more, "more pet", "more pets"))
 	}
 	return lines
 }
@@ -95,7 +95,7 @@ func (n *Notes) compare(known *catalogue) {
 // ask finds out what should be confirmed.
 func (n *Notes) ask(ctx context.Context, in petstore.Bulk, workspace int64) error {
 	if n.blind > 0 {
-		n.Questions = append(n.Questions, fmt.Sprintf("set the stock of %s, whatever was sold since the file was made, as the file has no column version", counted(n.blind, "pet", "pets")))
+		n.Questions = append(n.Questions, fmt.Sprintf("set the stock of %s, whatever was sold since the file was made, as the file has no column version", Quantity(n.blind, "pet", "pets")))
 	}
 	known := 0
 	for _, name := range n.fresh.names {
@@ -112,7 +112,7 @@ func (n *Notes) ask(ctx context.Context, in petstore.Bulk, workspace int64) erro
 		if known == of {
 			how = "all"
 		}
-		n.Questions = append(n.Questions, fmt.Sprintf("add %s, though pets with %s their names are there already", counted(n.fresh.seen, "pet", "pets"), how))
+		n.Questions = append(n.Questions, fmt.Sprintf("add %s, though pets with %s their names are there already", Quantity(n.fresh.seen, "pet", "pets"), how))
 	}
 	return nil
 }

@@ -26,12 +26,12 @@ type Counts struct {
 
 // String returns the numbers as people say them.
 func (c Counts) String() string {
-	return fmt.Sprintf("%s, %s, %s and %s", counted(c.Pets, "pet", "pets"), counted(c.Categories, "category", "categories"),
-		counted(c.Orders, "order", "orders"), counted(c.Movements, "movement", "movements"))
+	return fmt.Sprintf("%s, %s, %s and %s", Quantity(c.Pets, "pet", "pets"), Quantity(c.Categories, "category", "categories"),
+		Quantity(c.Orders, "order", "orders"), Quantity(c.Movements, "movement", "movements"))
 }
 
-// counted returns a number of things, in words.
-func counted(n int64, one, more string) string {
+// Quantity returns a number of things, in words.
+func Quantity(n int64, one, more string) string {
 	if n == 1 {
 		return "1 " + one
 	}
@@ -48,13 +48,14 @@ type Writer interface {
 
 // NewWriter returns a writer of the format.
 func NewWriter(to io.Writer, f Format, h Head) Writer {
+	buffered := bufio.NewWriterSize(to, 1<<16)
 	if f == CSV {
 		names := map[int64]string{}
-		w := NewSheet(to, func(id int64) string { return names[id] })
+		w := NewSheet(buffered, func(id int64) string { return names[id] }) // which takes the buffer for its own
 		w.names = names
 		return w
 	}
-	return &ndjsonWriter{to: bufio.NewWriterSize(to, 1<<16), head: h}
+	return &ndjsonWriter{to: buffered, head: h}
 }
 
 type ndjsonWriter struct {

@@ -124,18 +124,6 @@ func TestUnfinishedBackupsGo(t *testing.T) {
 	}
 }
 
-// FuzzBackupName checks that only what the scheduler would name so is taken for its backup: it is removed some day.
-func FuzzBackupName(f *testing.F) {
-	for _, seed := range []string{"petstore-20260301T120000Z.db", "petstore-20260301T120000.5Z.db", "petstore-20260230T120000Z.db", "petstore-.db", "petstore-20260301T120000Z.db.partial", "x"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, name string) {
-		if at, ok := madeAt(scheduledPrefix, name); ok && scheduledPrefix+at.UTC().Format(backupLayout)+backupSuffix != name {
-			t.Errorf("madeAt(%q) = %v, whose backup has another name", name, at)
-		}
-	})
-}
-
 // TestSchedulerAfterWrongClock: a backup that is named in the future neither puts
 // the next one off nor keeps newer ones from being kept.
 func TestSchedulerAfterWrongClock(t *testing.T) {

@@ -13,13 +13,13 @@ import (
 // A banSync tells the limiter of the keys of the directory and of their bans. The
 // directory makes one call at a time, the keeper of bans another.
 type banSync struct {
-	limiter ratelimit.Limiter
+	limiter *ratelimit.Limiter
 
 	mu   sync.Mutex
 	bans map[string]access.Ban // by key, as the store had it last
 }
 
-func newBanSync(l ratelimit.Limiter) *banSync {
+func newBanSync(l *ratelimit.Limiter) *banSync {
 	return &banSync{limiter: l, bans: make(map[string]access.Ban)}
 }
 

@@ -50,13 +50,13 @@ func makeKey(t *testing.T, db *sqlite.DB) (access.Workspace, access.Key) {
 func TestAttachHandsOnWhatChanged(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, time.May, 4, 12, 0, 0, 0, time.UTC)
-	m := ratelimit.NewMemory(ratelimit.DefaultConfig(), func() time.Time { return now })
+	m := ratelimit.New(ratelimit.DefaultConfig(), func() time.Time { return now })
 	bans := newBanSync(m)
 	w := access.Workspace{ID: 1, Quota: access.FreeQuota}
 	k := access.Key{ID: "key_1", WorkspaceID: 1}
 	outcome := func(step string, want ratelimit.Outcome) {
 		t.Helper()
-		if got := m.Peek(t.Context(), bans.attach(w, k)).Outcome; got != want {
+		if got := m.Peek(bans.attach(w, k)).Outcome; got != want {
 			t.Errorf("%s: outcome = %v, want %v", step, got, want)
 		}
 	}
@@ -70,7 +70,7 @@ func TestAttachHandsOnWhatChanged(t *testing.T) {
 	outcome("the operator lifts it", ratelimit.Admitted)
 	k.Ban = &access.Ban{KeyID: k.ID, From: now, Until: now.Add(time.Hour), By: ratelimit.ByOperator}
 	outcome("the operator bans", ratelimit.Banned)
-	if got := m.Peek(t.Context(), bans.attach(w, k)).Minute.Limit; got != 99 {
+	if got := m.Peek(bans.attach(w, k)).Minute.Limit; got != 99 {
 		t.Errorf("the limit is %d, want 99, that of the new plan", got)
 	}
 	k.Ban = nil
@@ -89,7 +89,7 @@ func TestBansAreStoredUntilTheEnd(t *testing.T) {
 	db := openStore(t)
 	w, k := makeKey(t, db)
 	var log strings.Builder
-	bans := newBanSync(ratelimit.NewMemory(ratelimit.DefaultConfig(), time.Now))
+	bans := newBanSync(ratelimit.New(ratelimit.DefaultConfig(), time.Now))
 	keeper := newBanKeeper(db, bans, slog.New(slog.NewTextHandler(&log, nil)), newMetrics(""))
 	until := time.Now().Add(time.Hour).Truncate(time.Millisecond)
 	keeper.started(ratelimit.Ban{KeyID: k.ID, From: time.Now(), Until: until, Level: 2, Reason: "hammering", By: ratelimit.ByLimiter})

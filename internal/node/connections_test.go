@@ -52,12 +52,12 @@ func TestReads(t *testing.T) {
 	}
 }
 
-// Where memory is short, connections of HTTP/2 always yield.
-func TestYield(t *testing.T) {
+// Where memory is short, connections of HTTP/2 know it.
+func TestShortMemory(t *testing.T) {
 	t.Parallel()
 	for memory, want := range map[int64]bool{32 << 20: true, 2<<30 - 1: true, 2 << 30: false, math.MaxInt64: false} {
-		if got := newBudget(memory).limits(&config.Config{}).Yield; got != want {
-			t.Errorf("with %d MiB, Yield = %t, want %t", memory>>20, got, want)
+		if got := newBudget(memory).limits(&config.Config{}).Short; got != want {
+			t.Errorf("with %d MiB, Short = %t, want %t", memory>>20, got, want)
 		}
 	}
 }
@@ -89,7 +89,7 @@ func TestKeyStands(t *testing.T) {
 	db := openStore(t)
 	_, k := makeKey(t, db)
 	store := &countingStore{Store: db}
-	bans := newBanSync(ratelimit.NewMemory(ratelimit.DefaultConfig(), time.Now))
+	bans := newBanSync(ratelimit.New(ratelimit.DefaultConfig(), time.Now))
 	n := &node{now: time.Now, keys: access.NewDirectory(store, time.Now, bans.attach, bans.detach)}
 	if n.keys.Entry(k.ID) == nil || !n.keyStands(k.ID) {
 		t.Error("a live key does not stand")

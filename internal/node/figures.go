@@ -36,8 +36,8 @@ func (n *node) allMetrics() *metrics {
 	if n.sandboxes != nil {
 		m.MustRegister(newSandboxCollector(n.sandboxes.Stats, n.store.CountSandboxes))
 	}
-	if r, yes := n.limiter.(*ratelimit.Redis); yes {
-		m.MustRegister(newRedisCollector(r.RedisStats), n.redisTook)
+	if n.redis != nil {
+		m.MustRegister(newRedisCollector(n.redis.RedisStats), n.redisTook)
 	}
 	if s, yes := n.store.(serverStore); yes {
 		m.MustRegister(newPostgresCollector(s.Stats))
@@ -86,7 +86,6 @@ func newStoreCollector(read func() StoreStats) prometheus.Collector {
 		to.count("petstore_store_groups_total", "Durable commits.", float64(s.Groups))
 		to.count("petstore_store_writes_total", "Changes in the durable commits.", float64(s.Writes))
 		to.count("petstore_store_lost_groups_total", "Commits that failed; their changes were answered with 503.", float64(s.LostGroups))
-		to.gauge("petstore_store_largest_group", "Changes in the largest durable commit.", float64(s.LargestGroup))
 		to.gauge("petstore_store_waiting", "Changes that wait for a commit.", float64(s.Waiting))
 		to.gauge("petstore_store_readers", "Connections for reading.", float64(s.Readers))
 		to.gauge("petstore_store_readers_idle", "Connections for reading that nobody uses.", float64(s.IdleReaders))

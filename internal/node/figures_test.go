@@ -30,7 +30,7 @@ func wantFigures(t *testing.T, of []prometheus.Collector, want ...string) {
 func TestFigures(t *testing.T) {
 	t.Parallel()
 	limiter := ratelimit.Stats{Workspaces: 5, Keys: 6, Bans: 2, Addresses: 3, AddressCapacity: 4, OverflowAdmitted: 7, FailedSaves: 8}
-	store := StoreStats{store.Stats{Groups: 5, Writes: 6, LostGroups: 8, LargestGroup: 4}, 7, 9, 3}
+	store := StoreStats{store.Stats{Groups: 5, Writes: 6, LostGroups: 8}, 7, 9, 3}
 	workload := map[string]fairshare.Stats{"read": {Capacity: 512}, "write": {Capacity: 300, Used: 299, Waiting: 12, Refused: 34}}
 	wantFigures(t, []prometheus.Collector{
 		newLimiterCollector(func() ratelimit.Stats { return limiter }),
@@ -41,7 +41,7 @@ func TestFigures(t *testing.T) {
 	},
 		"limiter_workspaces 5", "limiter_keys 6", "limiter_bans_running 2", "limiter_addresses 3",
 		"limiter_address_capacity 4", "limiter_overflow_admitted 7", "limiter_failed_saves_total 8",
-		"store_groups_total 5", "store_writes_total 6", "store_lost_groups_total 8", "store_largest_group 4",
+		"store_groups_total 5", "store_writes_total 6", "store_lost_groups_total 8",
 		"store_waiting 7", "store_readers 9", "store_readers_idle 3",
 		`gate_limit{kind="read"} 512`, `gate_limit{kind="write"} 300`, `gate_inside{kind="write"} 299`,
 		`gate_waiting{kind="write"} 12`, `gate_refused_total{kind="write"} 34`,

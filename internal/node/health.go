@@ -33,7 +33,7 @@ func (n *node) health(ctx context.Context, checks []check) []admin.Figure {
 		admin.Figure{Name: "limits", Value: fmt.Sprintf("%s and %s counted here, %s", counted(l.Workspaces, "workspace"), counted(l.Keys, "key"), counted(l.Bans, "ban"))},
 		admin.Figure{Name: "callers without a key", Value: fmt.Sprintf("%s counted, of at most %s; %s from others", counted(l.Addresses, "address", "addresses"), page.Number(int64(l.AddressCapacity)), counted(l.OverflowAdmitted, "request"))},
 		admin.Figure{Name: "counts of limits", Value: saved(l.FailedSaves, "all are saved", "not saved"), Bad: l.FailedSaves > 0},
-		admin.Figure{Name: "changes", Value: fmt.Sprintf("%s in %s, at most %s together, %s waiting", counted(s.Writes, "change"), counted(s.Groups, "commit"), page.Number(s.LargestGroup), page.Number(int64(s.Waiting)))},
+		admin.Figure{Name: "changes", Value: fmt.Sprintf("%s in %s, %s waiting", counted(s.Writes, "change"), counted(s.Groups, "commit"), page.Number(int64(s.Waiting)))},
 		admin.Figure{Name: "charts", Value: saved(n.usage.Lost(), "no request is missing", "missing: the database took none for hours"), Bad: n.usage.Lost() > 0},
 	)
 }

@@ -1,25 +1,13 @@
 package node
 
 import (
-	"context"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/config"
 	"example.com/petstore/internal/ratelimit"
 )
-
-// A limiter counts in this process or in Redis.
-type limiter interface {
-	ratelimit.Limiter
-	Restore(ratelimit.Saved) error
-	Keep(ctx context.Context, store ratelimit.Store, every time.Duration) error
-	Stats() ratelimit.Stats
-}
-
-var _, _ limiter = (*ratelimit.Memory)(nil), (*ratelimit.Redis)(nil)
 
 // CheckLimiter returns an error that names the setting if the limiter cannot be
 // made from the settings. It asks no Redis.
@@ -42,19 +30,18 @@ func AskRedis(c *config.Config) error {
 	return nil
 }
 
-// newLimiter returns the limiter that the operator chose, of settings that
-// CheckLimiter takes. answered is called for each call that Redis answered.
-func newLimiter(c *config.Config, now func() time.Time, log *slog.Logger, answered func(took time.Duration)) (limiter, error) {
-	if c.Redis == "" {
-		return ratelimit.NewMemory(limiterConfig(c), now), nil
+// openLimiter makes the limiter that the operator chose, of settings that CheckLimiter takes.
+func (n *node) openLimiter() (err error) {
+	if n.Config.Redis == "" {
+		n.limiter = ratelimit.New(limiterConfig(n.Config), n.now)
+		return nil
 	}
-	o := redisOptions(c)
-	o.Now, o.Log, o.Answered = now, log, answered
-	r, err := ratelimit.NewRedis(o)
-	if err != nil {
-		return nil, err
+	o := redisOptions(n.Config)
+	o.Now, o.Log, o.Answered = n.now, n.log, func(took time.Duration) { n.redisTook.Observe(took.Seconds()) }
+	if n.redis, err = ratelimit.NewRedis(o); err == nil {
+		n.limiter = n.redis.Limiter
 	}
-	return r, nil
+	return err
 }
 
 func redisOptions(c *config.Config) ratelimit.RedisOptions {

@@ -47,7 +47,8 @@ type node struct {
 	tracer      *trace.Tracer // nil unless traces are wanted
 	store       Store
 	service     *petstore.Service
-	limiter     limiter
+	limiter     *ratelimit.Limiter
+	redis       *ratelimit.Redis // the limiter's; nil if it counts in this process
 	keys        *access.Directory[*ratelimit.Caller]
 	bans        *banKeeper
 	backups     *scheduler
@@ -76,12 +77,12 @@ func (n *node) open(ctx context.Context, inherited bool) (err error) {
 	}
 	if n.store, err = OpenStore(ctx, n.Config, StoreUse{
 		Migrate: true, Log: n.log, Now: time.Now, Serve: true, Wait: wait,
-		Waiting: func(process string) { n.log.Warn("writes wait for another process", "process", process) },
+		Waiting: func() { n.log.Warn("writes wait for another process") },
 	}); err != nil {
 		return err
 	}
 	n.redisTook = newRedisDurations()
-	if n.limiter, err = newLimiter(n.Config, n.now, n.log, func(took time.Duration) { n.redisTook.Observe(took.Seconds()) }); err != nil {
+	if err = n.openLimiter(); err != nil {
 		return errors.Join(err, n.store.Close())
 	}
 	n.service, n.usage = petstore.NewService(n.traced(n.store)), usage.NewRecorder(n.store, n.now)
@@ -164,7 +165,7 @@ func (n *node) frontend(ctx context.Context, public string) (frontend, error) {
 		Version: n.store.PetVersion, Held: n.budget.held(), Secret: secret, BaseURL: n.Config.BaseURL, ServerURL: public, Sunset: n.Config.Sunset, TrustedProxies: n.Config.TrustedProxies,
 		Events: n.events(), Webhooks: n.webhooks.operations(), Done: ctx.Done(),
 		Sandboxes: n.sandboxes, SignIn: pages.SignInPath,
-		Docs: docs, Console: func(w http.ResponseWriter, r *http.Request, p *httpapi.Page) { pages.Serve(w, r, p) },
+		Docs: docs, Console: func(w http.ResponseWriter, r *http.Request, p *httpapi.ConsoleGate) { pages.Serve(w, r, p) },
 		Log: n.log, AccessLog: n.access, Now: n.now, Observe: n.observe,
 		Reads: n.budget.reads(readers(n.store)), Writes: n.budget.writes(),
 	})
@@ -188,9 +189,9 @@ func (n *node) publicURL(addr net.Addr) string {
 	return schemed(n.Config, LocalURL(addr.String()))
 }
 
-// work starts what runs beside the requests. The function that it returns ends
+// startBackground starts what runs beside the requests. The function that it returns ends
 // it, with the last counts saved.
-func (n *node) work(ctx context.Context) (stop func() error) {
+func (n *node) startBackground(ctx context.Context) (stop func() error) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var running sync.WaitGroup
 	var saved, counted error
@@ -254,8 +255,8 @@ func refusedBy(o *httpapi.Observation) string {
 
 // close gives back what the node holds, its work being over.
 func (n *node) close() error {
-	if r, yes := n.limiter.(*ratelimit.Redis); yes {
-		r.Close()
+	if n.redis != nil {
+		n.redis.Close()
 	}
 	return n.store.Close()
 }

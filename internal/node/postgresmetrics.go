@@ -12,7 +12,6 @@ func newPostgresCollector(read func() postgres.Stats) prometheus.Collector {
 		s := read()
 		to.count("petstore_postgres_split_groups_total", "Commits that were tried again change by change, since one of them was refused.", float64(s.SplitGroups))
 		to.count("petstore_postgres_retries_total", "Transactions that were tried again: they met another one, or their connection was lost.", float64(s.Retries))
-		to.gauge("petstore_postgres_listen_lag_seconds", "For how long the oldest notice to other nodes has not been heard by this one; 0 if all have.", s.ListenLag.Seconds())
 		size := desc("petstore_postgres_group_size", "Changes in a durable commit.")
 		to <- prometheus.MustNewConstHistogram(size, uint64(s.Groups), float64(s.Writes), s.Sizes)
 		for _, p := range s.Pools {

@@ -101,12 +101,3 @@ func TestProfilesAndMethods(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkObserve(b *testing.B) {
-	m := newMetrics("")
-	r := httpapi.Observation{Operation: "listPets", Method: "GET", Status: 200, Duration: time.Millisecond, Plan: "pro", Outcome: "admitted"}
-	b.ReportAllocs()
-	for b.Loop() {
-		m.observe(r)
-	}
-}

@@ -87,7 +87,7 @@ func (n *node) serve(ctx context.Context, s *servers, on *sockets) error {
 	if err != nil {
 		return errors.Join(err, s.stop(0))
 	}
-	stopWork := n.work(ctx)
+	stopWork := n.startBackground(ctx)
 	if err := n.Ready(serving); err != nil {
 		n.log.Warn("the address could not be printed", "err", err)
 	}

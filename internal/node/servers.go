@@ -18,16 +18,16 @@ import (
 
 // servers are the servers of both listeners, and the phase that they are in.
 type servers struct {
-	log         *slog.Logger
-	phase       phase
-	operations  relay
-	public, ops *http.Server
-	gate        net.Listener // the public server's
-	drain       func(context.Context) error
-	closed      chan struct{} // closed when nothing more comes through the gate
-	arrivals    arrivals
-	failed      chan error // receives an error if a server ends by itself
-	running     sync.WaitGroup
+	log           *slog.Logger
+	phase         phase
+	operations    relay
+	public, ops   *http.Server
+	gate          net.Listener // the public server's
+	drain         func(context.Context) error
+	closed        chan struct{} // closed when nothing more comes through the gate
+	firstRequests firstRequests
+	failed        chan error // receives an error if a server ends by itself
+	running       sync.WaitGroup
 }
 
 func newServers(log *slog.Logger) *servers {
@@ -58,7 +58,7 @@ func (s *servers) startPublic(front frontend, on net.Listener) {
 		if own != nil {
 			own(c, state)
 		}
-		s.arrivals.note(c, state)
+		s.firstRequests.note(c, state)
 	}
 	s.running.Go(func() {
 		defer close(s.closed)
@@ -107,7 +107,7 @@ func (s *servers) stopPublic(ctx context.Context, within time.Duration) error {
 	err := s.drain(ctx)
 	first, done := context.WithTimeout(ctx, within/2)
 	defer done()
-	s.arrivals.served(first)
+	s.firstRequests.served(first)
 	// Shutdown closes what has been silent, and may meet a first request there.
 	if err = errors.Join(err, s.public.Shutdown(ctx), s.drain(ctx)); err != nil {
 		return fmt.Errorf("requests were cut off after %v: %w", within, errors.Join(err, s.public.Close()))

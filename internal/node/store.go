@@ -33,9 +33,6 @@ type Store interface {
 
 	Figures() StoreStats
 	Size(ctx context.Context) (int64, error) // of the database, in bytes
-	// OrphanRows returns how many sessions and rows of use are of keys and
-	// workspaces that do not exist.
-	OrphanRows(ctx context.Context) (int64, error)
 	// PetVersion returns a number that is another one after each change of the pets of
 	// a workspace, or reports that it does not know it.
 	PetVersion(workspace int64) (version uint64, known bool)
@@ -96,8 +93,8 @@ type StoreUse struct {
 	Serve bool
 	Wait  time.Duration
 
-	// Waiting is told which process a write to a SQLite file waits for; it may be nil.
-	Waiting func(process string)
+	// Waiting is called if a write to a SQLite file waits for another process; it may be nil.
+	Waiting func()
 }
 
 // OpenStore opens the database of the settings.

@@ -42,14 +42,14 @@ type stamp struct {
 // newCertificate reads the files.
 func newCertificate(cert, key string, log *slog.Logger, now func() time.Time) (*certificate, error) {
 	c := &certificate{cert: cert, key: key, log: log, now: now}
-	c.stamp, c.checked = c.look(), now()
+	c.stamp, c.checked = c.fileStamps(), now()
 	pair, err := tls.LoadX509KeyPair(cert, key)
 	c.pair = &pair
 	return c, err
 }
 
-// look returns the stamps of the files; a file that is not there has none.
-func (c *certificate) look() (s [2]stamp) {
+// fileStamps returns the stamps of the files; a file that is not there has none.
+func (c *certificate) fileStamps() (s [2]stamp) {
 	for i, path := range []string{c.cert, c.key} {
 		if info, err := os.Stat(path); err == nil {
 			s[i] = stamp{info.ModTime(), info.Size()}
@@ -69,7 +69,7 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 		return c.pair, nil
 	}
 	c.checked = now
-	seen := c.look()
+	seen := c.fileStamps()
 	if seen == c.stamp {
 		return c.pair, nil
 	}

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -148,6 +149,14 @@ func TestServeTLS(t *testing.T) {
 		}
 		if (err == nil) != want {
 			t.Errorf("%s: %v, want it taken: %v", tls.VersionName(version), err, want)
+		}
+	}
+	for _, suite := range slices.Concat(tls.InsecureCipherSuites(), tls.CipherSuites()) {
+		only := trust.Clone()
+		only.MaxVersion, only.CipherSuites = tls.VersionTLS12, []uint16{suite.ID}
+		if c, err := tls.Dial("tcp", host, only); err == nil && (suite.Insecure || strings.Contains(suite.Name, "_CBC_")) {
+			c.Close()
+			t.Errorf("%s is taken", suite.Name)
 		}
 	}
 	c, err := tls.Dial("tcp", host, trust)

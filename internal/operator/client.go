@@ -22,10 +22,10 @@ import (
 // A Client is an [Operator] over HTTP: by the API on the operations listener of a
 // server. What the server refuses is a [petstore.Error].
 type Client struct {
-	base    string
-	token   string
-	http    *http.Client
-	patient *http.Client // for what takes as long as there is to do
+	base     string
+	token    string
+	http     *http.Client
+	slowHTTP *http.Client // for what takes as long as there is to do
 }
 
 var _ Operator = (*Client)(nil)
@@ -42,7 +42,7 @@ func NewClient(server, token string) (*Client, error) {
 	}
 	return &Client{
 		base: strings.TrimRight(u.String(), "/"), token: token,
-		http: newHTTP(answerWithin), patient: newHTTP(0),
+		http: newHTTP(answerWithin), slowHTTP: newHTTP(0),
 	}, nil
 }
 
@@ -106,7 +106,7 @@ func (c *Client) send(ctx context.Context, r request) (answer, error) {
 	}
 	by := c.http
 	if r.long {
-		by = c.patient
+		by = c.slowHTTP
 	}
 	resp, err := by.Do(req) //nolint:gosec // the URL is the operator's own
 	if err != nil {
@@ -189,8 +189,8 @@ func (c *Client) Find(ctx context.Context, name string) (Workspace, error) {
 	return found[0], nil
 }
 
-// at returns the path of a workspace.
-func at(id int64) string { return Root + "/workspaces/" + strconv.FormatInt(id, 10) }
+// workspacePath returns the path of a workspace.
+func workspacePath(id int64) string { return Root + "/workspaces/" + strconv.FormatInt(id, 10) }
 
 // onKey makes a request about a key. Its target is what follows the key's path. An
 // id without the form of one, such as "..", would lead to another path.
@@ -215,39 +215,39 @@ func (c *Client) Workspaces(ctx context.Context) ([]Workspace, error) {
 
 // Workspace implements [Operator].
 func (c *Client) Workspace(ctx context.Context, id int64) (WorkspaceDetail, error) {
-	return one[WorkspaceDetail](ctx, c, request{method: http.MethodGet, target: at(id)})
+	return one[WorkspaceDetail](ctx, c, request{method: http.MethodGet, target: workspacePath(id)})
 }
 
 // Rename implements [Operator].
 func (c *Client) Rename(ctx context.Context, id int64, to string) (Workspace, error) {
-	return one[Workspace](ctx, c, request{method: http.MethodPatch, target: at(id), body: map[string]string{"name": to}})
+	return one[Workspace](ctx, c, request{method: http.MethodPatch, target: workspacePath(id), body: map[string]string{"name": to}})
 }
 
 // SetPlan implements [Operator].
 func (c *Client) SetPlan(ctx context.Context, id int64, p Plan) (Workspace, error) {
-	return one[Workspace](ctx, c, request{method: http.MethodPut, target: at(id) + "/plan", body: p})
+	return one[Workspace](ctx, c, request{method: http.MethodPut, target: workspacePath(id) + "/plan", body: p})
 }
 
 // Reset implements [Operator].
 func (c *Client) Reset(ctx context.Context, id int64) error {
-	_, err := one[struct{}](ctx, c, request{method: http.MethodPost, target: at(id) + "/reset", long: true})
+	_, err := one[struct{}](ctx, c, request{method: http.MethodPost, target: workspacePath(id) + "/reset", long: true})
 	return err
 }
 
 // Delete implements [Operator].
 func (c *Client) Delete(ctx context.Context, id int64) error {
-	_, err := one[struct{}](ctx, c, request{method: http.MethodDelete, target: at(id), long: true})
+	_, err := one[struct{}](ctx, c, request{method: http.MethodDelete, target: workspacePath(id), long: true})
 	return err
 }
 
 // Keys implements [Operator].
 func (c *Client) Keys(ctx context.Context, workspace int64) ([]Key, error) {
-	return list[Key](ctx, c, at(workspace)+"/keys?limit=100")
+	return list[Key](ctx, c, workspacePath(workspace)+"/keys?limit=100")
 }
 
 // CreateKey implements [Operator].
 func (c *Client) CreateKey(ctx context.Context, workspace int64, n NewKey) (Key, error) {
-	return one[Key](ctx, c, request{method: http.MethodPost, target: at(workspace) + "/keys", body: n, once: rand.Text()})
+	return one[Key](ctx, c, request{method: http.MethodPost, target: workspacePath(workspace) + "/keys", body: n, once: rand.Text()})
 }
 
 // RotateKey implements [Operator].

@@ -21,7 +21,7 @@ func TestClientWaits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, client := range []*http.Client{c.http, c.patient} {
+		for _, client := range []*http.Client{c.http, c.slowHTTP} {
 			transport := client.Transport.(*http.Transport)
 			transport.DialContext = func(context.Context, string, string) (net.Conn, error) {
 				near, far := net.Pipe()

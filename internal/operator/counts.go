@@ -15,10 +15,10 @@ type Counts func(ctx context.Context) (Windows, error)
 type Windows func(w access.Workspace) (minute, day Window)
 
 // Live returns the counts of the limiter of a server.
-func Live(limiter ratelimit.Limiter) Counts {
+func Live(limiter *ratelimit.Limiter) Counts {
 	return func(ctx context.Context) (Windows, error) {
 		return func(w access.Workspace) (minute, day Window) {
-			d := limiter.PeekWorkspace(ctx, w.ID, ratelimit.Limits(w.Quota))
+			d := limiter.PeekWorkspace(w.ID, ratelimit.Limits(w.Quota))
 			return windowOf(d.Minute), windowOf(d.Day)
 		}, nil
 	}
@@ -38,7 +38,7 @@ func Saved(store interface {
 		if err != nil {
 			return nil, err
 		}
-		limiter := ratelimit.NewMemory(ratelimit.DefaultConfig(), now)
+		limiter := ratelimit.New(ratelimit.DefaultConfig(), now)
 		_ = limiter.Restore(saved) // a server leaves out what it cannot read, too
 		return Live(limiter)(ctx)
 	}

@@ -67,15 +67,6 @@ func TestLedgerExplainsEveryChange(t *testing.T) {
 	)
 }
 
-func TestLinkWithoutMovement(t *testing.T) {
-	t.Parallel()
-	e := Effects{SaveCategory: &Category{ID: 3}}
-	e.Link()
-	if e.Movement != nil {
-		t.Errorf("Link made the movement %+v, want none", e.Movement)
-	}
-}
-
 // broken returns an error that names the first rule that the rows of a
 // workspace break, among those that hold after every change.
 func (m *memory) broken(workspace int64) (err error) {

@@ -17,7 +17,7 @@ func (s *Service) CreateOrder(ctx context.Context, workspace int64, n NewOrder, 
 			if f.Pet == nil {
 				return Effects{}, unknown("/petId", "pet", n.PetID)
 			}
-			m, err := f.Pet.take(n, f.Now)
+			m, err := f.Pet.reserve(n, f.Now)
 			if err != nil {
 				return Effects{}, err
 			}

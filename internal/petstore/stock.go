@@ -75,10 +75,10 @@ func (p *StockedPet) begin(stock *int64) (int64, error) {
 	return *stock, nil
 }
 
-// settle lets the status follow the stock: from nothing to something it becomes
+// updateStatus lets the status follow the stock: from nothing to something it becomes
 // available; with nothing left it is pending while orders are open, else sold.
 // A hold on stock that stays is kept.
-func (p *StockedPet) settle(before int64) {
+func (p *StockedPet) updateStatus(before int64) {
 	switch {
 	case p.Quantity == 0 && p.OpenOrders > 0:
 		p.Status = Pending
@@ -89,8 +89,8 @@ func (p *StockedPet) settle(before int64) {
 	}
 }
 
-// take removes the units of a new order.
-func (p *StockedPet) take(n NewOrder, at Time) (*Movement, error) {
+// reserve removes the units of a new order.
+func (p *StockedPet) reserve(n NewOrder, at Time) (*Movement, error) {
 	if p.Status != Available {
 		return nil, Errorf(CodePetNotAvailable, "The pet %d is %s and cannot be ordered.", p.ID, p.Status)
 	}
@@ -105,7 +105,7 @@ func (p *StockedPet) take(n NewOrder, at Time) (*Movement, error) {
 		p.OpenOrders++
 	}
 	m := p.move(kind, p.Quantity-n.Quantity, at)
-	p.settle(before)
+	p.updateStatus(before)
 	return m, nil
 }
 
@@ -113,7 +113,7 @@ func (p *StockedPet) take(n NewOrder, at Time) (*Movement, error) {
 func (p *StockedPet) fulfil(at Time) *Movement {
 	p.OpenOrders--
 	m := p.move(MovedCompleted, p.Quantity, at)
-	p.settle(p.Quantity)
+	p.updateStatus(p.Quantity)
 	return m
 }
 
@@ -123,7 +123,7 @@ func (p *StockedPet) putBack(units int64, at Time) *Movement {
 	before := p.Quantity
 	p.OpenOrders--
 	m := p.move(MovedCancelled, min(p.Quantity+units, MaxQuantity), at)
-	p.settle(before)
+	p.updateStatus(before)
 	return m
 }
 
@@ -131,7 +131,7 @@ func (p *StockedPet) putBack(units int64, at Time) *Movement {
 func (p *StockedPet) count(quantity int64, at Time) *Movement {
 	before := p.Quantity
 	m := p.move(MovedSet, quantity, at)
-	p.settle(before)
+	p.updateStatus(before)
 	return m
 }
 
@@ -153,7 +153,7 @@ func (p *StockedPet) mark(s Status, at Time) (*Movement, error) {
 // release takes back a status that was set by hand: the stock decides.
 func (p *StockedPet) release() {
 	p.Status = Available
-	p.settle(p.Quantity)
+	p.updateStatus(p.Quantity)
 }
 
 // openOrders returns a number of open orders in words.

@@ -25,6 +25,12 @@ type Store interface {
 	Orders(ctx context.Context, workspace int64, q OrderQuery) ([]Order, error)
 	Inventory(ctx context.Context, workspace int64, q InventoryQuery) ([]InventoryItem, error)
 
+	// CountPets, CountCategories and CountOrders return how many entries a query selects, but
+	// count no more than the limit of its page. A query for pets may have no IDs.
+	CountPets(ctx context.Context, workspace int64, q PetQuery) (int64, error)
+	CountCategories(ctx context.Context, workspace int64, q CategoryQuery) (int64, error)
+	CountOrders(ctx context.Context, workspace int64, q OrderQuery) (int64, error)
+
 	// Do carries out a change, as [Change] says, and returns after its commit
 	// is durable. The receipt is that of the first time if the change was done
 	// before under the same idempotency key, else nil. On an error nothing of

@@ -33,23 +33,6 @@ func TestTagOf(t *testing.T) {
 	}
 }
 
-func TestTagSetHas(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		set  TagSet
-		want bool
-	}{
-		{TagSet{}, false},
-		{TagSet{Any: true}, true},
-		{TagSet{Tags: []Tag{"b"}}, false},
-		{TagSet{Tags: []Tag{"b", "a"}}, true},
-	} {
-		if got := test.set.Has("a"); got != test.want {
-			t.Errorf("%+v.Has(a) = %t, want %t", test.set, got, test.want)
-		}
-	}
-}
-
 // guarded are all writes that take a condition, each with the tag of what it
 // is held against.
 var guarded = map[string]func(s *shop) (now Tag, write func(Condition) error){
@@ -161,16 +144,5 @@ func TestConditions(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-// A condition that held is stale once its write has changed the row.
-func TestConditionHoldsOnce(t *testing.T) {
-	t.Parallel()
-	for _, name := range []string{"ReplacePet", "UpdatePet", "ReplaceCategory", "UpdateCategory", "UpdateOrder", "UpdateInventory"} {
-		now, write := guarded[name](newShop(t))
-		c := Condition{IfMatch: &TagSet{Tags: []Tag{now}}}
-		wantCode(t, name, write(c), "")
-		wantCode(t, name+" again", write(c), CodePreconditionFailed)
 	}
 }

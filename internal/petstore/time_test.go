@@ -49,13 +49,6 @@ func TestParseTimeRefuses(t *testing.T) {
 	}
 }
 
-func TestNoInstantIsEmpty(t *testing.T) {
-	t.Parallel()
-	if got := (Time{}).String(); got != "" {
-		t.Errorf("Time{}.String() = %q, want nothing", got)
-	}
-}
-
 func TestAtCutsToTheMillisecond(t *testing.T) {
 	t.Parallel()
 	got := At(time.Date(2026, 1, 2, 3, 4, 5, 678_999_999, time.FixedZone("", 3600)))

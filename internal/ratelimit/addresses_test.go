@@ -21,9 +21,9 @@ func TestWhatCountsAsOneAddress(t *testing.T) {
 		{"::", "0.0.0.0", false},
 		{"::1", "::2", true},
 	} {
-		onEach(t, DefaultConfig(), func(t *testing.T, l Limiter, _ *testClock) {
-			l.AdmitAddress(t.Context(), netip.MustParseAddr(test.a))
-			d := l.AdmitAddress(t.Context(), netip.MustParseAddr(test.b))
+		onEach(t, DefaultConfig(), func(t *testing.T, l *Limiter, _ *testClock) {
+			l.AdmitAddress(netip.MustParseAddr(test.a))
+			d := l.AdmitAddress(netip.MustParseAddr(test.b))
 			if got := d.Minute.Used == 2; got != test.same {
 				t.Errorf("%s and %s are counted as one: %v, want %v", test.a, test.b, got, test.same)
 			}
@@ -33,10 +33,10 @@ func TestWhatCountsAsOneAddress(t *testing.T) {
 
 func TestAddressesAreLimitedApart(t *testing.T) {
 	t.Parallel()
-	onEach(t, DefaultConfig(), func(t *testing.T, l Limiter, clock *testClock) {
+	onEach(t, DefaultConfig(), func(t *testing.T, l *Limiter, clock *testClock) {
 		a, b := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
 		for range 60 {
-			l.AdmitAddress(t.Context(), a)
+			l.AdmitAddress(a)
 		}
 		want := Decision{
 			Outcome:    RefusedMinute,
@@ -44,17 +44,17 @@ func TestAddressesAreLimitedApart(t *testing.T) {
 			Day:        Window{Limit: 1000, Used: 60, Reset: noon.Unix() + 43_200},
 			RetryAfter: 60,
 		}
-		if got := l.PeekAddress(t.Context(), a); got != want {
+		if got := l.PeekAddress(a); got != want {
 			t.Errorf("PeekAddress of a full one = %+v, want %+v", got, want)
 		}
-		if got := l.AdmitAddress(t.Context(), a); got != want {
+		if got := l.AdmitAddress(a); got != want {
 			t.Errorf("AdmitAddress of a full one = %+v, want %+v", got, want)
 		}
-		if got := l.AdmitAddress(t.Context(), b); !got.Admitted() || got.Minute.Used != 1 {
+		if got := l.AdmitAddress(b); !got.Admitted() || got.Minute.Used != 1 {
 			t.Errorf("another address = %+v, want admitted as its first", got)
 		}
 		for range 200 {
-			if d := l.AdmitAddress(t.Context(), a); d.Outcome != RefusedMinute {
+			if d := l.AdmitAddress(a); d.Outcome != RefusedMinute {
 				t.Fatalf("a hammering address = %+v, want refused by the minute and never banned", d)
 			}
 			clock.advance(250 * time.Millisecond)
@@ -71,41 +71,41 @@ func smallTable() Config {
 
 func TestAFullTableSharesOneBucket(t *testing.T) {
 	t.Parallel()
-	onEach(t, smallTable(), func(t *testing.T, l Limiter, clock *testClock) {
+	onEach(t, smallTable(), func(t *testing.T, l *Limiter, clock *testClock) {
 		for i := range 3 {
-			if d := l.AdmitAddress(t.Context(), numbered(i)); !d.Admitted() || d.Minute.Used != 1 {
+			if d := l.AdmitAddress(numbered(i)); !d.Admitted() || d.Minute.Used != 1 {
 				t.Errorf("address %d = %+v, want admitted as its first", i, d)
 			}
 		}
 		for i, want := range []Outcome{Admitted, Admitted, RefusedMinute, RefusedMinute} {
 			a := numbered(100 + i)
-			if d := l.PeekAddress(t.Context(), a); d.Outcome != want {
+			if d := l.PeekAddress(a); d.Outcome != want {
 				t.Errorf("PeekAddress of unseen address %d = %v, want %v", i, d.Outcome, want)
 			}
-			if d := l.AdmitAddress(t.Context(), a); d.Outcome != want {
+			if d := l.AdmitAddress(a); d.Outcome != want {
 				t.Errorf("unseen address %d = %v, want %v", i, d.Outcome, want)
 			}
 		}
-		if d := l.AdmitAddress(t.Context(), netip.Addr{}); d.Outcome != RefusedMinute {
+		if d := l.AdmitAddress(netip.Addr{}); d.Outcome != RefusedMinute {
 			t.Errorf("an invalid address = %v, want minute, with the others", d.Outcome)
 		}
-		if s := l.(interface{ Stats() Stats }).Stats(); s.Addresses != 3 || s.AddressCapacity != 3 || s.OverflowAdmitted != 2 {
+		if s := l.Stats(); s.Addresses != 3 || s.AddressCapacity != 3 || s.OverflowAdmitted != 2 {
 			t.Errorf("Stats = %+v, want a full table and 2 admitted without a place", s)
 		}
 		clock.advance(2 * time.Minute)
-		if d := l.AdmitAddress(t.Context(), numbered(0)); !d.Admitted() || d.Day.Used != 2 {
+		if d := l.AdmitAddress(numbered(0)); !d.Admitted() || d.Day.Used != 2 {
 			t.Errorf("a counted address after its minute = %+v, want its second of the day", d)
 		}
-		if d := l.AdmitAddress(t.Context(), numbered(200)); d.Day.Used != 3 {
+		if d := l.AdmitAddress(numbered(200)); d.Day.Used != 3 {
 			t.Errorf("an unseen address after a minute = %+v, want the third of those without a place", d)
 		}
 		clock.advance(12 * time.Hour)
 		for i := range 3 {
-			if d := l.AdmitAddress(t.Context(), numbered(300+i)); d.Day.Used != 1 {
+			if d := l.AdmitAddress(numbered(300 + i)); d.Day.Used != 1 {
 				t.Errorf("new address %d on the next day = %+v, want a place of its own", i, d)
 			}
 		}
-		if d := l.AdmitAddress(t.Context(), numbered(0)); d.Day.Used != 1 {
+		if d := l.AdmitAddress(numbered(0)); d.Day.Used != 1 {
 			t.Errorf("an old address on the next day = %+v, want the first of those without a place", d)
 		}
 	})
@@ -113,18 +113,18 @@ func TestAFullTableSharesOneBucket(t *testing.T) {
 
 func TestPlacesOfAWrongFutureAreGivenBack(t *testing.T) {
 	t.Parallel()
-	onEach(t, smallTable(), func(t *testing.T, l Limiter, clock *testClock) {
+	onEach(t, smallTable(), func(t *testing.T, l *Limiter, clock *testClock) {
 		clock.advance(30 * 24 * time.Hour)
 		for i := range 4 {
-			l.AdmitAddress(t.Context(), numbered(i))
+			l.AdmitAddress(numbered(i))
 		}
 		clock.set(noon)
-		if d := l.AdmitAddress(t.Context(), numbered(5)); d.Day.Used != 2 {
+		if d := l.AdmitAddress(numbered(5)); d.Day.Used != 2 {
 			t.Errorf("an unseen address = %+v, want the second of those without a place", d)
 		}
 		clock.advance(24 * time.Hour)
 		for i := range 3 {
-			if d := l.AdmitAddress(t.Context(), numbered(6+i)); d.Day.Used != 1 {
+			if d := l.AdmitAddress(numbered(6 + i)); d.Day.Used != 1 {
 				t.Errorf("new address %d on the next day = %+v, want a place of its own", i, d)
 			}
 		}
@@ -134,18 +134,18 @@ func TestPlacesOfAWrongFutureAreGivenBack(t *testing.T) {
 func TestAPlaceThatIsKeptIsSaved(t *testing.T) {
 	t.Parallel()
 	clock := newClock(noon)
-	m := NewMemory(smallTable(), clock.Now)
+	m := New(smallTable(), clock.Now)
 	for i := range 3 {
-		m.AdmitAddress(t.Context(), numbered(i))
+		m.AdmitAddress(numbered(i))
 	}
 	clock.advance(24 * time.Hour)
-	m.AdmitAddress(t.Context(), numbered(2))
-	m.AdmitAddress(t.Context(), numbered(3)) // 0 and 1 give back their places
+	m.AdmitAddress(numbered(2))
+	m.AdmitAddress(numbered(3)) // 0 and 1 give back their places
 	rows, _ := m.Dirty()
 	if got := subjectsOf(rows); len(got) != 2 {
 		t.Errorf("Dirty = %v, want the two that count today", got)
 	}
-	m.AdmitAddress(t.Context(), numbered(2))
+	m.AdmitAddress(numbered(2))
 	rows, _ = m.Dirty()
 	if want := "a:2001:db8:0:2::/64"; len(rows.Windows) != 1 || rows.Windows[0].Subject != want || rows.Windows[0].DayUsed != 2 {
 		t.Errorf("Dirty = %+v, want %s with 2 used", rows, want)

@@ -7,10 +7,10 @@ import (
 )
 
 // hammer sends a request each 100 ms until one is answered by a ban, and returns that answer.
-func hammer(t *testing.T, l Limiter, c *Caller, clock *testClock) Decision {
+func hammer(t *testing.T, l *Limiter, c *Caller, clock *testClock) Decision {
 	t.Helper()
 	for range 10_000 {
-		if d := l.Admit(t.Context(), c); d.Outcome == Banned {
+		if d := l.Admit(c); d.Outcome == Banned {
 			return d
 		}
 		clock.advance(100 * time.Millisecond)
@@ -23,21 +23,21 @@ var narrow = Limits{PerMinute: 1, PerDay: math.MaxInt64}
 
 func TestTwentyStrikesBan(t *testing.T) {
 	t.Parallel()
-	onMemory(t, DefaultConfig(), func(t *testing.T, l Limiter, clock *testClock) {
+	onMemory(t, DefaultConfig(), func(t *testing.T, l *Limiter, clock *testClock) {
 		c := l.Caller(1, "k", narrow)
-		l.Admit(t.Context(), c)
+		l.Admit(c)
 		for clock.Now().Sub(noon) <= 2*time.Second {
-			if d := l.Admit(t.Context(), c); d.Outcome != RefusedMinute {
+			if d := l.Admit(c); d.Outcome != RefusedMinute {
 				t.Fatalf("refusal %v after the first = %+v, want one by the minute", clock.Now().Sub(noon), d)
 			}
 			clock.advance(100 * time.Millisecond)
 		}
 		for strike := range 19 {
-			if d := l.Admit(t.Context(), c); d.Outcome != RefusedMinute || d.NewBan != nil {
+			if d := l.Admit(c); d.Outcome != RefusedMinute || d.NewBan != nil {
 				t.Fatalf("strike %d = %+v, want a refusal by the minute", strike+1, d)
 			}
 		}
-		d := l.Admit(t.Context(), c)
+		d := l.Admit(c)
 		until := clock.Now().Add(2 * time.Minute)
 		if d.Outcome != Banned || d.RetryAfter != 120 || d.BannedUntil != until.Unix()+1 {
 			t.Errorf("strike 20 = %+v, want a ban of 120 s", d)
@@ -58,7 +58,7 @@ func TestTwentyStrikesBan(t *testing.T) {
 
 func TestBansDoubleAndAreForgiven(t *testing.T) {
 	t.Parallel()
-	onMemory(t, DefaultConfig(), func(t *testing.T, l Limiter, clock *testClock) {
+	onMemory(t, DefaultConfig(), func(t *testing.T, l *Limiter, clock *testClock) {
 		c := l.Caller(1, "k", narrow)
 		want := 2 * time.Minute
 		for level := 1; level <= 14; level++ {
@@ -84,7 +84,7 @@ func TestBansDoubleAndAreForgiven(t *testing.T) {
 // TestAnOperatorsBanHoldsForItsTime: wherever the clock stood meanwhile, the ban runs while it stands before the end.
 func TestAnOperatorsBanHoldsForItsTime(t *testing.T) {
 	t.Parallel()
-	onMemory(t, DefaultConfig(), func(t *testing.T, l Limiter, clock *testClock) {
+	onMemory(t, DefaultConfig(), func(t *testing.T, l *Limiter, clock *testClock) {
 		c, end := l.Caller(1, "k", narrow), noon.Add(time.Hour)
 		wants := func(at time.Time, want Outcome) {
 			t.Helper()
@@ -93,10 +93,10 @@ func TestAnOperatorsBanHoldsForItsTime(t *testing.T) {
 			if want == Banned {
 				until = end.Unix()
 			}
-			if d := l.Admit(t.Context(), c); d.Outcome != want || d.BannedUntil != until {
+			if d := l.Admit(c); d.Outcome != want || d.BannedUntil != until {
 				t.Errorf("at %v = %+v, want %v until %d", at, d, want, until)
 			}
-			if d := l.Peek(t.Context(), c); (d.Outcome == Banned) != (want == Banned) || d.BannedUntil != until {
+			if d := l.Peek(c); (d.Outcome == Banned) != (want == Banned) || d.BannedUntil != until {
 				t.Errorf("Peek at %v = %+v, want %v until %d", at, d, want, until)
 			}
 		}
@@ -111,14 +111,31 @@ func TestAnOperatorsBanHoldsForItsTime(t *testing.T) {
 		wants(end.Add(time.Hour), Admitted)
 		clock.set(noon)
 		l.SetBan("k", nil)
-		if d := l.Peek(t.Context(), c); d.Outcome == Banned {
+		if d := l.Peek(c); d.Outcome == Banned {
 			t.Errorf("after the ban was lifted = %+v, want no ban", d)
 		}
 		late := l.Caller(1, "late", free)
 		l.SetBan("late", &Ban{KeyID: "late", From: noon.Add(-2 * time.Hour), Until: noon.Add(-time.Hour), By: ByOperator})
 		clock.set(noon.Add(-90 * time.Minute))
-		if d := l.Admit(t.Context(), late); d.Outcome != Banned {
+		if d := l.Admit(late); d.Outcome != Banned {
 			t.Errorf("a ban that was over by a clock that was ahead = %+v, want banned", d)
+		}
+	})
+}
+
+// TestABanOfTheFutureBeginsNow: when the clock is set back, a ban of the limiter keeps its length.
+func TestABanOfTheFutureBeginsNow(t *testing.T) {
+	t.Parallel()
+	onMemory(t, DefaultConfig(), func(t *testing.T, l *Limiter, clock *testClock) {
+		c := l.Caller(1, "k", narrow)
+		hammer(t, l, c, clock)
+		clock.set(noon.Add(-time.Hour))
+		if d := l.Admit(c); d.Outcome != Banned || d.RetryAfter != 120 {
+			t.Errorf("an hour before the ban began = %+v, want banned for 120 s", d)
+		}
+		clock.set(noon.Add(2*time.Minute - time.Hour))
+		if d := l.Peek(c); d.Outcome == Banned {
+			t.Errorf("two minutes later = %+v, want no ban", d)
 		}
 	})
 }
@@ -129,7 +146,7 @@ func TestABanOfAnotherNodeKeepsTheGreaterLevel(t *testing.T) {
 	for _, test := range []struct{ known, adopted, days, want int }{
 		{4, 2, 0, 5}, {2, 4, 0, 5}, {4, 1, 2, 3}, {4, 0, 0, 5}, {4, 0, 2, 3},
 	} {
-		onMemory(t, DefaultConfig(), func(t *testing.T, l Limiter, clock *testClock) {
+		onMemory(t, DefaultConfig(), func(t *testing.T, l *Limiter, clock *testClock) {
 			c := l.Caller(1, "k", narrow)
 			l.SetBan("k", &Ban{KeyID: "k", From: noon.Add(-time.Hour), Until: noon, Level: test.known, By: ByLimiter})
 			from := noon.AddDate(0, 0, test.days)
@@ -151,12 +168,12 @@ func TestStrikesAWholeWindowApartAreNotWithinIt(t *testing.T) {
 		gap  time.Duration
 		want Outcome
 	}{{time.Minute, RefusedDay}, {time.Minute - time.Microsecond, Banned}} {
-		onMemory(t, cfg, func(t *testing.T, l Limiter, clock *testClock) {
+		onMemory(t, cfg, func(t *testing.T, l *Limiter, clock *testClock) {
 			c := l.Caller(1, "k", Limits{PerMinute: 100, PerDay: 1})
 			manyRequests(l, c, clock, 2, 3*time.Second)
-			l.Admit(t.Context(), c)
+			l.Admit(c)
 			clock.advance(test.gap)
-			if d := l.Admit(t.Context(), c); d.Outcome != test.want {
+			if d := l.Admit(c); d.Outcome != test.want {
 				t.Errorf("second strike %v after the first = %v, want %v", test.gap, d.Outcome, test.want)
 			}
 		})
@@ -165,7 +182,7 @@ func TestStrikesAWholeWindowApartAreNotWithinIt(t *testing.T) {
 
 func TestARepeatedOldBanDoesNotRaiseTheLevelAgain(t *testing.T) {
 	t.Parallel()
-	onMemory(t, DefaultConfig(), func(t *testing.T, l Limiter, clock *testClock) {
+	onMemory(t, DefaultConfig(), func(t *testing.T, l *Limiter, clock *testClock) {
 		c := l.Caller(1, "k", narrow)
 		old := &Ban{KeyID: "k", From: noon.Add(-time.Hour), Until: noon, Level: 5, By: ByLimiter}
 		l.SetBan("k", old)

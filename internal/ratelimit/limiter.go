@@ -1,43 +1,196 @@
 package ratelimit
 
 import (
-	"context"
 	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
 )
 
-// A Limiter decides on requests. All methods may be called concurrently.
+// A Limiter decides on requests, in this process or, if it is that of a Redis, for all nodes. All methods may be called
+// concurrently. Keep and Restore keep its counts over a restart.
 //
 // The keys of a workspace share its windows; a ban and its strikes belong to one key. Any number of simultaneous requests
-// admits exactly what the limits say, and Remaining falls by exactly one with each.
-type Limiter interface {
-	// Caller returns the handle of a key, always the same for the same workspace and key. The caller keeps it with the
-	// key's record and uses it for each request. The limits replace those of the whole workspace at once; what was used
-	// stays counted.
-	Caller(workspace int64, keyID string, limits Limits) *Caller
+// admits exactly what the limits say, and Remaining falls by exactly one with each: each subject has one mutex, under which
+// a request is decided in one step. A workspace stays in memory until the process ends.
+type Limiter struct {
+	now         func() time.Time
+	cfg         Config
+	addresses   *addressTable
+	changed     changes
+	failedSaves atomic.Int64
 
-	// Admit decides on one request. An admitted request counts in both windows; a refused one in neither.
-	Admit(ctx context.Context, c *Caller) Decision
+	// A Redis limiter replaces these two. decide decides on a request of a key, or of an address if c is nil; the
+	// subject's mutex is held, and unlocked at the end. refresh brings the counts of other nodes.
+	decide  func(s *subject, c *Caller) Decision
+	refresh func(s *subject)
 
-	// Peek returns the caller's windows without counting anything, for responses that spend no quota. The outcome is
-	// Banned while a ban runs, and Admitted otherwise, even if a window is full.
-	Peek(ctx context.Context, c *Caller) Decision
+	mu         sync.RWMutex // taken before a subject's
+	workspaces map[int64]*subject
+	callers    map[string]*Caller
+}
 
-	// PeekWorkspace returns the windows of a workspace with the given limits, without counting anything. The workspace
-	// need not have a key: what deleted keys used stays counted. The outcome is Admitted.
-	PeekWorkspace(ctx context.Context, workspace int64, limits Limits) Decision
+// New returns a limiter that has counted nothing yet. The clock may be set back or forward, and is read once a
+// decision.
+func New(cfg Config, now func() time.Time) *Limiter {
+	l := &Limiter{
+		now:        now,
+		cfg:        cfg,
+		addresses:  newAddressTable(cfg.AddressLimits, cfg.Addresses),
+		refresh:    func(*subject) {},
+		workspaces: map[int64]*subject{},
+		callers:    map[string]*Caller{},
+	}
+	l.decide = func(s *subject, c *Caller) Decision {
+		defer s.mu.Unlock()
+		return l.decideAlone(s, c)
+	}
+	return l
+}
 
-	// AdmitAddress decides on one request without a valid key, counted by IPv4 address (an IPv4-mapped IPv6 address is
-	// one) or IPv6 /64 with Config.AddressLimits. Addresses are never banned.
-	AdmitAddress(ctx context.Context, a netip.Addr) Decision
+// Caller returns the handle of a key, always the same for the same workspace and key: a key that comes back with another
+// workspace is a new key. The caller keeps it with the key's record and uses it for each request. The limits replace those
+// of the whole workspace at once; what was used stays counted.
+func (l *Limiter) Caller(workspaceID int64, keyID string, limits Limits) *Caller {
+	l.mu.Lock()
+	c := l.caller(workspaceID, keyID)
+	l.mu.Unlock()
+	c.subject.mu.Lock()
+	defer c.subject.mu.Unlock()
+	c.subject.limits = limits
+	return c
+}
 
-	// PeekAddress returns what AdmitAddress would decide now, without counting anything.
-	PeekAddress(ctx context.Context, a netip.Addr) Decision
+// caller returns the handle of a key, a new one if there is none. The caller holds mu.
+func (l *Limiter) caller(workspaceID int64, keyID string) *Caller {
+	c := l.callers[keyID]
+	if c == nil || c.subject.workspace != workspaceID {
+		c = &Caller{id: keyID, subject: l.workspace(workspaceID)}
+		l.callers[keyID] = c
+	}
+	return c
+}
 
-	// SetBan replaces the ban of a key that has a handle by one of the operator, of another node or of the store. It
-	// takes effect at once. The operator's holds whenever the clock stands before its end, even if the clock was beyond
-	// it meanwhile, until another one or nil replaces it. A nil ban lifts the ban and forgets the strikes; the level stays.
-	SetBan(keyID string, b *Ban)
+// workspace returns the subject of a workspace, a new one if there is none. The caller holds mu.
+func (l *Limiter) workspace(id int64) *subject {
+	s := l.workspaces[id]
+	if s == nil {
+		s = newWorkspace(id)
+		l.workspaces[id] = s
+	}
+	return s
+}
 
-	// Drop removes the handle of a key that was deleted. What it used stays counted in its workspace, and is still saved.
-	Drop(keyID string)
+// Admit decides on one request. An admitted request counts in both windows; a refused one in neither.
+func (l *Limiter) Admit(c *Caller) Decision {
+	c.subject.mu.Lock()
+	return l.decide(c.subject, c)
+}
+
+// AdmitAddress decides on one request without a valid key, counted by IPv4 address (an IPv4-mapped IPv6 address is one) or
+// IPv6 /64 with Config.AddressLimits. Addresses are never banned. An address beyond the table's size, while every place in
+// it is taken by an address whose minute or day still counts, shares one pair of windows with all others like it. So does
+// an invalid address.
+func (l *Limiter) AdmitAddress(a netip.Addr) Decision {
+	return l.decide(l.addresses.lock(a, l.now().UnixNano()), nil)
+}
+
+// decideAlone decides from what this node knows. The subject's mutex is held, and the clock is read under it, so that
+// time goes back only if the clock does.
+func (l *Limiter) decideAlone(s *subject, c *Caller) Decision {
+	now, o := l.now().UnixNano(), Banned
+	s.windows = s.windows.current(now)
+	if c.bannedUntil(now) == 0 {
+		s.windows, o = s.windows.admit(s.limits)
+	}
+	return l.record(s, c, s.windows, o, now)
+}
+
+// record notes the outcome of a request of a key, or of an address if c is nil, and describes it. The windows are those
+// after the request. Refusals count against the key, so the outcome for the client may be a ban. The subject's mutex is
+// held.
+func (l *Limiter) record(s *subject, c *Caller, w windows, o Outcome, now int64) Decision {
+	l.changed.add(s, c)
+	if c == nil {
+		return newDecision(w, o, 0, s.limits, now)
+	}
+	o, begins := c.penalty.note(&l.cfg, o, now, w.reset(o))
+	d := newDecision(w, o, c.penalty.banUntil, s.limits, now)
+	if begins {
+		d.NewBan = c.penalty.newBan(&l.cfg, c.id)
+	}
+	return d
+}
+
+// Peek returns the caller's windows without counting anything, for responses that spend no quota. The outcome is Banned
+// while a ban runs, and Admitted otherwise, even if a window is full.
+func (l *Limiter) Peek(c *Caller) Decision {
+	s := c.subject
+	l.refresh(s)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := l.now().UnixNano()
+	w := s.windows.current(now)
+	if until := c.bannedUntil(now); until != 0 {
+		return newDecision(w, Banned, until, s.limits, now)
+	}
+	d := w.describe(s.limits)
+	d.StrikesLeft = c.penalty.strikesLeft(&l.cfg, now)
+	return d
+}
+
+// PeekWorkspace returns the windows of a workspace with the given limits, without counting anything. The workspace need
+// not have a key: what deleted keys used stays counted. The outcome is Admitted.
+func (l *Limiter) PeekWorkspace(id int64, limits Limits) Decision {
+	l.mu.RLock()
+	s := l.workspaces[id]
+	l.mu.RUnlock()
+	if s == nil {
+		s = newWorkspace(id) // which is not kept
+	}
+	l.refresh(s)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.windows.current(l.now().UnixNano()).describe(limits)
+}
+
+// PeekAddress returns what AdmitAddress would decide now, without counting anything.
+func (l *Limiter) PeekAddress(a netip.Addr) Decision {
+	s := l.addresses.subject(a, l.now().UnixNano(), false)
+	l.refresh(s)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := l.now().UnixNano()
+	w := s.windows.current(now)
+	_, o := w.admit(s.limits)
+	return newDecision(w, o, 0, s.limits, now)
+}
+
+// SetBan replaces the ban of a key that has a handle by one of the operator, of another node or of the store, at once. The
+// operator's holds whenever the clock stands before its end, even if the clock was beyond it meanwhile, until another one
+// or nil replaces it. A nil ban lifts the ban and forgets the strikes; the level stays.
+func (l *Limiter) SetBan(keyID string, b *Ban) {
+	l.mu.RLock()
+	c := l.callers[keyID]
+	l.mu.RUnlock()
+	if c == nil {
+		return
+	}
+	now := l.now().UnixNano()
+	c.subject.mu.Lock()
+	defer c.subject.mu.Unlock()
+	if b != nil {
+		c.penalty.set(b, now)
+	} else {
+		c.penalty.lift(now)
+	}
+	l.changed.add(c.subject, c)
+}
+
+// Drop removes the handle of a key that was deleted. One that is still in use goes on counting in its workspace, and what
+// it does is saved.
+func (l *Limiter) Drop(keyID string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.callers, keyID)
 }

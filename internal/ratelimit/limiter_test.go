@@ -1,7 +1,6 @@
 package ratelimit
 
 import (
-	"context"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -14,14 +13,14 @@ import (
 // implementations are the limiters that every test of behaviour runs on.
 var implementations = []struct {
 	name string
-	make func(t testing.TB, cfg Config, now func() time.Time) Limiter
+	make func(t testing.TB, cfg Config, now func() time.Time) *Limiter
 }{
-	{"memory", func(_ testing.TB, cfg Config, now func() time.Time) Limiter { return NewMemory(cfg, now) }},
-	{"redis", func(t testing.TB, cfg Config, now func() time.Time) Limiter { return newVirtual(t, cfg, now) }},
+	{"memory", func(_ testing.TB, cfg Config, now func() time.Time) *Limiter { return New(cfg, now) }},
+	{"redis", func(t testing.TB, cfg Config, now func() time.Time) *Limiter { return newVirtual(t, cfg, now).Limiter }},
 }
 
 // onEach runs a test of windows on each limiter, with a clock of its own that stands at noon.
-func onEach(t *testing.T, cfg Config, test func(t *testing.T, l Limiter, clock *testClock)) {
+func onEach(t *testing.T, cfg Config, test func(t *testing.T, l *Limiter, clock *testClock)) {
 	t.Helper()
 	for _, impl := range implementations {
 		t.Run(impl.name, func(t *testing.T) {
@@ -33,12 +32,12 @@ func onEach(t *testing.T, cfg Config, test func(t *testing.T, l Limiter, clock *
 }
 
 // onMemory is onEach for tests of what does not depend on Redis, such as bans.
-func onMemory(t *testing.T, cfg Config, test func(t *testing.T, l Limiter, clock *testClock)) {
+func onMemory(t *testing.T, cfg Config, test func(t *testing.T, l *Limiter, clock *testClock)) {
 	t.Helper()
 	t.Run("memory", func(t *testing.T) {
 		t.Parallel()
 		clock := newClock(noon)
-		test(t, NewMemory(cfg, clock.Now), clock)
+		test(t, New(cfg, clock.Now), clock)
 	})
 }
 
@@ -61,10 +60,10 @@ var free = Limits{PerMinute: 60, PerDay: 1000}
 
 func TestAdmitsExactlyTheMinute(t *testing.T) {
 	t.Parallel()
-	onEach(t, DefaultConfig(), func(t *testing.T, l Limiter, clock *testClock) {
+	onEach(t, DefaultConfig(), func(t *testing.T, l *Limiter, clock *testClock) {
 		c := l.Caller(1, "k", free)
 		for i := range int64(60) {
-			d := l.Admit(t.Context(), c)
+			d := l.Admit(c)
 			if !d.Admitted() || d.Headline().Remaining() != 59-i {
 				t.Fatalf("request %d = %v with %d remaining, want admitted with %d", i, d.Outcome, d.Headline().Remaining(), 59-i)
 			}
@@ -76,59 +75,62 @@ func TestAdmitsExactlyTheMinute(t *testing.T) {
 			Day:        Window{Limit: 1000, Used: 60, Reset: noon.Unix() + 43_200},
 			RetryAfter: 54,
 		}
-		if got := l.Admit(t.Context(), c); got != want {
+		if got := l.Admit(c); got != want {
 			t.Errorf("request 61 = %+v, want %+v", got, want)
 		}
 		clock.advance(54*time.Second - 1)
-		if got := l.Admit(t.Context(), c); got.Outcome != RefusedMinute || got.RetryAfter != 1 {
+		if got := l.Admit(c); got.Outcome != RefusedMinute || got.RetryAfter != 1 {
 			t.Errorf("1 ns before the reset = %v, retry after %d, want minute, 1", got.Outcome, got.RetryAfter)
 		}
 		clock.advance(1)
-		if got := l.Admit(t.Context(), c); !got.Admitted() || got.Minute.Used != 1 || got.Day.Used != 61 {
+		if got := l.Admit(c); !got.Admitted() || got.Minute.Used != 1 || got.Day.Used != 61 {
 			t.Errorf("at the reset = %+v, want admitted as the minute's first and the day's 61st", got)
 		}
 	})
 }
 
-func TestRefusalsConsumeNothing(t *testing.T) {
+// TestTheLaterWindowRefuses: to wait until it resets is enough.
+func TestTheLaterWindowRefuses(t *testing.T) {
 	t.Parallel()
-	onEach(t, DefaultConfig(), func(t *testing.T, l Limiter, clock *testClock) {
-		c := l.Caller(1, "k", Limits{PerMinute: 2, PerDay: 4})
-		for range 10 {
-			l.Admit(t.Context(), c)
-		}
-		clock.advance(time.Minute)
-		if d := l.Admit(t.Context(), c); !d.Admitted() || d.Minute.Used != 1 || d.Day.Used != 3 {
-			t.Errorf("the next minute's first = %+v, want admitted, 1 of the minute and 3 of the day used", d)
+	onEach(t, DefaultConfig(), func(t *testing.T, l *Limiter, clock *testClock) {
+		for at, want := range map[time.Duration]Decision{
+			0: {Outcome: RefusedDay, RetryAfter: 12 * 3600}, 12*time.Hour - 30*time.Second: {Outcome: RefusedMinute, RetryAfter: 60},
+		} {
+			clock.set(noon.Add(at))
+			c := l.Caller(int64(at), fmt.Sprint(at), Limits{PerMinute: 1, PerDay: 1})
+			l.Admit(c)
+			if got := l.Admit(c); got.Outcome != want.Outcome || got.RetryAfter != want.RetryAfter {
+				t.Errorf("with both windows full, %v after noon = %+v, want %+v", at, got, want)
+			}
 		}
 	})
 }
 
 func TestKeysOfAWorkspaceShareItsWindows(t *testing.T) {
 	t.Parallel()
-	onEach(t, DefaultConfig(), func(t *testing.T, l Limiter, _ *testClock) {
+	onEach(t, DefaultConfig(), func(t *testing.T, l *Limiter, _ *testClock) {
 		a, b, other := l.Caller(1, "a", free), l.Caller(1, "b", free), l.Caller(2, "c", free)
 		if l.Caller(1, "a", free) != a {
 			t.Error("the same key has two handles")
 		}
 		for range 30 {
-			l.Admit(t.Context(), a)
-			l.Admit(t.Context(), b)
+			l.Admit(a)
+			l.Admit(b)
 		}
-		if d := l.Admit(t.Context(), a); d.Outcome != RefusedMinute {
+		if d := l.Admit(a); d.Outcome != RefusedMinute {
 			t.Errorf("the 61st of both keys = %v, want minute", d.Outcome)
 		}
-		if d := l.Admit(t.Context(), other); !d.Admitted() || d.Minute.Used != 1 {
+		if d := l.Admit(other); !d.Admitted() || d.Minute.Used != 1 {
 			t.Errorf("another workspace = %+v, want admitted as its first", d)
 		}
 		l.Drop("a")
-		if d := l.PeekWorkspace(t.Context(), 1, narrow); !d.Admitted() || d.Minute.Used != 60 || d.Minute.Limit != 1 {
+		if d := l.PeekWorkspace(1, narrow); !d.Admitted() || d.Minute.Used != 60 || d.Minute.Limit != 1 {
 			t.Errorf("PeekWorkspace = %+v, want the 60 of both keys, with the limits that were given", d)
 		}
-		if d := l.PeekWorkspace(t.Context(), 3, free); d.Minute.Used != 0 {
+		if d := l.PeekWorkspace(3, free); d.Minute.Used != 0 {
 			t.Errorf("PeekWorkspace of one without keys = %+v, want nothing used", d)
 		}
-		if d := l.Admit(t.Context(), l.Caller(1, "a2", free)); d.Outcome != RefusedMinute {
+		if d := l.Admit(l.Caller(1, "a2", free)); d.Outcome != RefusedMinute {
 			t.Errorf("a new key in place of a dropped one = %v, want minute", d.Outcome)
 		}
 	})
@@ -136,25 +138,25 @@ func TestKeysOfAWorkspaceShareItsWindows(t *testing.T) {
 
 func TestPeekHasNoEffect(t *testing.T) {
 	t.Parallel()
-	onEach(t, DefaultConfig(), func(t *testing.T, l Limiter, _ *testClock) {
+	onEach(t, DefaultConfig(), func(t *testing.T, l *Limiter, _ *testClock) {
 		c := l.Caller(1, "k", Limits{PerMinute: 1, PerDay: 5})
 		for range 3 {
-			if d := l.Peek(t.Context(), c); !d.Admitted() || d.Minute.Remaining() != 1 || d.Minute.Reset != noon.Unix()+60 {
+			if d := l.Peek(c); !d.Admitted() || d.Minute.Remaining() != 1 || d.Minute.Reset != noon.Unix()+60 {
 				t.Errorf("Peek before a request = %+v, want admitted, 1 remaining, a minute from now", d)
 			}
 		}
-		l.Admit(t.Context(), c)
-		if d := l.Peek(t.Context(), c); !d.Admitted() || d.Headline().Remaining() != 0 || d.RetryAfter != 0 {
+		l.Admit(c)
+		if d := l.Peek(c); !d.Admitted() || d.Headline().Remaining() != 0 || d.RetryAfter != 0 {
 			t.Errorf("Peek at a full window = %+v, want admitted, 0 remaining", d)
 		}
 		until := noon.Add(time.Hour)
 		l.SetBan("k", &Ban{KeyID: "k", From: noon, Until: until, By: ByOperator})
-		if d := l.Peek(t.Context(), c); d.Outcome != Banned || d.BannedUntil != until.Unix() || d.RetryAfter != 3600 {
+		if d := l.Peek(c); d.Outcome != Banned || d.BannedUntil != until.Unix() || d.RetryAfter != 3600 {
 			t.Errorf("Peek while banned = %+v, want banned for 3600 s", d)
 		}
 		a := netip.MustParseAddr("192.0.2.1")
 		for range 100 {
-			if d := l.PeekAddress(t.Context(), a); !d.Admitted() || d.Minute.Remaining() != 60 {
+			if d := l.PeekAddress(a); !d.Admitted() || d.Minute.Remaining() != 60 {
 				t.Fatalf("PeekAddress = %+v, want admitted, 60 remaining", d)
 			}
 		}
@@ -163,17 +165,17 @@ func TestPeekHasNoEffect(t *testing.T) {
 
 func TestRemainingFallsByOneUnderConcurrency(t *testing.T) {
 	t.Parallel()
-	onEach(t, DefaultConfig(), func(t *testing.T, l Limiter, _ *testClock) {
+	onEach(t, DefaultConfig(), func(t *testing.T, l *Limiter, _ *testClock) {
 		limits := Limits{PerMinute: 1000, PerDay: 100_000}
 		handles := []*Caller{l.Caller(1, "a", limits), l.Caller(1, "b", limits), l.Caller(1, "c", limits)}
 		got := inParallel(16, 100, func(i int) (int64, bool) {
-			d := l.Admit(t.Context(), handles[i%len(handles)])
+			d := l.Admit(handles[i%len(handles)])
 			return d.Minute.Remaining(), d.Admitted()
 		})
 		checkCountdown(t, got, 1000)
 		a := netip.MustParseAddr("2001:db8::1")
 		got = inParallel(16, 20, func(int) (int64, bool) {
-			d := l.AdmitAddress(t.Context(), a)
+			d := l.AdmitAddress(a)
 			return d.Minute.Remaining(), d.Admitted()
 		})
 		checkCountdown(t, got, 60)
@@ -238,10 +240,10 @@ func TestHeadlineIsTheFullerWindow(t *testing.T) {
 }
 
 // manyRequests admits n requests, gap apart, and returns how many ended in each way.
-func manyRequests(l Limiter, c *Caller, clock *testClock, n int, gap time.Duration) map[Outcome]int {
+func manyRequests(l *Limiter, c *Caller, clock *testClock, n int, gap time.Duration) map[Outcome]int {
 	got := map[Outcome]int{}
 	for range n {
-		got[l.Admit(context.Background(), c).Outcome]++
+		got[l.Admit(c).Outcome]++
 		clock.advance(gap)
 	}
 	return got
@@ -249,10 +251,10 @@ func manyRequests(l Limiter, c *Caller, clock *testClock, n int, gap time.Durati
 
 func ExampleLimiter() {
 	clock := newClock(noon)
-	l := NewMemory(DefaultConfig(), clock.Now)
+	l := New(DefaultConfig(), clock.Now)
 	c := l.Caller(12, "key_1", Limits{PerMinute: 2, PerDay: 1000})
 	for range 3 {
-		d := l.Admit(context.Background(), c)
+		d := l.Admit(c)
 		fmt.Println(d.Outcome, d.Headline().Remaining(), d.RetryAfter)
 	}
 	// Output:

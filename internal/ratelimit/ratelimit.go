@@ -4,7 +4,7 @@
 // What is counted is a subject: a workspace, whose keys share its windows, or an address without a valid key. The windows of
 // a subject (windows.go) and what is known against a key (penalty.go) are values with pure methods.
 //
-// Memory decides in this process, under the subject's mutex. Keep saves what changed to a Store each half second, and
+// A Limiter decides in this process, under the subject's mutex. Keep saves what changed to a Store each half second, and
 // Restore takes it back after a restart, so that a crash forgets the counts of a second at most.
 //
 // Redis has all nodes count in one place: the script decide.lua makes the decision of windows.go on the subject's key, by
@@ -115,16 +115,14 @@ const (
 	ByOperator = "operator"
 )
 
-// Config holds the numbers of a limiter. They are not checked, and the zero value is not usable: start from DefaultConfig.
+// Config holds the numbers of a limiter. They are not checked: start from DefaultConfig.
 //
 // A refusal more than Grace after the first of a run of refusals is a strike. A run ends when a request is admitted, and
 // when the window that refused last has reset. Strikes strikes, the first less than StrikeWindow before the last, ban the
 // key for FirstBan, twice as long with each level, and MaxBan at most. A level is forgiven for each 24 hours without a
 // strike or a ban: they count from the end of the last ban or from the last strike, whichever is later.
-//
 // So one client that waits for Retry-After, or whose pauses grow by a fifth or more each time to 4 s or more, is never
-// banned. Twenty or more workers with one key that are refused for longer than Grace in one minute may be: they should
-// share the Retry-After of one of them.
+// banned.
 type Config struct {
 	Strikes      int           // strikes that ban, at least 1
 	StrikeWindow time.Duration // the time within which they must fall

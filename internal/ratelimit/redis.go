@@ -44,24 +44,22 @@ func AskRedis(o RedisOptions) error {
 	return r.ping(unused)
 }
 
-// Redis is the Limiter of any number of nodes, which share all counts. Redis (5 or later) or Valkey has one key for each
+// Redis has the Limiter of any number of nodes, which share all counts. Redis (5 or later) or Valkey has one key for each
 // workspace and one for each address; each decision is one script on one key, by the server's clock. Each node counts
 // strikes and begins bans by itself; SetBan tells it of those of other nodes and of the operator.
 //
 // After three failures in a row Redis counts as away, and each 100 ms the node checks whether it is back. In a cluster,
 // Redis is away for a node if the master of one of its callers is: after a call failed, the node checks each 100 ms on
-// that caller, and three such checks in a row that fail are enough, whatever other masters answer. Beside this the limiter
-// is a Memory of what the node knows.
+// that caller, and three such checks in a row that fail are enough, whatever other masters answer. Beside this the
+// Limiter is what the node knows.
 type Redis struct {
-	*Memory
+	*Limiter
 	redisClient
 
 	deny bool
 	stop context.CancelFunc
 	done chan struct{} // closed when nothing runs beside the requests
 }
-
-var _ Limiter = (*Redis)(nil)
 
 // NewRedis returns a limiter that counts in Redis. It tries to connect for a second at most; if Redis does not answer,
 // the limiter begins without it. It returns an error if the URL cannot be used. Close ends it.
@@ -92,7 +90,7 @@ func newRedis(o RedisOptions) (*Redis, error) {
 		deny: o.Deny, stop: func() {}, done: make(chan struct{}),
 	}
 	r.clock.offset.Store(o.Now().UnixNano())
-	r.Memory = NewMemory(o.Config, func() time.Time { return time.Unix(0, r.clock.now()).UTC() })
+	r.Limiter = New(o.Config, func() time.Time { return time.Unix(0, r.clock.now()).UTC() })
 	r.decide, r.refresh = r.admit, r.update
 	r.away.Store(true)
 	return r, nil
@@ -117,7 +115,7 @@ func (r *Redis) Close() {
 	r.disconnect()
 }
 
-// admit decides on a request, as Memory.decide says.
+// admit decides on a request, as Limiter.decide says.
 func (r *Redis) admit(s *subject, c *Caller) Decision {
 	defer s.mu.Unlock()
 	now := r.clock.now()

@@ -1,7 +1,6 @@
 package ratelimit
 
 import (
-	"context"
 	"fmt"
 	"os/exec"
 	"runtime"
@@ -55,7 +54,7 @@ func decideAt64(b *testing.B, r *Redis) (rate float64) {
 	b.RunParallel(func(pb *testing.PB) {
 		c := keys[next.Add(1)%64]
 		for pb.Next() {
-			if d := r.Admit(context.Background(), c); !d.Admitted() {
+			if d := r.Admit(c); !d.Admitted() {
 				b.Error(d)
 			}
 		}

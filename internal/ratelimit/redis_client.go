@@ -39,7 +39,7 @@ type redisClient struct {
 	logged   atomic.Int64           // when the log last said that Redis is away, in Unix seconds
 }
 
-type redisCounts struct{ redis, cached, local, unavailable, failed, aways atomic.Int64 }
+type redisCounts struct{ redis, cached, local, unavailable, failed atomic.Int64 }
 
 // connect makes the client, unless there is one. A client reconnects by itself.
 func (r *redisClient) connect() error {
@@ -153,9 +153,6 @@ func (r *redisClient) check() {
 // fail notes the last of some failures in a row. The log says when Redis goes away, and each minute that it still is.
 func (r *redisClient) fail(failures int32, err error) {
 	begins := failures >= failureThreshold && r.away.CompareAndSwap(false, true)
-	if begins {
-		r.counts.aways.Add(1)
-	}
 	if now := time.Now().Unix(); begins || r.away.Load() && now-r.logged.Load() >= 60 {
 		r.logged.Store(now)
 		r.log.Error("Redis cannot be used; requests are counted without it", "err", err)

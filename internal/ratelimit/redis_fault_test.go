@@ -75,13 +75,13 @@ func TestFourNodesAdmitExactlyTheLimit(t *testing.T) {
 	nodes := startNodes(t, redistest.Start(t).URL(), 4, false, 10*time.Second)
 	keys := handles(nodes, plenty)
 	got := inParallel(64, 25, func(i int) (int64, bool) {
-		d := nodes[i%4].Admit(t.Context(), keys[i%4])
+		d := nodes[i%4].Admit(keys[i%4])
 		return d.Minute.Remaining(), d.Admitted()
 	})
 	checkCountdown(t, got, 1000)
 	a := netip.MustParseAddr("2001:db8::1")
 	got = inParallel(16, 10, func(i int) (int64, bool) {
-		d := nodes[i%4].AdmitAddress(t.Context(), a)
+		d := nodes[i%4].AdmitAddress(a)
 		return d.Minute.Remaining(), d.Admitted()
 	})
 	checkCountdown(t, got, 60)
@@ -103,7 +103,7 @@ func TestAStalledServerIsLeftAlone(t *testing.T) {
 	admit := func(times int) {
 		for range times {
 			for i, r := range nodes {
-				if r.Admit(t.Context(), keys[i]).Admitted() {
+				if r.Admit(keys[i]).Admitted() {
 					admitted++
 				}
 			}
@@ -122,7 +122,7 @@ func TestAStalledServerIsLeftAlone(t *testing.T) {
 	server.Resume(t)
 	eventually(t, "Redis is back", isAway(nodes, false))
 	for i, r := range nodes {
-		if d := r.Peek(t.Context(), keys[i]); d.Day.Used < 10 || d.Day.Used > admitted {
+		if d := r.Peek(keys[i]); d.Day.Used < 10 || d.Day.Used > admitted {
 			t.Errorf("node %d: %d are counted, want no more than the %d that were admitted", i, d.Day.Used, admitted)
 		}
 	}
@@ -151,7 +151,7 @@ func TestWithoutRedis(t *testing.T) {
 					t.Helper()
 					for range times {
 						for i, r := range nodes {
-							d := r.Admit(t.Context(), keys[i])
+							d := r.Admit(keys[i])
 							if d.Admitted() {
 								admitted++
 							} else if d.RetryAfter < 1 {
@@ -162,7 +162,7 @@ func TestWithoutRedis(t *testing.T) {
 				}
 				admit(3)
 				for i, r := range nodes {
-					r.Peek(t.Context(), keys[i])
+					r.Peek(keys[i])
 				}
 				if server.Kill(); !short {
 					if admit(70); admitted != test.outage {
@@ -198,7 +198,7 @@ func TestWhatNodesAdmitAloneIsNotAddedUp(t *testing.T) {
 	keys := handles(nodes, plenty)
 	admit := func(node, times int) (d Decision) {
 		for range times {
-			d = nodes[node].Admit(t.Context(), keys[node])
+			d = nodes[node].Admit(keys[node])
 		}
 		return d
 	}
@@ -240,9 +240,9 @@ func TestTheBoundOfANodeHoldsUnderLoad(t *testing.T) {
 			got := inParallel(16, 20, func(int) (int64, bool) {
 				var d Decision
 				if name == "key" {
-					d = r.Admit(t.Context(), c)
+					d = r.Admit(c)
 				} else {
-					d = r.AdmitAddress(t.Context(), netip.MustParseAddr("192.0.2.1"))
+					d = r.AdmitAddress(netip.MustParseAddr("192.0.2.1"))
 				}
 				if first.Add(1) <= 20 {
 					asked.Done()
@@ -264,21 +264,21 @@ func TestAServerThatForgotGetsTheCountsBack(t *testing.T) {
 	nodes := startNodes(t, server.URL(), 1, false, 10*time.Second)
 	r, c := nodes[0], nodes[0].Caller(1, "k", plenty)
 	for range 7 {
-		r.Admit(t.Context(), c)
+		r.Admit(c)
 	}
 	server.Kill()
 	for range 5 {
-		r.Admit(t.Context(), c)
+		r.Admit(c)
 	}
 	if err := server.Run(); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "Redis is back", isAway(nodes, false))
-	if d := r.Admit(t.Context(), c); d.Day.Used != 13 {
+	if d := r.Admit(c); d.Day.Used != 13 {
 		t.Errorf("after a restart with nothing: %d used, want 13", d.Day.Used)
 	}
 	server.Do(t, "SCRIPT", "FLUSH")
-	if d := r.Admit(t.Context(), c); d.Day.Used != 14 {
+	if d := r.Admit(c); d.Day.Used != 14 {
 		t.Errorf("after SCRIPT FLUSH: %d used, want 14", d.Day.Used)
 	}
 	if s := r.RedisStats(); s.Redis < 9 {
@@ -297,15 +297,15 @@ func TestEachNodeCountsStrikes(t *testing.T) {
 		r := newVirtualOn(t, server, DefaultConfig(), clock.Now)
 		nodes, keys = append(nodes, r), append(keys, r.Caller(1, "k", narrow))
 	}
-	nodes[0].Admit(t.Context(), keys[0])
+	nodes[0].Admit(keys[0])
 	for i, r := range nodes {
-		r.Admit(t.Context(), keys[i]) // the first of the run of refusals
+		r.Admit(keys[i]) // the first of the run of refusals
 	}
 	clock.advance(3 * time.Second)
 	var ban *Ban
 	strikes := 0
 	for ; ban == nil && strikes < 100; strikes++ {
-		ban = nodes[strikes%3].Admit(t.Context(), keys[strikes%3]).NewBan
+		ban = nodes[strikes%3].Admit(keys[strikes%3]).NewBan
 	}
 	if strikes != 3*19+1 || ban == nil {
 		t.Fatalf("%d strikes led to the ban %+v, want 3*19+1 strikes", strikes, ban)
@@ -314,35 +314,14 @@ func TestEachNodeCountsStrikes(t *testing.T) {
 		if i > 0 {
 			r.SetBan("k", ban)
 		}
-		if d := r.Admit(t.Context(), keys[i]); d.Outcome != Banned || d.NewBan != nil || d.RetryAfter != 120 {
+		if d := r.Admit(keys[i]); d.Outcome != Banned || d.NewBan != nil || d.RetryAfter != 120 {
 			t.Errorf("node %d, told of the ban = %+v, want banned for 120 s", i, d)
 		}
 	}
 	clock.set(ban.Until)
 	for i, r := range nodes {
-		if d := hammer(t, r, keys[i], clock); d.NewBan.Level != 2 {
+		if d := hammer(t, r.Limiter, keys[i], clock); d.NewBan.Level != 2 {
 			t.Errorf("the next ban of node %d has level %d, want 2 on each node", i, d.NewBan.Level)
 		}
 	}
-}
-
-func TestAnsweredCallsAreTimed(t *testing.T) {
-	t.Parallel()
-	var calls atomic.Int64
-	r, err := NewRedis(RedisOptions{
-		URL: redistest.Start(t).URL(), Config: DefaultConfig(), Now: time.Now,
-		Answered: func(took time.Duration) {
-			if took > 0 && took < time.Minute {
-				calls.Add(1)
-			}
-		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(r.Close)
-	eventually(t, "Redis decides", func() bool {
-		before := calls.Load()
-		return r.Admit(t.Context(), r.Caller(1, "k", plenty)).Admitted() && r.RedisStats().Redis > 0 && calls.Load() > before
-	})
 }

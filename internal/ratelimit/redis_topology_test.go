@@ -36,7 +36,7 @@ func failOver(t *testing.T, end func(master, sentinel *redistest.Server)) {
 	admit := func() {
 		t.Helper()
 		for i, r := range nodes {
-			if d := r.Admit(t.Context(), keys[i]); !d.Admitted() {
+			if d := r.Admit(keys[i]); !d.Admitted() {
 				t.Fatalf("node %d = %+v, want admitted", i, d)
 			}
 			admitted++
@@ -57,7 +57,7 @@ func failOver(t *testing.T, end func(master, sentinel *redistest.Server)) {
 		return nodes[0].RedisStats().Redis > before
 	})
 	for i, r := range nodes {
-		if d := r.Peek(t.Context(), keys[i]); d.Day.Used < 100 || d.Day.Used > admitted {
+		if d := r.Peek(keys[i]); d.Day.Used < 100 || d.Day.Used > admitted {
 			t.Errorf("node %d: %d are counted of %d, want at least the 100 that the old master had replicated", i, d.Day.Used, admitted)
 		}
 	}
@@ -78,7 +78,7 @@ func TestCluster(t *testing.T) {
 			keys = append(keys, r.Caller(workspace, fmt.Sprint("key", i), limits))
 		}
 		got := inParallel(8, 10, func(i int) (int64, bool) {
-			d := nodes[i%4].Admit(t.Context(), keys[i%4])
+			d := nodes[i%4].Admit(keys[i%4])
 			return d.Minute.Remaining(), d.Admitted()
 		})
 		checkCountdown(t, got, 40)
@@ -124,7 +124,7 @@ func TestClusterWithoutOneMaster(t *testing.T) {
 	admit := func(c *Caller) (counted bool) {
 		t.Helper()
 		before := r.RedisStats().Redis
-		if d := r.Admit(t.Context(), c); !d.Admitted() {
+		if d := r.Admit(c); !d.Admitted() {
 			t.Fatalf("Admit = %+v, want admitted", d)
 		}
 		return r.RedisStats().Redis > before
@@ -159,7 +159,7 @@ func TestTLS(t *testing.T) {
 	}
 	nodes := startNodes(t, url+"?skip_verify=true", 1, false, 10*time.Second)
 	c := nodes[0].Caller(1, "k", plenty)
-	if d := nodes[0].Admit(t.Context(), c); d.Minute.Remaining() != plenty.PerMinute-1 || nodes[0].RedisStats().Redis != 1 {
+	if d := nodes[0].Admit(c); d.Minute.Remaining() != plenty.PerMinute-1 || nodes[0].RedisStats().Redis != 1 {
 		t.Errorf("over TLS = %+v, %+v, want the first decision of Redis", d, nodes[0].RedisStats())
 	}
 }

@@ -81,7 +81,7 @@ func TestAPasswordAndADatabase(t *testing.T) {
 	server.Do(t, "ACL", "SETUSER", "petstore", "on", ">secret", "~petstore:*", "+@all")
 	at := netip.MustParseAddrPort(server.Addr()).String()
 	r := startNodes(t, "redis://petstore:secret@"+at+"/3", 1, false, 10*time.Second)[0]
-	if d := r.Admit(t.Context(), r.Caller(1, "k", plenty)); !d.Admitted() || r.RedisStats().Redis != 1 {
+	if d := r.Admit(r.Caller(1, "k", plenty)); !d.Admitted() || r.RedisStats().Redis != 1 {
 		t.Errorf("Admit = %+v, %+v, want a decision of Redis", d, r.RedisStats())
 	}
 	if got := server.Do(t, "DBSIZE"); got != "0" {

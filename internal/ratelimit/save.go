@@ -60,24 +60,22 @@ const saveTimeout = 10 * time.Second
 // Keep saves what has changed to the store, once in each interval until ctx ends, and then once more. The end of ctx breaks
 // no save off, since nobody would know whether it was done. The next save makes up for one that failed, which Stats counts.
 // Keep returns the error of its last save. End ctx when requests are no longer admitted: what they use after the last save
-// is not kept.
-//
-// With a Redis limiter the windows are those of all nodes. What stands against a key is this node's.
-func (m *Memory) Keep(ctx context.Context, store Store, every time.Duration) error {
+// is not kept. The windows are those of all nodes if Redis counts; what stands against a key is this node's.
+func (l *Limiter) Keep(ctx context.Context, store Store, every time.Duration) error {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for ctx.Err() == nil {
 		select {
 		case <-tick.C:
-			_ = m.save(ctx, store) // counted, and made up for
+			_ = l.save(ctx, store) // counted, and made up for
 		case <-ctx.Done():
 		}
 	}
-	return m.save(ctx, store)
+	return l.save(ctx, store)
 }
 
-func (m *Memory) save(ctx context.Context, store Store) error {
-	rows, requeue := m.Dirty()
+func (l *Limiter) save(ctx context.Context, store Store) error {
+	rows, requeue := l.Dirty()
 	if rows.Empty() {
 		return nil
 	}
@@ -85,7 +83,7 @@ func (m *Memory) save(ctx context.Context, store Store) error {
 	defer cancel()
 	if err := store.SaveLimits(ctx, rows); err != nil {
 		requeue()
-		m.failedSaves.Add(1)
+		l.failedSaves.Add(1)
 		return fmt.Errorf("save rate limits: %w", err)
 	}
 	return nil
@@ -93,8 +91,8 @@ func (m *Memory) save(ctx context.Context, store Store) error {
 
 // Dirty returns the rows that have changed since the last call. The caller saves them, or calls requeue: then the next
 // Dirty returns them as they are by then. Bans in force are not rows; what led to them is.
-func (m *Memory) Dirty() (rows Saved, requeue func()) {
-	subjects := m.changed.take()
+func (l *Limiter) Dirty() (rows Saved, requeue func()) {
+	subjects := l.changed.take()
 	var keys []*Caller
 	for _, s := range subjects {
 		keys = append(keys, rows.add(s)...)
@@ -102,12 +100,12 @@ func (m *Memory) Dirty() (rows Saved, requeue func()) {
 	return rows, func() {
 		for _, c := range keys {
 			c.subject.mu.Lock()
-			m.changed.add(c.subject, c)
+			l.changed.add(c.subject, c)
 			c.subject.mu.Unlock()
 		}
 		for _, s := range subjects {
 			s.mu.Lock()
-			m.changed.add(s, nil)
+			l.changed.add(s, nil)
 			s.mu.Unlock()
 		}
 	}
@@ -139,22 +137,22 @@ func (rows *Saved) add(s *subject) []*Caller {
 // Restore takes over saved rows, before the first decision. It leaves out addresses whose windows are over, or for
 // which the table has become too small. It returns an error that names the first row that it cannot read, and takes over
 // the others all the same. A Redis limiter tells Redis the counts that were restored, in case Redis has lost them.
-func (m *Memory) Restore(rows Saved) error {
+func (l *Limiter) Restore(rows Saved) error {
 	var first error
-	now := m.now().UnixNano()
+	now := l.now().UnixNano()
 	for _, r := range rows.Windows {
-		first = cmp.Or(first, m.restoreWindow(r, now))
+		first = cmp.Or(first, l.restoreWindow(r, now))
 	}
 	for _, r := range rows.Keys {
-		first = cmp.Or(first, m.restoreKey(r))
+		first = cmp.Or(first, l.restoreKey(r))
 	}
 	return first
 }
 
-func (m *Memory) restoreWindow(r SavedWindow, now int64) error {
+func (l *Limiter) restoreWindow(r SavedWindow, now int64) error {
 	w := windows{fromMillis(r.MinuteStart), r.MinuteUsed, r.Day, r.DayUsed}
-	s, err := m.subjectOf(r.Subject, now, w.inUse(now))
-	if err != nil || s == m.addresses.overflow && r.Subject != overflowName {
+	s, err := l.subjectOf(r.Subject, now, w.inUse(now))
+	if err != nil || s == l.addresses.overflow && r.Subject != overflowName {
 		return err
 	}
 	s.mu.Lock()
@@ -164,31 +162,31 @@ func (m *Memory) restoreWindow(r SavedWindow, now int64) error {
 }
 
 // subjectOf returns the subject of a saved row. With keep, an address gets a place if there is one.
-func (m *Memory) subjectOf(name string, now int64, keep bool) (*subject, error) {
+func (l *Limiter) subjectOf(name string, now int64, keep bool) (*subject, error) {
 	kind, rest, _ := strings.Cut(name, ":")
 	id, idErr := strconv.ParseInt(rest, 10, 64)
 	a, addressErr := netip.ParseAddr(strings.TrimSuffix(rest, "/64"))
 	switch {
 	case kind == "w" && idErr == nil:
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		return m.workspace(id), nil
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.workspace(id), nil
 	case name == overflowName:
-		return m.addresses.overflow, nil
+		return l.addresses.overflow, nil
 	case kind == "a" && addressErr == nil:
-		return m.addresses.subject(a, now, keep), nil
+		return l.addresses.subject(a, now, keep), nil
 	}
 	return nil, fmt.Errorf("saved window %q names neither a workspace nor an address", name)
 }
 
-func (m *Memory) restoreKey(r SavedKey) error {
-	strikes, err := parseStrikes(r.Strikes, m.cfg.Strikes-1)
+func (l *Limiter) restoreKey(r SavedKey) error {
+	strikes, err := parseStrikes(r.Strikes, l.cfg.Strikes-1)
 	if err != nil {
 		return fmt.Errorf("saved key %q: %w", r.KeyID, err)
 	}
-	m.mu.Lock()
-	c := m.caller(r.Workspace, r.KeyID)
-	m.mu.Unlock()
+	l.mu.Lock()
+	c := l.caller(r.Workspace, r.KeyID)
+	l.mu.Unlock()
 	c.subject.mu.Lock()
 	defer c.subject.mu.Unlock()
 	p := &c.penalty

@@ -56,13 +56,13 @@ func (s *table) setFail(err error) {
 }
 
 // restarted returns a new limiter with the rows of the store.
-func restarted(t *testing.T, s Store, cfg Config, now func() time.Time) *Memory {
+func restarted(t *testing.T, s Store, cfg Config, now func() time.Time) *Limiter {
 	t.Helper()
 	rows, err := s.LoadLimits(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := NewMemory(cfg, now)
+	m := New(cfg, now)
 	if err := m.Restore(rows); err != nil {
 		t.Fatalf("Restore = %v, want nil", err)
 	}
@@ -72,16 +72,16 @@ func restarted(t *testing.T, s Store, cfg Config, now func() time.Time) *Memory 
 func TestDirtyHasWhatChanged(t *testing.T) {
 	t.Parallel()
 	clock := newClock(noon)
-	m := NewMemory(smallTable(), clock.Now)
+	m := New(smallTable(), clock.Now)
 	if got, _ := m.Dirty(); !got.Empty() {
 		t.Errorf("Dirty at first = %+v, want nothing", got)
 	}
 	a, b := m.Caller(7, "a", free), m.Caller(7, "b", free)
-	m.Admit(t.Context(), a)
-	m.Admit(t.Context(), b)
-	m.AdmitAddress(t.Context(), netip.MustParseAddr("192.0.2.7"))
-	m.AdmitAddress(t.Context(), netip.MustParseAddr("2001:db8:0:1::9"))
-	m.AdmitAddress(t.Context(), netip.Addr{})
+	m.Admit(a)
+	m.Admit(b)
+	m.AdmitAddress(netip.MustParseAddr("192.0.2.7"))
+	m.AdmitAddress(netip.MustParseAddr("2001:db8:0:1::9"))
+	m.AdmitAddress(netip.Addr{})
 	got, requeue := m.Dirty()
 	want := []string{"a:*", "a:192.0.2.7", "a:2001:db8:0:1::/64", "w:7"}
 	if subjects := subjectsOf(got); !slices.Equal(subjects, want) || len(got.Keys) != 2 {
@@ -96,7 +96,7 @@ func TestDirtyHasWhatChanged(t *testing.T) {
 		t.Errorf("Dirty again = %+v, want nothing", again)
 	}
 	m.Drop("a")
-	m.Admit(t.Context(), b)
+	m.Admit(b)
 	requeue()
 	redone, _ := m.Dirty()
 	if subjects := subjectsOf(redone); !slices.Equal(subjects, want) || len(redone.Keys) != 2 {
@@ -121,11 +121,11 @@ func subjectsOf(s Saved) []string {
 func TestARestartForgetsNothing(t *testing.T) {
 	t.Parallel()
 	clock, store := newClock(noon.Add(1234567)), newTable()
-	m := NewMemory(smallTable(), clock.Now)
+	m := New(smallTable(), clock.Now)
 	c := m.Caller(1, "k", narrow)
 	banned := hammer(t, m, c, clock)
 	for i := range 5 {
-		m.AdmitAddress(t.Context(), numbered(i))
+		m.AdmitAddress(numbered(i))
 	}
 	rows, _ := m.Dirty()
 	if err := store.SaveLimits(t.Context(), rows); err != nil {
@@ -134,12 +134,12 @@ func TestARestartForgetsNothing(t *testing.T) {
 	m2 := restarted(t, store, smallTable(), clock.Now)
 	c2 := m2.Caller(1, "k", narrow)
 	m2.SetBan("k", banned.NewBan)
-	m2.Admit(t.Context(), c2)
-	if got, want := m2.Peek(t.Context(), c2), m.Peek(t.Context(), c); got != want {
+	m2.Admit(c2)
+	if got, want := m2.Peek(c2), m.Peek(c); got != want {
 		t.Errorf("Peek = %+v, want %+v", got, want)
 	}
 	for i := range 5 {
-		got, want := m2.PeekAddress(t.Context(), numbered(i)), m.PeekAddress(t.Context(), numbered(i))
+		got, want := m2.PeekAddress(numbered(i)), m.PeekAddress(numbered(i))
 		if got.Outcome != want.Outcome || got.Day != want.Day || got.Minute.Used != want.Minute.Used {
 			t.Errorf("PeekAddress(%d) = %+v, want %+v", i, got, want)
 		}
@@ -174,11 +174,11 @@ func TestStateFromAnotherTime(t *testing.T) {
 		{"in two days", used(2*dayLong, today+2), 2, 5, noon.Add(dayLong / 2)},
 	} {
 		clock := newClock(noon)
-		m := NewMemory(DefaultConfig(), clock.Now)
+		m := New(DefaultConfig(), clock.Now)
 		if err := m.Restore(Saved{Windows: []SavedWindow{test.row}}); err != nil {
 			t.Errorf("%s: Restore = %v, want nil", test.name, err)
 		}
-		d := m.Peek(t.Context(), m.Caller(1, "k", free))
+		d := m.Peek(m.Caller(1, "k", free))
 		if d.Minute.Used != test.minute || d.Day.Used != test.day || d.Day.Reset != test.dayEnds.Unix() {
 			t.Errorf("%s = %+v, want %d and %d used, the day until %v", test.name, d, test.minute, test.day, test.dayEnds)
 		}
@@ -199,7 +199,7 @@ func TestRestoreNamesTheRowItCannotRead(t *testing.T) {
 		{Saved{Windows: []SavedWindow{{Subject: "x"}}}, `"x"`},
 		{Saved{Keys: []SavedKey{{KeyID: "k", Strikes: "1,b"}}}, `"1,b"`},
 	} {
-		err := NewMemory(DefaultConfig(), newClock(noon).Now).Restore(test.rows)
+		err := New(DefaultConfig(), newClock(noon).Now).Restore(test.rows)
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("Restore(%+v) = %v, want an error that names %s", test.rows, err, test.want)
 		}
@@ -208,14 +208,14 @@ func TestRestoreNamesTheRowItCannotRead(t *testing.T) {
 
 // keeping returns a limiter that saves each second, a key that it admitted once, 1.1 seconds ago, and what ends the
 // saving and returns what Keep did. It is for a bubble.
-func keeping(t *testing.T, store Store) (m *Memory, c *Caller, end func() error) {
+func keeping(t *testing.T, store Store) (m *Limiter, c *Caller, end func() error) {
 	t.Helper()
-	m = NewMemory(DefaultConfig(), time.Now)
+	m = New(DefaultConfig(), time.Now)
 	c = m.Caller(1, "k", free)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- m.Keep(ctx, store, time.Second) }()
-	m.Admit(ctx, c)
+	m.Admit(c)
 	time.Sleep(1100 * time.Millisecond)
 	return m, c, func() error {
 		cancel()
@@ -232,7 +232,7 @@ func TestKeepSavesEachIntervalAndAtTheEnd(t *testing.T) {
 			t.Errorf("after an interval the store has %+v, want 1 used", rows)
 		}
 		store.setFail(errors.New("disk full"))
-		m.Admit(ctx, c)
+		m.Admit(c)
 		time.Sleep(2 * time.Second)
 		if got := m.Stats().FailedSaves; got != 2 {
 			t.Errorf("FailedSaves = %d, want 2", got)
@@ -282,7 +282,7 @@ func TestTheEndBreaksNoSaveOff(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			store := &slowTable{table: newTable(), takes: test.takes}
 			m, c, end := keeping(t, store)
-			m.Admit(t.Context(), c)
+			m.Admit(c)
 			began := time.Now()
 			err := end()
 			if took := time.Since(began); (err != nil) != test.failed || took < test.least || took > test.atMost {
@@ -297,10 +297,10 @@ func TestTheEndBreaksNoSaveOff(t *testing.T) {
 
 func TestKeepReturnsWhatItCouldNotSave(t *testing.T) {
 	t.Parallel()
-	m, store := NewMemory(DefaultConfig(), time.Now), newTable()
+	m, store := New(DefaultConfig(), time.Now), newTable()
 	full := errors.New("disk full")
 	store.setFail(full)
-	m.Admit(t.Context(), m.Caller(1, "k", free))
+	m.Admit(m.Caller(1, "k", free))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := m.Keep(ctx, store, time.Hour); !errors.Is(err, full) {
@@ -314,7 +314,7 @@ func TestKeepReturnsWhatItCouldNotSave(t *testing.T) {
 // TestNothingIsLostBetweenSavesAndRequests saves all the time while requests come in, with every other save failing.
 func TestNothingIsLostBetweenSavesAndRequests(t *testing.T) {
 	t.Parallel()
-	m, store := NewMemory(DefaultConfig(), time.Now), newTable()
+	m, store := New(DefaultConfig(), time.Now), newTable()
 	limits := Limits{PerMinute: 1 << 40, PerDay: 1 << 40}
 	handles := []*Caller{m.Caller(1, "a", limits), m.Caller(1, "b", limits), m.Caller(2, "c", limits)}
 	stop, saver := make(chan struct{}), sync.WaitGroup{}
@@ -332,7 +332,7 @@ func TestNothingIsLostBetweenSavesAndRequests(t *testing.T) {
 			}
 		}
 	})
-	inParallel(6, 5000, func(i int) (int64, bool) { m.Admit(context.Background(), handles[i%3]); return 0, false })
+	inParallel(6, 5000, func(i int) (int64, bool) { m.Admit(handles[i%3]); return 0, false })
 	close(stop)
 	saver.Wait()
 	rows, _ := m.Dirty()

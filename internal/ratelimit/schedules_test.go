@@ -51,11 +51,11 @@ var schedules = []struct {
 
 // work is a program that makes one request after the other for a while. When its library gives a request up, it waits for
 // a minute; otherwise it goes on at once. It returns how often it was banned.
-func work(t *testing.T, l Limiter, c *Caller, clock *testClock, wait schedule, rnd *rand.Rand, long time.Duration) (bans int) {
+func work(t *testing.T, l *Limiter, c *Caller, clock *testClock, wait schedule, rnd *rand.Rand, long time.Duration) (bans int) {
 	t.Helper()
 	refused := 0
 	for end := clock.Now().Add(long); clock.Now().Before(end); {
-		d := l.Admit(t.Context(), c)
+		d := l.Admit(c)
 		if d.NewBan != nil {
 			bans++
 		}
@@ -78,7 +78,7 @@ func TestAClientThatBacksOffIsNeverBanned(t *testing.T) {
 	t.Parallel()
 	for _, s := range schedules {
 		for _, limits := range []Limits{{PerMinute: 60, PerDay: 1000}, {PerMinute: 60, PerDay: math.MaxInt64}, {PerMinute: 1, PerDay: 5}} {
-			onMemory(t, DefaultConfig(), func(t *testing.T, l Limiter, clock *testClock) {
+			onMemory(t, DefaultConfig(), func(t *testing.T, l *Limiter, clock *testClock) {
 				for seed := range uint64(3) {
 					clock.set(noon.Add(time.Duration(seed)*1234567*time.Microsecond).AddDate(0, 0, 3*int(seed)))
 					rnd := rand.New(rand.NewPCG(seed, 1))
@@ -102,7 +102,7 @@ func TestAClientThatHammersIsBanned(t *testing.T) {
 		{"each 2 s with jitter", backoff(2*time.Second, 1, 2*time.Second, forever, 0.5)},
 		{"doubling to 2 s only", backoff(100*time.Millisecond, 2, 2*time.Second, forever, 0)},
 	} {
-		onMemory(t, DefaultConfig(), func(t *testing.T, l Limiter, clock *testClock) {
+		onMemory(t, DefaultConfig(), func(t *testing.T, l *Limiter, clock *testClock) {
 			rnd := rand.New(rand.NewPCG(1, 1))
 			if bans := work(t, l, l.Caller(1, "k", free), clock, s.wait, rnd, 10*time.Minute); bans == 0 {
 				t.Errorf("%s: not banned in 10 minutes, want a ban", s.name)

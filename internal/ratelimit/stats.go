@@ -11,14 +11,14 @@ type Stats struct {
 }
 
 // Stats returns the figures of this moment. It looks at every key, so call it once in some seconds at most.
-func (m *Memory) Stats() Stats {
-	now := m.now().UnixNano()
-	s := Stats{FailedSaves: m.failedSaves.Load()}
-	s.Addresses, s.AddressCapacity, s.OverflowAdmitted = m.addresses.occupancy(now)
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	s.Workspaces, s.Keys = len(m.workspaces), len(m.callers)
-	for _, c := range m.callers {
+func (l *Limiter) Stats() Stats {
+	now := l.now().UnixNano()
+	s := Stats{FailedSaves: l.failedSaves.Load()}
+	s.Addresses, s.AddressCapacity, s.OverflowAdmitted = l.addresses.occupancy(now)
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	s.Workspaces, s.Keys = len(l.workspaces), len(l.callers)
+	for _, c := range l.callers {
 		c.subject.mu.Lock()
 		if c.bannedUntil(now) != 0 {
 			s.Bans++
@@ -46,7 +46,6 @@ type RedisStats struct {
 
 	Failed int64 // calls that failed
 	Away   bool  // Redis is not asked
-	Aways  int64 // how often Redis has gone away
 }
 
 // RedisStats returns the figures of this moment.
@@ -54,6 +53,6 @@ func (r *Redis) RedisStats() RedisStats {
 	c := &r.counts
 	return RedisStats{
 		Redis: c.redis.Load(), Cached: c.cached.Load(), Local: c.local.Load(), Unavailable: c.unavailable.Load(),
-		Failed: c.failed.Load(), Away: r.away.Load(), Aways: c.aways.Load(),
+		Failed: c.failed.Load(), Away: r.away.Load(),
 	}
 }

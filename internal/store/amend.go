@@ -15,7 +15,7 @@ func (s *Store) Amend(ctx context.Context, of int64, changes []*petstore.Change,
 	}
 	g := s.group(asked)
 	g.whole = whole
-	err := s.db.PetStep(ctx, of, func(tx Tx) error {
+	err := s.db.Step(ctx, of, func(tx Tx) error {
 		if err := g.Run(tx); err != nil || file == "" {
 			return err
 		}

@@ -68,9 +68,7 @@ func (l *Load) Issue(b *Batch) {
 		}
 	}
 	l.last = &groupedWorkspace{id: l.workspace, needs: need, issued: new(demand)}
-	if need != (demand{}) {
-		issueIDs(b, l.last)
-	}
+	issueIDs(b, l.last)
 }
 
 // Run carries out the load in one transaction.
@@ -111,7 +109,7 @@ func (l *Load) Keep(tx Tx) error {
 
 // begin forgets an earlier try.
 func (l *Load) begin() {
-	l.refused, l.next, l.barred = nil, *l.last.issued, false
+	l.refused, l.next, l.barred, l.last.named = nil, *l.last.issued, false, ""
 	l.existing = newFoundRows()
 	l.categories, l.pets, l.orders, l.movements = nil, nil, nil, nil
 	l.names.Reset()
@@ -157,8 +155,10 @@ func (l *Load) keepPet(u *petstore.Unit) {
 		row.lastMovement = l.next.movements + n
 	}
 	l.pets = append(l.pets, petTable.values(l.workspace, &row))
+	name := petstore.Fold(p.Name)
+	l.last.named = lettersOf(l.last.named, name)
 	if rename := l.store.options.Dialect.Rename; rename != nil {
-		rename(&l.names, l.workspace, p.ID, "", petstore.Fold(p.Name))
+		rename(&l.names, l.workspace, p.ID, "", name)
 	}
 }
 
@@ -205,6 +205,7 @@ func (l *Load) write(tx Tx) error {
 	l.names.Exec("UPDATE counters SET categories = $1 WHERE categories < $1 AND workspace = $2", last.Categories, l.workspace)
 	l.names.Exec("UPDATE counters SET pets = $1 WHERE pets < $1 AND workspace = $2", last.Pets, l.workspace)
 	l.names.Exec("UPDATE counters SET orders = $1 WHERE orders < $1 AND workspace = $2", last.Orders, l.workspace)
+	l.last.keepLetters(&l.names)
 	return tx.Run(&l.names)
 }
 

@@ -26,6 +26,11 @@ func (s *Store) Categories(ctx context.Context, workspace int64, q petstore.Cate
 	return categoryList(&s.options.Dialect, workspace, &q).read(ctx, s)
 }
 
+// CountCategories implements [petstore.Store].
+func (s *Store) CountCategories(ctx context.Context, workspace int64, q petstore.CategoryQuery) (int64, error) {
+	return categoryList(&s.options.Dialect, workspace, &q).count(ctx, s)
+}
+
 // CategorySizes implements [petstore.Store].
 func (s *Store) CategorySizes(ctx context.Context, workspace int64, categories []int64, most int) (map[int64]int64, error) {
 	among, ids := s.options.Dialect.Among(categories)
@@ -51,7 +56,7 @@ func categoryList(d *Dialect, workspace int64, q *petstore.CategoryQuery) *list[
 	return l
 }
 
-var categoryTable = newTable("categories", "name, folded, description", func(workspace int64, c *petstore.Category) []any {
+var categoryTable = newTable("categories", "name text, folded text, description text", func(workspace int64, c *petstore.Category) []any {
 	var description any
 	if c.Description != nil {
 		description = *c.Description

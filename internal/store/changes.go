@@ -18,17 +18,8 @@ func changed(tx Tx) error { return exec(tx, "UPDATE access_state SET state = sta
 
 // BannedKeys implements [access.Store].
 func (s *Store) BannedKeys(ctx context.Context) ([]string, error) {
-	return read(ctx, s, func(tx Tx) ([]string, error) {
-		ids := []string{}
-		err := each(tx, `SELECT b.key_id FROM bans b JOIN api_keys k ON k.id = b.key_id
-			WHERE b.ends_at > $1 AND k.revoked_at IS NULL ORDER BY b.ends_at, b.key_id`, func(row Row) error {
-			var id string
-			err := row.Scan(&id)
-			ids = append(ids, id)
-			return err
-		}, s.now().UnixMilli())
-		return ids, err
-	})
+	return readRows(ctx, s, func(row Row, id *string) error { return row.Scan(id) }, `SELECT b.key_id FROM bans b JOIN api_keys k ON k.id = b.key_id
+		WHERE b.ends_at > $1 AND k.revoked_at IS NULL ORDER BY b.ends_at, b.key_id`, s.now().UnixMilli())
 }
 
 // LiveKeys implements [access.Store].

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // ErrDamaged is the beginning of the error of a database whose rows contradict each other.
@@ -40,7 +41,7 @@ func Check(tx Tx, own Dialect) (problems []string, err error) {
 	case err != nil:
 		return nil, err
 	case !incomplete:
-		checks = append(checks, rules.check, checkLedgers, own.CheckRows)
+		checks = append(checks, rules.check, checkLedgers, checkLetters, own.CheckRows)
 	}
 	for _, check := range checks {
 		if check == nil {
@@ -59,7 +60,7 @@ type faults []struct{ text, query string }
 
 func (f faults) check(tx Tx, report Report) error {
 	for _, fault := range f {
-		err := each(tx, fault.query, func(row Row) error {
+		err := Each(tx, fault.query, func(row Row) error {
 			values, err := valuesOf(row, strings.Count(fault.text, "%"))
 			report(fault.text, values...)
 			return err
@@ -98,4 +99,16 @@ func issued(table string) struct{ text, query string } {
 		"SELECT workspace, max(id) FROM " + table + " t GROUP BY workspace" +
 			" HAVING max(id) > coalesce((SELECT c." + table + " FROM counters c WHERE c.workspace = t.workspace), 0)",
 	}
+}
+
+// newest selects the latest instant that a row names, of the tables whose rows tell when
+// something happened.
+const newest = `SELECT coalesce(max(at), 0) FROM (SELECT max(at) AS at FROM movements UNION ALL SELECT max(at) FROM audit
+	UNION ALL SELECT max(begins_at) FROM bans UNION ALL SELECT max(minute_start) FROM limit_windows UNION ALL SELECT max(start) * 1000 FROM usage
+	UNION ALL SELECT max(day) * 1000 FROM key_days UNION ALL SELECT max(started_at) FROM console_sessions) AS dated`
+
+// Newest returns the latest instant that a row names, the zero time if none does.
+func Newest(tx Tx) (time.Time, error) {
+	at, err := number(tx, newest)
+	return instant(at), err
 }

@@ -22,10 +22,10 @@ const (
 // movement, its ledger and its orders.
 func checkLedgers(tx Tx, report Report) error {
 	c := &ledgerCheck{report: report, open: map[rowID]int64{}, all: map[int64]int64{}, owned: map[int64]int64{}}
-	if err := each(tx, selectSuccessions, c.movement); err != nil {
+	if err := Each(tx, selectSuccessions, c.movement); err != nil {
 		return err
 	}
-	if err := each(tx, selectOutcomes, c.pet); err != nil {
+	if err := Each(tx, selectOutcomes, c.pet); err != nil {
 		return err
 	}
 	for workspace, n := range c.all {

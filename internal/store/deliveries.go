@@ -34,7 +34,7 @@ func (s *Store) Deliveries(ctx context.Context, workspace int64, id string, befo
 		if _, err := oneWebhook(tx, workspace, id); err != nil {
 			return nil, err
 		}
-		return rowsOf(tx, scanDelivery, selectDeliveries+"webhook = $1 AND event < $2 ORDER BY event DESC LIMIT $3", id, cmp.Or(before, math.MaxInt64), max(limit, 0))
+		return RowsOf(tx, scanDelivery, selectDeliveries+"webhook = $1 AND event < $2 ORDER BY event DESC LIMIT $3", id, cmp.Or(before, math.MaxInt64), max(limit, 0))
 	})
 }
 
@@ -129,7 +129,7 @@ func (s *Store) QueueDeliveries(ctx context.Context, id, node string, at time.Ti
 func nextEvents(tx Tx, w *webhook.Webhook, limit int) (through int64, err error) {
 	var n, taken int
 	var last int64
-	err = each(tx, "SELECT id, type FROM events WHERE workspace = $1 AND id > $2 ORDER BY id LIMIT $3", func(row Row) error {
+	err = Each(tx, "SELECT id, type FROM events WHERE workspace = $1 AND id > $2 ORDER BY id LIMIT $3", func(row Row) error {
 		var what string
 		err := row.Scan(&last, &what)
 		if n++; w.Takes(petstore.EventType(what)) {
@@ -158,7 +158,7 @@ func queueEvents(tx Tx, w *webhook.Webhook, through int64, at time.Time) error {
 // DueDeliveries implements [webhook.Store].
 func (s *Store) DueDeliveries(ctx context.Context, id, node string, at time.Time, limit int) (due []webhook.Due, next time.Time, err error) {
 	err = s.db.Read(ctx, func(tx Tx) (err error) {
-		due, err = rowsOf(tx, scanDue, `SELECT d.tries, d.next_at, d.event, d.type, coalesce(e.at, 0), coalesce(e.request, ''), coalesce(e.data, ''), coalesce(e.previous, '')
+		due, err = RowsOf(tx, scanDue, `SELECT d.tries, d.next_at, d.event, d.type, coalesce(e.at, 0), coalesce(e.request, ''), coalesce(e.data, ''), coalesce(e.previous, '')
 			FROM deliveries d LEFT JOIN events e ON e.workspace = d.workspace AND e.id = d.event
 			WHERE d.webhook = $1 AND d.next_at <= $2 AND EXISTS (SELECT 1 FROM webhooks WHERE id = $1 AND holder = $3)
 			ORDER BY d.next_at, d.event LIMIT $4`, id, at.UnixMilli(), node, limit)
@@ -205,7 +205,7 @@ func keepTry(tx Tx, t *webhook.Try, earlier, where string) (int64, error) {
 
 // keepNextTry is keepTry for a delivery that was tried before.
 func keepNextTry(tx Tx, t *webhook.Try) error {
-	before, err := rowsOf(tx, scanDelivery, selectDeliveries+"webhook = $1 AND event = $2 AND tried_at IS NOT NULL", t.Webhook, t.Event)
+	before, err := RowsOf(tx, scanDelivery, selectDeliveries+"webhook = $1 AND event = $2 AND tried_at IS NOT NULL", t.Webhook, t.Event)
 	if err != nil || len(before) == 0 {
 		return err
 	}

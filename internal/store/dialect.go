@@ -27,6 +27,9 @@ type Dialect struct {
 	// $1 that "SELECT id FROM pets WHERE workspace = $1 LIMIT $2" finds. It may be "".
 	RemoveNames string
 
+	// Arrays is whether a statement may have arrays of values, as []any, for many rows.
+	Arrays bool
+
 	Parameter string                    // stands before the number of a parameter
 	Contains  string                    // the condition that the column folded contains the text ?
 	LowStock  string                    // the condition that a pet has at most ? units, of those in the index of low stock

@@ -59,7 +59,7 @@ func (d *dump) run() error {
 	if err := d.taken(d.to.Begin(last)); err != nil {
 		return err
 	}
-	err = each(d.tx, dumpedCategories, func(row Row) error {
+	err = Each(d.tx, dumpedCategories, func(row Row) error {
 		var c petstore.Category
 		if err := scanCategory(row, &c); err != nil {
 			return err

@@ -76,7 +76,7 @@ func readEventsOf(tx Tx, workspace int64, q petstore.EventQuery) (page petstore.
 		kind, pet = "pet.%", fmt.Sprintf(`%%"petId":%d,%%`, q.Pet)
 	}
 	bottom := max(top-rowsAtOnce, 0)
-	page.Events, err = rowsOf(tx, scanEvent, selectEventsOf, typeList(q.Types), workspace, bottom, top, kind, fmt.Sprintf(`{"id":%d,%%`, cmp.Or(q.Order, q.Pet)), pet, q.Limit)
+	page.Events, err = RowsOf(tx, scanEvent, selectEventsOf, typeList(q.Types), workspace, bottom, top, kind, fmt.Sprintf(`{"id":%d,%%`, cmp.Or(q.Order, q.Pet)), pet, q.Limit)
 	if err != nil {
 		return page, err
 	}
@@ -217,7 +217,7 @@ func (s *Store) ForgetEvents(ctx context.Context, before petstore.Time) (removed
 	for _, workspace := range feeds {
 		for more := true; more && err == nil; {
 			var n int64
-			err = s.db.Step(ctx, func(tx Tx) (err error) {
+			err = s.db.Step(ctx, 0, func(tx Tx) (err error) {
 				n, more, err = forgetEvents(tx, workspace, before)
 				return err
 			})
@@ -230,7 +230,7 @@ func (s *Store) ForgetEvents(ctx context.Context, before petstore.Time) (removed
 // forgetEvents is one step, of one workspace.
 func forgetEvents(tx Tx, workspace int64, before petstore.Time) (n int64, more bool, err error) {
 	var through, seen int64
-	err = each(tx, "SELECT id, at FROM events WHERE workspace = $1 ORDER BY id LIMIT $2", func(row Row) error {
+	err = Each(tx, "SELECT id, at FROM events WHERE workspace = $1 ORDER BY id LIMIT $2", func(row Row) error {
 		var id, at int64
 		err := row.Scan(&id, &at)
 		if seen++; n == seen-1 && (!before.Valid || at < before.Millis) {

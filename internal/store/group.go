@@ -124,6 +124,8 @@ type groupedWorkspace struct {
 	removing bool   // its rows are being removed
 	needs    demand // how many ids new rows need
 	issued   *demand
+	letters  string // of the names of pets before, as its row in counters has them
+	named    string // those of new names
 	events   []petstore.Event
 }
 

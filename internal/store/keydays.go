@@ -32,7 +32,7 @@ func (s *Store) AddKeyDays(ctx context.Context, days []usage.KeyDay) error {
 	days = slices.SortedFunc(slices.Values(days), func(a, b usage.KeyDay) int {
 		return cmp.Or(cmp.Compare(a.Workspace, b.Workspace), cmp.Compare(a.KeyID, b.KeyID), cmp.Compare(a.Day, b.Day))
 	})
-	return s.db.Step(ctx, func(tx Tx) error {
+	return s.db.Step(ctx, 0, func(tx Tx) error {
 		err := execAll(tx, addKeyDay, days, func(k usage.KeyDay) []any {
 			args := []any{k.Workspace, k.KeyID, k.Day}
 			for _, n := range k.Requests {
@@ -48,33 +48,22 @@ func (s *Store) AddKeyDays(ctx context.Context, days []usage.KeyDay) error {
 }
 
 // KeyDays implements [usage.Store].
-func (s *Store) KeyDays(ctx context.Context, workspace int64, keyID string, from int64) (list []usage.KeyDay, err error) {
+func (s *Store) KeyDays(ctx context.Context, workspace int64, keyID string, from int64) ([]usage.KeyDay, error) {
 	query, args := selectKeyDays+orderKeyDays, []any{workspace, from}
 	if keyID != "" {
 		query, args = selectKeyDays+" AND key = $3"+orderKeyDays, append(args, keyID)
 	}
-	err = s.db.Read(ctx, func(tx Tx) error {
-		list = []usage.KeyDay{}
-		return each(tx, query, func(row Row) error {
-			var k usage.KeyDay
-			columns := []any{&k.Workspace, &k.KeyID, &k.Day}
-			for i := range k.Requests {
-				columns = append(columns, &k.Requests[i])
-			}
-			err := row.Scan(append(columns, &k.Deprecated)...)
-			list = append(list, k)
-			return err
-		}, args...)
-	})
-	return list, err
+	return readRows(ctx, s, func(row Row, k *usage.KeyDay) error {
+		columns := []any{&k.Workspace, &k.KeyID, &k.Day}
+		for i := range k.Requests {
+			columns = append(columns, &k.Requests[i])
+		}
+		return row.Scan(append(columns, &k.Deprecated)...)
+	}, query, args...)
 }
 
 // ForgetKeyDays implements [usage.Store].
 func (s *Store) ForgetKeyDays(ctx context.Context, before int64) (removed int, err error) {
-	err = s.db.Step(ctx, func(tx Tx) error {
-		n, err := tx.Exec(deleteKeyDays, before, int64(forgetUsageAtOnce))
-		removed = int(n)
-		return err
-	})
-	return removed, err
+	n, err := s.step(ctx, deleteKeyDays, before, forgetUsageAtOnce)
+	return int(n), err
 }

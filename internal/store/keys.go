@@ -30,7 +30,7 @@ func scanKey(row Row, k *access.Key) error {
 
 // inOrder returns the keys that a condition selects as they come.
 func inOrder(tx Tx, where string, args ...any) ([]access.Key, error) {
-	return rowsOf(tx, scanKey, selectKeys+where, args...)
+	return RowsOf(tx, scanKey, selectKeys+where, args...)
 }
 
 // key returns the key with the id or CodeKeyNotFound.

@@ -55,17 +55,9 @@ func (s *Store) BusiestKeys(ctx context.Context, limit int) ([]access.Use, error
 }
 
 func (s *Store) keyUses(ctx context.Context, query string, args ...any) ([]access.Use, error) {
-	return read(ctx, s, func(tx Tx) (list []access.Use, err error) {
-		err = each(tx, query, func(row Row) error {
-			var u access.Use
-			var last int64
-			err := row.Scan(&u.KeyID, &last, &u.Admitted, &u.Refused)
-			u.LastUsed = instant(last)
-			list = append(list, u)
-			return err
-		}, args...)
-		return list, err
-	})
+	return readRows(ctx, s, func(row Row, u *access.Use) error {
+		return scan(row, &u.KeyID, &u.LastUsed, &u.Admitted, &u.Refused)
+	}, query, args...)
 }
 
 // today returns the present day, in days since 1970-01-01 UTC.

@@ -22,7 +22,7 @@ const SelectLedger = `WITH RECURSIVE ledger AS (
 func (s *Store) Movements(ctx context.Context, workspace, petID, from int64, limit int) (page []petstore.Movement, next int64, err error) {
 	err = s.db.Read(ctx, func(tx Tx) error {
 		page, next = nil, 0
-		return each(tx, SelectLedger+" LIMIT $4", func(row Row) error {
+		return Each(tx, SelectLedger+" LIMIT $4", func(row Row) error {
 			m, id := petstore.Movement{}, int64(0)
 			err := scanMovement(row, &m, &next, &id)
 			page = append(page, m)
@@ -45,7 +45,7 @@ func (s *Store) OrderMovements(ctx context.Context, workspace int64, orders []in
 		for _, where := range []string{
 			"id IN (SELECT placed FROM orders WHERE workspace = $1 AND id" + of + ")", "order_id" + of + " AND (kind = 'completed' OR kind = 'cancelled')",
 		} {
-			some, err := rowsOf(tx, func(row Row, m *petstore.Movement) error { return scanMovement(row, m) },
+			some, err := RowsOf(tx, func(row Row, m *petstore.Movement) error { return scanMovement(row, m) },
 				"SELECT "+movementColumns+" FROM movements WHERE workspace = $1 AND "+where+" ORDER BY id", workspace, ids)
 			if err != nil {
 				return nil, err
@@ -78,7 +78,7 @@ func scanMovement(row Row, m *petstore.Movement, after ...any) error {
 	return err
 }
 
-var movementTable = newTable("movements", "before, pet, number, delta, quantity, at, kind, order_id, by_key",
+var movementTable = newTable("movements", "before, pet, number, delta, quantity, at, kind text, order_id, by_key text",
 	func(workspace int64, m *storedMovement) []any {
 		return []any{m.before, m.PetID, m.Number, m.Delta, m.Quantity, m.At.Millis, string(m.Kind), optional(m.OrderID, m.OrderID != 0), m.By, m.id, workspace}
 	})

@@ -36,23 +36,17 @@ const keptDays = 8
 
 // LoadLimits implements [ratelimit.Store].
 func (s *Store) LoadLimits(ctx context.Context) (saved ratelimit.Saved, err error) {
-	err = s.db.Read(ctx, func(tx Tx) error {
-		saved = ratelimit.Saved{}
-		err := each(tx, "SELECT "+windowColumns+" FROM limit_windows", func(row Row) error {
-			var w ratelimit.SavedWindow
-			err := row.Scan(&w.Subject, &w.MinuteStart, &w.MinuteUsed, &w.Day, &w.DayUsed)
-			saved.Windows = append(saved.Windows, w)
-			return err
-		})
+	err = s.db.Read(ctx, func(tx Tx) (err error) {
+		saved.Windows, err = RowsOf(tx, func(row Row, w *ratelimit.SavedWindow) error {
+			return row.Scan(&w.Subject, &w.MinuteStart, &w.MinuteUsed, &w.Day, &w.DayUsed)
+		}, "SELECT "+windowColumns+" FROM limit_windows")
 		if err != nil {
 			return err
 		}
-		return each(tx, selectLimitKeys, func(row Row) error {
-			var k ratelimit.SavedKey
-			err := row.Scan(&k.KeyID, &k.Workspace, &k.Level, &k.CleanSince, &k.RunFrom, &k.RunUntil, &k.Strikes)
-			saved.Keys = append(saved.Keys, k)
-			return err
-		})
+		saved.Keys, err = RowsOf(tx, func(row Row, k *ratelimit.SavedKey) error {
+			return row.Scan(&k.KeyID, &k.Workspace, &k.Level, &k.CleanSince, &k.RunFrom, &k.RunUntil, &k.Strikes)
+		}, selectLimitKeys)
+		return err
 	})
 	return saved, err
 }
@@ -83,7 +77,7 @@ func (s *Store) SaveLimits(ctx context.Context, rows ratelimit.Saved) error {
 // saveChunks runs a statement once for each row, in transactions of savedAtOnce rows.
 func saveChunks[T any](ctx context.Context, s *Store, query string, rows []T, args func(T) []any) error {
 	for some := range slices.Chunk(rows, savedAtOnce) {
-		if err := s.db.Step(ctx, func(tx Tx) error { return execAll(tx, query, some, args) }); err != nil {
+		if err := s.db.Step(ctx, 0, func(tx Tx) error { return execAll(tx, query, some, args) }); err != nil {
 			return err
 		}
 	}

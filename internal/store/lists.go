@@ -44,43 +44,69 @@ type list[T any] struct {
 
 // read returns the page.
 func (l *list[T]) read(ctx context.Context, s *Store) (page []T, err error) {
-	read := s.db.Read
-	if len(l.tests) > 0 {
-		read = s.db.LongRead
-	}
-	err = read(ctx, func(tx Tx) (err error) {
+	err = l.within(ctx, s, func(tx Tx) (err error) {
 		page, err = l.run(tx)
 		return err
 	})
 	return page, err
 }
 
+// count returns how many rows the page has.
+func (l *list[T]) count(ctx context.Context, s *Store) (n int64, err error) {
+	err = l.within(ctx, s, func(tx Tx) error {
+		return l.query(tx, func(s *statement) (full bool, err error) {
+			_, err = one(tx, "SELECT count(*) FROM ("+s.String()+") AS page", func(row Row) error { return row.Scan(&n) }, s.args...)
+			return n == int64(l.page.Limit), err
+		})
+	})
+	return n, err
+}
+
+// within calls f in a transaction.
+func (l *list[T]) within(ctx context.Context, s *Store, f func(Tx) error) error {
+	if len(l.tests) > 0 {
+		return s.db.LongRead(ctx, f)
+	}
+	return s.db.Read(ctx, f)
+}
+
 // firstTested is how many rows are tested before an index is asked that does not have the
 // ids in order. If many rows match they fill the page, and there is nothing to sort.
 const firstTested = 2000
 
-// run returns the page. The query that gives it is for the whole page, so the page is of one
-// state.
-func (l *list[T]) run(tx Tx) ([]T, error) {
+// run returns the page.
+func (l *list[T]) run(tx Tx) (page []T, err error) {
+	page = []T{}
+	err = l.query(tx, func(s *statement) (full bool, err error) {
+		page, err = l.collect(tx, s)
+		return len(page) == l.page.Limit, err
+	})
+	return page, err
+}
+
+// query calls take with a query for the page, and with a second one if the first does not
+// fill it. Each is for the whole page, so the page is of one state.
+func (l *list[T]) query(tx Tx, take func(*statement) (full bool, err error)) error {
 	if l.page.Limit <= 0 {
-		return []T{}, nil
+		return nil
 	}
 	if l.find != nil {
-		page, err := l.collect(tx, l.first())
-		if err != nil || len(page) == l.page.Limit {
-			return page, err
+		if full, err := take(l.first()); err != nil || full {
+			return err
 		}
 		s, err := l.found(tx)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if s != nil {
-			return l.collect(tx, s)
+			_, err = take(s)
+			return err
 		}
 	}
 	s := &statement{dialect: l.dialect}
 	s.WriteString(l.rows(s, l.columns, l.tests, 0))
-	return l.collect(tx, s)
+	_, err := take(s)
+	return err
 }
 
 // found returns the query that find writes, or nil to test all rows, as where there are no
@@ -129,7 +155,7 @@ func (l *list[T]) first() *statement {
 // keeps a planner from testing rows in the order of ids instead.
 func (l *list[T]) findByValue(index, column string, values []any, matches ...condition) {
 	l.find = func(_ Tx, s *statement) (bool, error) {
-		ids := "SELECT id FROM " + l.table + l.dialect.Hint(index) + l.where(s) + s.in(column, values) + s.and(matches) +
+		ids := "SELECT id FROM " + l.table + l.dialect.Hint(index) + l.where(s) + s.in(column, values) + s.and(matches) + s.and(l.tests) +
 			" ORDER BY id + 0" + l.order() + " LIMIT " + strconv.Itoa(max(l.page.Limit, petstore.MaxPage+1)) // a planner knows how few they are
 		s.WriteString("SELECT " + l.columns + " FROM " + l.table + " WHERE workspace = " + s.parameter(1) + " AND id IN (" + ids + ") ORDER BY id + 0" +
 			l.order() + " LIMIT " + s.arg(l.page.Limit))

@@ -173,7 +173,7 @@ func (r *moveRun) start() error {
 	var b Batch
 	b.Exec("DELETE FROM meta")
 	secret := false
-	err := each(r.From, "SELECT name, value FROM meta WHERE name = 'secret' OR name LIKE 'import:%'", func(row Row) error {
+	err := Each(r.From, "SELECT name, value FROM meta WHERE name = 'secret' OR name LIKE 'import:%'", func(row Row) error {
 		var (
 			name  string
 			value []byte
@@ -211,7 +211,7 @@ func (r *moveRun) copy() error {
 // fill writes the rows of a table.
 func (r *moveRun) fill(t *movedTable) error {
 	rows := make([][]any, 0, movedAtOnce)
-	err := each(r.From, t.query, func(row Row) error {
+	err := Each(r.From, t.query, func(row Row) error {
 		values, err := valuesOf(row, len(t.columns))
 		if err != nil {
 			return err
@@ -240,7 +240,7 @@ func (r *moveRun) verify() error {
 	r.done = 0
 	for i := range r.tables {
 		t, there := &r.tables[i], sum{}
-		err := each(r.To, t.query, func(row Row) error {
+		err := Each(r.To, t.query, func(row Row) error {
 			values, err := valuesOf(row, len(t.columns))
 			there.add(values)
 			r.count(Verifying)

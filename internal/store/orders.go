@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"math"
-	"strings"
 
 	"example.com/petstore/internal/petstore"
 )
@@ -32,6 +31,11 @@ func (s *Store) Orders(ctx context.Context, workspace int64, q petstore.OrderQue
 	return orderList(&s.options.Dialect, workspace, &q).read(ctx, s)
 }
 
+// CountOrders implements [petstore.Store].
+func (s *Store) CountOrders(ctx context.Context, workspace int64, q petstore.OrderQuery) (int64, error) {
+	return orderList(&s.options.Dialect, workspace, &q).count(ctx, s)
+}
+
 func orderList(d *Dialect, workspace int64, q *petstore.OrderQuery) *list[petstore.Order] {
 	l := &list[petstore.Order]{dialect: d, table: "orders", columns: orderColumns, scan: scanOrder, workspace: workspace, page: q.Page}
 	completeness := []any{false, true} // each index has complete before the id
@@ -45,15 +49,12 @@ func orderList(d *Dialect, workspace int64, q *petstore.OrderQuery) *list[petsto
 	case q.Complete != nil:
 		l.index, l.column, l.values = "orders_by_complete", "complete", completeness
 	}
-	if q.ShipDateFrom.Valid {
-		l.tests = append(l.tests, condition{"ship_date + 0 >= ?", q.ShipDateFrom.Millis}) // not by the index of ship dates
-	}
-	if q.ShipDateTo.Valid {
-		l.tests = append(l.tests, condition{"ship_date + 0 <= ?", q.ShipDateTo.Millis})
-	}
-	if len(l.tests) > 0 && q.PetID == 0 {
+	if q.ShipDateFrom.Valid || q.ShipDateTo.Valid {
 		from, to := shipDates(q)
-		l.findByValue("orders_by_ship_date", "complete", completeness, condition{"ship_date >= ?", from}, condition{"ship_date <= ?", to})
+		l.tests = append(l.tests, condition{"ship_date + 0 >= ?", from}, condition{"ship_date + 0 <= ?", to}) // not by the index of ship dates
+		if q.PetID == 0 {
+			l.findByValue("orders_by_ship_date", "complete", completeness, condition{"ship_date >= ?", from}, condition{"ship_date <= ?", to})
+		}
 	}
 	return l
 }
@@ -71,9 +72,11 @@ func shipDates(q *petstore.OrderQuery) (from, to int64) {
 	return from, to
 }
 
-var orderTable = newTable("orders", "pet, quantity, complete, ship_date", func(workspace int64, o *petstore.Order) []any {
+var orderTable = newTable("orders", "pet, quantity, complete boolean, ship_date", func(workspace int64, o *petstore.Order) []any {
 	return []any{o.PetID, o.Quantity, o.Complete, optional(o.ShipDate.Millis, o.ShipDate.Valid), o.ID, workspace}
 })
 
-// insertOrder has the values of a row and the id of the movement that placed the order.
-var insertOrder = "INSERT INTO orders (" + strings.Join(orderTable.columns, ", ") + ", placed) VALUES ($1, $2, $3, $4, $5, $6, $7)"
+// placedTable is orderTable for new orders, with the movement that placed one.
+var placedTable = newTable("orders", "placed, pet, quantity, complete boolean, ship_date", func(workspace int64, m *groupedChange) []any {
+	return append([]any{m.movement.id}, orderTable.values(workspace, m.effects.SaveOrder)...)
+})

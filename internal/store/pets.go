@@ -45,6 +45,14 @@ func (s *Store) StockedPets(ctx context.Context, workspace int64, q petstore.Pet
 	return selectPets(&q, page, petOf), err
 }
 
+// CountPets implements [petstore.Store].
+func (s *Store) CountPets(ctx context.Context, workspace int64, q petstore.PetQuery) (int64, error) {
+	if len(q.Statuses) == 0 && q.CategoryID == 0 && q.Name == "" {
+		q.Statuses = petstore.Statuses() // their index is a tenth of the table
+	}
+	return petList(&s.options.Dialect, workspace, &q, "id", scanPet).count(ctx, s)
+}
+
 func petOf(p petstore.StockedPet) petstore.Pet { return p.Pet }
 
 // selectPets returns what a query selects of the pets that its list found.
@@ -87,6 +95,10 @@ func petList[T any](d *Dialect, workspace int64, q *petstore.PetQuery, columns s
 
 // findByName is the find of a list of pets whose names contain a text.
 func findByName[T any](tx Tx, s *statement, l *list[T], text string) (found bool, err error) {
+	if none, err := l.dialect.noNameHas(tx, l.workspace, text); none || err != nil {
+		s.WriteString("SELECT " + l.columns + " FROM pets WHERE FALSE")
+		return true, err
+	}
 	where := l.where(s)
 	search, err := l.dialect.Search(tx, l.workspace, l.page.Start(), text, s.arg)
 	if err != nil || search == nil {
@@ -120,15 +132,13 @@ func scanStored(row Row, p *storedPet) error {
 	return row.Scan(&p.ID, &p.Name, &p.CategoryID, &p.Status, &p.Quantity, &p.OpenOrders, &p.Movements, &p.lastMovement)
 }
 
-var petTable = newTable("pets", "quantity, open_orders, movements, last_movement, name, folded, status, category",
+var petTable = newTable("pets", "quantity, open_orders, movements, last_movement, name text, folded text, status text, category",
 	func(workspace int64, p *storedPet) []any {
 		return []any{p.Quantity, p.OpenOrders, p.Movements, p.lastMovement, p.Name, petstore.Fold(p.Name), string(p.Status), p.CategoryID, p.ID, workspace}
 	})
 
-// updateStock is for a pet of which nothing else has changed: on SQLite an update that
-// names a column changes the indexes that have it, whether the value is another or not.
-const updateStock = "UPDATE pets SET quantity = $1, open_orders = $2, movements = $3, last_movement = $4 WHERE id = $5 AND workspace = $6"
-
-func stockValues(workspace int64, p *storedPet) []any {
+// stockTable is petTable for a pet of which nothing else has changed: on SQLite an update
+// that names a column changes the indexes that have it, whether the value is another or not.
+var stockTable = newTable("pets", "quantity, open_orders, movements, last_movement", func(workspace int64, p *storedPet) []any {
 	return []any{p.Quantity, p.OpenOrders, p.Movements, p.lastMovement, p.ID, workspace}
-}
+})

@@ -134,7 +134,7 @@ func (g *Group) keepReceipts(b *Batch) {
 
 // Forget implements [petstore.Store]. It removes old windows, too.
 func (s *Store) Forget(ctx context.Context) (removed int, err error) {
-	err = s.db.Step(ctx, func(tx Tx) error {
+	err = s.db.Step(ctx, 0, func(tx Tx) error {
 		removed = 0
 		if err := s.forgetWindows(tx); err != nil {
 			return err

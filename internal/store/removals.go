@@ -49,7 +49,7 @@ func CheckWorkspace(tx Tx, id int64) error {
 
 // step runs a statement in a step of its own and returns how many rows it changed.
 func (s *Store) step(ctx context.Context, query string, args ...any) (n int64, err error) {
-	err = s.db.Step(ctx, func(tx Tx) (err error) {
+	err = s.db.Step(ctx, 0, func(tx Tx) (err error) {
 		n, err = tx.Exec(query, args...)
 		return err
 	})
@@ -109,7 +109,7 @@ func (s *Store) forgetDeleted(ctx context.Context) error {
 // Others may do the same at the same time.
 func (s *Store) remove(ctx context.Context, workspace int64) error {
 	for more := true; more; {
-		err := s.db.PetStep(ctx, workspace, func(tx Tx) (err error) {
+		err := s.db.Step(ctx, workspace, func(tx Tx) (err error) {
 			more, err = s.removeSome(tx, workspace)
 			return err
 		})

@@ -4,11 +4,10 @@ import "sync/atomic"
 
 // Stats are numbers for metrics, counted since the start.
 type Stats struct {
-	Groups       int64 // commits that were carried out
-	Writes       int64 // writes in them, refused ones included
-	LostGroups   int64 // groups that were answered with an error
-	LargestGroup int64 // most writes in one commit
-	SplitGroups  int64 // groups that were tried again one by one
+	Groups      int64 // commits that were carried out
+	Writes      int64 // writes in them, refused ones included
+	LostGroups  int64 // groups that were answered with an error
+	SplitGroups int64 // groups that were tried again one by one
 
 	Sizes map[float64]uint64 // of the commits that were carried out: how many had at most so many writes
 }
@@ -18,7 +17,7 @@ var sizes = [...]int64{1, 2, 4, 8, 16, 32, 64, 128, 256, 512}
 
 // A Counter counts groups.
 type Counter struct {
-	groups, writes, lost, largest, split atomic.Int64
+	groups, writes, lost, split atomic.Int64
 
 	sizes [len(sizes)]atomic.Uint64 // cumulative only when they are read
 }
@@ -37,18 +36,12 @@ func (c *Counter) Add(n int, err error) {
 			break
 		}
 	}
-	for {
-		largest := c.largest.Load()
-		if int64(n) <= largest || c.largest.CompareAndSwap(largest, int64(n)) {
-			return
-		}
-	}
 }
 
 // Stats returns the numbers as they stand.
 func (c *Counter) Stats() Stats {
 	s := Stats{
-		Groups: c.groups.Load(), Writes: c.writes.Load(), LostGroups: c.lost.Load(), LargestGroup: c.largest.Load(),
+		Groups: c.groups.Load(), Writes: c.writes.Load(), LostGroups: c.lost.Load(),
 		SplitGroups: c.split.Load(),
 		Sizes:       make(map[float64]uint64, len(sizes)),
 	}

@@ -36,10 +36,8 @@ type DB interface {
 	// may be called again.
 	Write(ctx context.Context, f func(Tx) error) error
 	// Step is Write for one of many transactions that write much. It lets others go
-	// first.
-	Step(ctx context.Context, f func(Tx) error) error
-	// PetStep is a Step that changes pets of the workspace.
-	PetStep(ctx context.Context, workspace int64, f func(Tx) error) error
+	// first. f may change pets of the workspace; 0 is none.
+	Step(ctx context.Context, workspace int64, f func(Tx) error) error
 	// Group carries out a group of changes in a transaction, and returns after it is
 	// durable. [petstore.Unavailable] says that the outcome is lost; any other error is
 	// the fault of one of the changes, and nothing has happened.
@@ -102,7 +100,7 @@ func read[T any](ctx context.Context, s *Store, f func(Tx) (T, error)) (found T,
 
 // readRows returns the rows that a query selects.
 func readRows[T any](ctx context.Context, s *Store, scan func(Row, *T) error, query string, args ...any) ([]T, error) {
-	return read(ctx, s, func(tx Tx) ([]T, error) { return rowsOf(tx, scan, query, args...) })
+	return read(ctx, s, func(tx Tx) ([]T, error) { return RowsOf(tx, scan, query, args...) })
 }
 
 // get returns the row that a query of a workspace and an id selects. Without one it

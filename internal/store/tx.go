@@ -53,8 +53,8 @@ func (b *Batch) Query(row func(Row) error, query string, args ...any) {
 // Reset takes all statements out.
 func (b *Batch) Reset() { b.Statements = b.Statements[:0] }
 
-// each calls row for each row, until it returns an error.
-func each(tx Tx, query string, row func(Row) error, args ...any) error {
+// Each calls row for each row, until it returns an error.
+func Each(tx Tx, query string, row func(Row) error, args ...any) error {
 	for r, err := range tx.Query(query, args...) {
 		if err != nil {
 			return err
@@ -77,10 +77,10 @@ func one(tx Tx, query string, scan func(Row) error, args ...any) (found bool, er
 	return false, nil
 }
 
-// rowsOf returns the rows that a query selects.
-func rowsOf[T any](tx Tx, scan func(Row, *T) error, query string, args ...any) ([]T, error) {
+// RowsOf returns the rows that a query selects.
+func RowsOf[T any](tx Tx, scan func(Row, *T) error, query string, args ...any) ([]T, error) {
 	all := []T{}
-	err := each(tx, query, func(r Row) error {
+	err := Each(tx, query, func(r Row) error {
 		var row T
 		err := scan(r, &row)
 		all = append(all, row)

@@ -47,7 +47,7 @@ func (s *Store) AddUsage(ctx context.Context, rows []usage.Row) error {
 	rows = slices.SortedFunc(slices.Values(rows), func(a, b usage.Row) int {
 		return cmp.Or(cmp.Compare(a.Workspace, b.Workspace), cmp.Compare(a.Interval, b.Interval), cmp.Compare(a.Start, b.Start))
 	})
-	return s.db.Step(ctx, func(tx Tx) error {
+	return s.db.Step(ctx, 0, func(tx Tx) error {
 		return execAll(tx, addUsage, rows, func(r usage.Row) []any {
 			args := []any{r.Workspace, int64(r.Interval), r.Start}
 			for _, n := range append(r.Requests[:], r.Latency[:]...) {

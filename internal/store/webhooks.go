@@ -28,7 +28,7 @@ func scanWebhook(row Row, w *webhook.Webhook) error {
 
 // webhooks returns the webhooks that a condition selects.
 func webhooks(tx Tx, where string, args ...any) ([]webhook.Webhook, error) {
-	return rowsOf(tx, scanWebhook, selectWebhooks+where+" ORDER BY created_at, id", args...)
+	return RowsOf(tx, scanWebhook, selectWebhooks+where+" ORDER BY created_at, id", args...)
 }
 
 // oneWebhook returns a webhook of the workspace, or CodeWebhookNotFound.

@@ -28,7 +28,7 @@ func scanWorkspace(row Row, w *access.Workspace) error {
 
 // workspaces returns the workspaces that a condition selects.
 func workspaces(tx Tx, where string, args ...any) ([]access.Workspace, error) {
-	return rowsOf(tx, scanWorkspace, selectWorkspaces+where, args...)
+	return RowsOf(tx, scanWorkspace, selectWorkspaces+where, args...)
 }
 
 // workspace returns the workspace of that name or CodeWorkspaceNotFound.

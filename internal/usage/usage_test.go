@@ -314,25 +314,6 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-func BenchmarkRecord(b *testing.B) {
-	r := usage.NewRecorder(newStore(b), time.Now)
-	e := usage.Event{At: time.Now(), Method: "GET", Path: "/pets/17", Operation: "getPet", Status: 200, Duration: time.Millisecond, KeyID: "key_x", RequestID: "abcdefgh"}
-	b.Run("one workspace", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			r.Record(1, e)
-		}
-	})
-	b.Run("parallel", func(b *testing.B) {
-		b.ReportAllocs()
-		b.RunParallel(func(p *testing.PB) {
-			for i := int64(0); p.Next(); i++ {
-				r.Record(i%100, e)
-			}
-		})
-	})
-}
-
 // TestTotal: what the workspaces did is added up as soon as it is saved.
 func TestTotal(t *testing.T) {
 	t.Parallel()

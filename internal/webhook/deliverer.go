@@ -28,7 +28,7 @@ const (
 	// For so long a webhook whose try gave way to another workspace tries nothing: who
 	// waits for room meanwhile has the time for a whole try, and what never answers counts
 	// as failed in the end.
-	rest = patience
+	pauseAfterYield = tryTimeout
 )
 
 // Options are what a deliverer is made of. All but Node are needed.
@@ -56,7 +56,7 @@ type Observation struct {
 type Deliverer struct {
 	o       Options
 	slots   *fairshare.Pool // messages in flight, or whose outcome is not kept yet
-	rest    time.Duration
+	pause   time.Duration
 	changed chan struct{}
 	results chan result
 }
@@ -67,7 +67,7 @@ func NewDeliverer(o Options) *Deliverer {
 		o.Node = rand.Text()
 	}
 	slots := fairshare.New(fairshare.Options{Capacity: perProcess, Queue: math.MaxInt64}) // each worker waits for one
-	return &Deliverer{o: o, slots: slots, rest: rest, changed: make(chan struct{}, 1), results: make(chan result, perProcess)}
+	return &Deliverer{o: o, slots: slots, pause: pauseAfterYield, changed: make(chan struct{}, 1), results: make(chan result, perProcess)}
 }
 
 // Wake has the deliverer look at once for webhooks that have changed.

@@ -10,7 +10,7 @@ import (
 // way.
 func (d *Deliverer) Narrow(slots int64, rest time.Duration) {
 	d.slots = fairshare.New(fairshare.Options{Capacity: slots, Queue: 1000})
-	d.rest = rest
+	d.pause = rest
 }
 
 // SetPatience gives receivers another time for a whole try.

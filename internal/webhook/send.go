@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	patience = 15 * time.Second // for a whole try: the name, the connection, the request, the answer
-	bodyTime = time.Second      // and of that for the body, once the status has come
+	tryTimeout = 15 * time.Second // for a whole try: the name, the connection, the request, the answer
+	bodyTime   = time.Second      // and of that for the body, once the status has come
 )
 
 // A Message is what is posted.
@@ -103,7 +103,7 @@ func NewSender(o SenderOptions) *Sender {
 	}
 	secure.NextProtos = []string{"http/1.1"}
 	return &Sender{
-		guard: o.Guard, now: o.Now, agent: "Petstore/" + o.Version, tls: secure, time: patience,
+		guard: o.Guard, now: o.Now, agent: "Petstore/" + o.Version, tls: secure, time: tryTimeout,
 		dialer: net.Dialer{Resolver: o.Resolver, Control: o.Guard.control},
 	}
 }

@@ -82,20 +82,6 @@ func TestSend(t *testing.T) {
 	}
 }
 
-// TestSendSlowBody: who has sent the status is not waited for much longer.
-func TestSendSlowBody(t *testing.T) {
-	t.Parallel()
-	url := receive(t, func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.WriteString(w, "thanks")
-		_ = http.NewResponseController(w).Flush()
-		<-r.Context().Done()
-	})
-	a := newTestSender(t, loopback...).Send(t.Context(), Message{ID: "1", URL: url, Secrets: []string{testSecret}})
-	if a.Status != 200 || a.Text != "thanks" || a.Latency > patience/2 {
-		t.Errorf("Send = %+v", a)
-	}
-}
-
 func TestSendRefusedConnection(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

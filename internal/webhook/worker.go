@@ -125,7 +125,7 @@ func (w *worker) round(id string) (some bool, next time.Time, err error) {
 		if turn := w.acquire(one); turn != nil {
 			some = true
 			if w.try(turn) {
-				sleep(w.ctx, w.d.rest)
+				sleep(w.ctx, w.d.pause)
 				break // others may be due for longer by now
 			}
 		}

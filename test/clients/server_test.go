@@ -63,11 +63,12 @@ func (s *server) add(t *testing.T, name, plan string) {
 	s.keys[name] = regexp.MustCompile(`pst_\w{38}`).FindString(out)
 }
 
-// serveDemo serves a demo until the test ends.
+// serveDemo serves a demo until the test ends, on which anybody may make a sandbox. The demo is none: each example of the
+// description succeeds there, but the one that resets a sandbox, which is refused with 403.
 func serveDemo(t *testing.T) *server {
 	t.Helper()
 	s := &server{dir: t.TempDir(), keys: map[string]string{}}
-	s.cmd = exec.Command(binary, "serve", "--demo", "--addr=127.0.0.1:0", "--ops-addr=off", "--log-level=error")
+	s.cmd = exec.Command(binary, "serve", "--demo", "--sandbox", "--addr=127.0.0.1:0", "--ops-addr=off", "--log-level=error")
 	s.cmd.Dir = s.dir
 	said := started(t, s.cmd, regexp.MustCompile(`(curl .*pst_\w{38}.*)`))
 	s.keys["demo"] = regexp.MustCompile(`pst_\w{38}`).FindString(said)

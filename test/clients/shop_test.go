@@ -71,7 +71,7 @@ func goPrograms(t *testing.T) string {
 			t.Fatal(err)
 		}
 		run(t, ".", "go", "run", oapiCodegen, "-generate", "types,client", "-package", "petstore", "-o", filepath.Join(dir, "petstore", "petstore.gen.go"), description(t))
-		run(t, ".", "go", "run", ogen, "--package", "ogen", "--target", filepath.Join(dir, "ogen"), description(t))
+		run(t, ".", "go", "run", ogen, "--config", "ogen.yml", "--package", "ogen", "--target", filepath.Join(dir, "ogen"), description(t))
 		run(t, dir, "go", "vet", "./shop", "./limited", "./ogenshop")
 		run(t, dir, "go", "build", "-o", "bin/", "./...")
 	})

@@ -3,9 +3,8 @@
 //
 // A campaign lets buyers order through one fault after another: the process
 // killed, the power cut, the disk failing, stalling or full, PostgreSQL crashing
-// or failing over, Redis gone. They write down what they were told in a [ledger],
-// against which the database is held at the end. Histories ask for more: that
-// what clients saw is what they would have seen one after another. The ledger itself is tried on mutants: the program with a known defect.
+// or failing over. They write down what they were told in a [ledger],
+// against which the database is held at the end.
 //
 // The tests run short campaigns; a long one is
 //

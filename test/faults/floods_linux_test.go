@@ -2,7 +2,6 @@ package faults
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -59,58 +58,14 @@ func framedFloods() []attack {
 				return f.WriteRSTStream(f.next-2, http2.ErrCodeCancel)
 			})
 		})},
-		{name: "resets of the server's own", one: flood2(func(f *flooder) error {
-			return forever(f, func(uint32) error {
-				if err := f.request("POST", "/pets", false); err != nil {
-					return err
-				}
-				return f.WriteWindowUpdate(f.next-2, 1<<31-1)
-			})
-		})},
-		{name: "pings", one: flood2(func(f *flooder) error {
-			return forever(f, func(uint32) error { return f.WritePing(false, [8]byte{}) })
-		})},
-		{name: "settings", one: flood2(func(f *flooder) error {
-			return forever(f, func(i uint32) error {
-				return f.WriteSettings(http2.Setting{ID: http2.SettingHeaderTableSize, Val: i % (1 << 20)})
-			})
-		})},
-		{name: "continuations without end", one: flood2(func(f *flooder) error {
-			if err := f.begin("GET", "/pets"); err != nil {
-				return err
-			}
-			return forever(f, func(i uint32) error {
-				return f.WriteContinuation(1, false, f.field(fmt.Sprint("x-", i), strings.Repeat("x", 1000)))
-			})
-		})},
-		{name: "empty continuations", one: flood2(func(f *flooder) error {
-			if err := f.begin("GET", "/pets"); err != nil {
-				return err
-			}
-			return forever(f, func(uint32) error { return f.WriteContinuation(1, false, nil) })
-		})},
 		{name: "half a head", one: flood2(func(f *flooder) error { return f.begin("GET", "/pets") })},
 		{name: "a bomb of fields", one: flood2(bomb)},
-		{name: "empty data", one: flood2(func(f *flooder) error {
-			if err := f.request("POST", "/console/signin", false); err != nil {
-				return err
-			}
-			return forever(f, func(uint32) error { return f.WriteData(1, false, nil) })
-		})},
 		{name: "windows byte by byte", one: flood2(func(f *flooder) error {
 			if err := f.many(32, "GET", "/docs", true); err != nil {
 				return err
 			}
 			return forever(f, func(i uint32) error { return f.WriteWindowUpdate(1+2*(i%32), 1) })
 		}, closed)},
-		{name: "priorities", one: flood2(func(f *flooder) error {
-			return forever(f, func(i uint32) error {
-				return f.WritePriority(2*i%(1<<30)+1, http2.PriorityParam{StreamDep: 2*i%(1<<30) + 3, Weight: 1})
-			})
-		})},
-		{name: "unknown frames", one: flood2(func(f *flooder) error {
-			return forever(f, func(uint32) error { return f.WriteRawFrame(0xbe, 0, 0, make([]byte, 16<<10)) })
-		})},
 	}
 }
 

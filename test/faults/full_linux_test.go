@@ -197,7 +197,7 @@ func fullForCounts(r *run) error {
 	err := r.refusing()
 	full := time.Now()
 	err = errors.Join(err, r.poll("two seconds", func() bool { return time.Since(full) > 2*time.Second }))
-	counted, err2 := r.usedToday()
+	counted, err2 := servertest.UsedToday(r.server.URL, r.buyers.key)
 	if err = errors.Join(err, err2, r.relieve()); err != nil {
 		return err
 	}
@@ -207,7 +207,7 @@ func fullForCounts(r *run) error {
 	if err := kill(r); err != nil {
 		return err
 	}
-	after, err := r.usedToday()
+	after, err := servertest.UsedToday(r.server.URL, r.buyers.key)
 	if err == nil && after < counted {
 		err = fmt.Errorf("%w: %d requests were counted on a full disk, and %d after a kill", errLedger, counted, after)
 	}

@@ -88,14 +88,6 @@ func (b *inbox) missing(ids []int64) (all []int64) {
 	return all
 }
 
-// upTo returns the ids of the first n events.
-func upTo(n int64) (ids []int64) {
-	for id := int64(1); id <= n; id++ {
-		ids = append(ids, id)
-	}
-	return ids
-}
-
 // outOfOrder returns how many events arrived first after a later one.
 func (b *inbox) outOfOrder() (n int) {
 	b.mu.Lock()
@@ -156,14 +148,10 @@ type integrator struct {
 	url, key string
 }
 
-// newIntegrator makes a workspace with a key; db are the flags that name the database, if
-// it is not the file in dir.
-func newIntegrator(t *testing.T, dir string, db ...string) *integrator {
+// newIntegrator makes a workspace with a key.
+func newIntegrator(t *testing.T, dir string) *integrator {
 	t.Helper()
-	key, err := petstore.NewShop(dir, "shop", db...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := petstore.Shop(t, dir, "shop")
 	return &integrator{T: t, key: key.Key}
 }
 
@@ -256,10 +244,11 @@ func (c *integrator) drain(h hook, box *inbox, ids []int64) {
 
 // startHooks starts a server in the folder that delivers to receivers on this machine, for the
 // time of the test at most. The integrator's requests go to it from now on.
-func (c *integrator) startHooks(dir string, flags ...string) *servertest.Server {
+func (c *integrator) startHooks(dir string) *servertest.Server {
 	c.Helper()
-	server, err := petstore.Serve(servertest.Options{Dir: dir, Flags: append(flags,
-		"--log-level=warn", "--webhook-allow-http", "--webhook-allow-to=127.0.0.0/8", "--drain-timeout=5s")})
+	server, err := petstore.Serve(servertest.Options{Dir: dir, Flags: []string{
+		"--log-level=warn", "--webhook-allow-http", "--webhook-allow-to=127.0.0.0/8", "--drain-timeout=5s",
+	}})
 	if err != nil {
 		c.Fatal(err)
 	}

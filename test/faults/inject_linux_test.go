@@ -137,8 +137,8 @@ func TestDisk(t *testing.T) {
 		cycles int
 		fault  func(*run) error
 	}{
-		{"fsync fails", 3, failSync},
-		{"write fails", 3, failWrite},
+		{"fsync fails", 2, failSync},
+		{"write fails", 2, failWrite},
 		{"no space", 2, passing("pwrite64", "error=ENOSPC")},
 		{"fsync stalls", 2, passing("fsync,fdatasync", "delay_enter=150000")},
 		{"no descriptors", 2, passing("accept4", "error=EMFILE")},

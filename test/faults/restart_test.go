@@ -161,24 +161,17 @@ func restarts(binary servertest.Binary, dir string, d drill) (int64, error) {
 	return h.sent.Load(), errors.Join(err, server.Stop())
 }
 
-// drills are the ways in which clients come.
-func drills() map[string]drill {
-	return map[string]drill{
-		"HTTP/1.1": {}, "HTTP/1.1 over TLS": {secure: true}, "HTTP/2": {http2: true}, "HTTP/2 over TLS": {http2: true, secure: true},
-	}
-}
-
-// TestRestarts has 3 or 5 of them, and 50 in a long campaign.
+// TestRestarts has three or five of them, and 50 in a long campaign, in which clients come in all ways.
 func TestRestarts(t *testing.T) {
-	for name, d := range drills() {
+	drills := map[string]drill{"HTTP/1.1": {times: 5}, "HTTP/2 over TLS": {times: 3, http2: true, secure: true}}
+	if *soak > 0 || *volume > 0 {
+		drills = map[string]drill{
+			"HTTP/1.1": {times: 50}, "HTTP/1.1 over TLS": {times: 50, secure: true}, "HTTP/2": {times: 50, http2: true}, "HTTP/2 over TLS": {times: 50, http2: true, secure: true},
+		}
+	}
+	for name, d := range drills {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			switch d.times = 3; {
-			case *soak > 0 || *volume > 0:
-				d.times = 50
-			case name == "HTTP/1.1":
-				d.times = 5
-			}
 			sent, err := restarts(petstore, t.TempDir(), d)
 			if err != nil {
 				t.Fatal(err)

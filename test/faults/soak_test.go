@@ -33,9 +33,8 @@ func longs() []long {
 			return campaign{disk: folder(t.TempDir()), fault: failSomehow}
 		}},
 		{"full", func(t *testing.T) campaign { return fullDisk(t, newSmallLoop(t, "ext4", room)) }},
-		{"promotion", func(t *testing.T) campaign { return promotions(t, true) }},
+		{"promotion", promotions},
 		{"crash", crashes},
-		{"redis", withoutRedis},
 	}
 }
 

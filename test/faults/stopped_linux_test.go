@@ -2,7 +2,6 @@ package faults
 
 import (
 	"bufio"
-	"fmt"
 	"os/exec"
 	"strings"
 	"testing"
@@ -11,7 +10,7 @@ import (
 )
 
 // TestStoppedWriter stops a process inside of its transaction: a command that waits
-// says for which one.
+// says so.
 func TestStoppedWriter(t *testing.T) {
 	t.Parallel()
 	servertest.Need(t, "python3", "python3")
@@ -49,8 +48,8 @@ sys.stdin.read()`)
 	}
 	_, err = petstore.Run(dir, "workspace", "create", "other", "--plan=free")
 	for _, want := range []string{
-		fmt.Sprintf("petstore: waiting for process %d (python3, which is stopped", holder.Process.Pid),
-		fmt.Sprintf("the process %d (python3, which is stopped: let it continue with kill -CONT %[1]d) has been writing for 5s", holder.Process.Pid),
+		"petstore: waiting for another process, which is writing to",
+		"another process has been writing for 5s",
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("a command beside a stopped process = %v, want %q", err, want)

@@ -1,11 +1,8 @@
 package faults
 
 import (
-	"bufio"
 	"flag"
 	"math/rand/v2"
-	"os/exec"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -48,43 +45,4 @@ func TestWebhooksAreDelivered(t *testing.T) {
 		<-server.Ended
 	}
 	t.Logf("%d kills, %d categories", *webhookKills, made)
-}
-
-// TestListen: events come to a receiver on this machine, also after the server was away.
-func TestListen(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	c := newIntegrator(t, dir)
-	server := c.startHooks(dir)
-	c.must("POST", "/categories", `{"name":"before"}`, nil)
-	box := newInbox(t, well)
-	listen := exec.CommandContext(t.Context(), string(petstore), "listen", "--forward-to="+box.URL, "--server="+server.URL) //nolint:gosec // the binary under test
-	listen.Env = []string{"HOME=" + dir, "PETSTORE_KEY=" + c.key}
-	out, err := listen.StdoutPipe()
-	if err == nil {
-		err = listen.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listen.Process.Kill(); _ = listen.Wait() }()
-	lines := bufio.NewScanner(out)
-	for lines.Scan() && !strings.HasPrefix(lines.Text(), "Secret: ") { // it listens then
-	}
-	c.must("POST", "/categories", `{"name":"first"}`, nil)
-	servertest.Eventually(t, "the event arrives", func() bool { return len(box.missing(upTo(2))) == 1 }) // not the one before
-	if !lines.Scan() || !strings.Contains(lines.Text(), "category.created") || !strings.Contains(lines.Text(), "204 No Content") {
-		t.Errorf("listen printed %q", lines.Text())
-	}
-	server.Kill()
-	<-server.Ended
-	_, addr, _ := strings.Cut(server.URL, "://")
-	if server, err = petstore.Serve(servertest.Options{Dir: dir, Flags: []string{"--log-level=warn", "--addr=" + addr}}); err != nil {
-		t.Fatal(err)
-	}
-	c.must("POST", "/categories", `{"name":"second"}`, nil)
-	servertest.Eventually(t, "the event after the restart arrives", func() bool { return len(box.missing(upTo(3))) == 1 })
-	if err := server.Stop(); err != nil {
-		t.Error(err)
-	}
 }

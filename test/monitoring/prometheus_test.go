@@ -66,10 +66,7 @@ func servePostgres(t *testing.T) *servertest.Server {
 func serve(t *testing.T, db []string, flags ...string) *servertest.Server {
 	t.Helper()
 	dir := t.TempDir()
-	key, err := petstore.NewShop(dir, "acme", db...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := petstore.Shop(t, dir, "acme", db...)
 	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	t.Cleanup(receiver.Close)
 	flags = append(flags, "--webhook-allow-http", "--webhook-allow-to=127.0.0.0/8")

@@ -60,15 +60,8 @@ func (s *spans) of(name string) (span, error) {
 func traced(t *testing.T, env ...string) *servertest.Server {
 	t.Helper()
 	dir := t.TempDir()
-	key, err := petstore.NewShop(dir, "acme")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := petstore.Serve(servertest.Options{Dir: dir, Env: env})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Kill)
+	key := petstore.Shop(t, dir, "acme")
+	s := petstore.Start(t, servertest.Options{Dir: dir, Env: env})
 	visit(t.Context(), s.URL, key.Key)
 	return s
 }
@@ -97,20 +90,6 @@ func TestTraces(t *testing.T) {
 		if log := s.LogText(); !strings.Contains(log, request.trace) {
 			t.Errorf("the log does not have the trace %s:\n%s", request.trace, log)
 		}
-	}
-}
-
-func TestNoTracesUnlessWanted(t *testing.T) {
-	t.Parallel()
-	kept := &spans{byName: map[string]span{}}
-	to := httptest.NewServer(kept)
-	t.Cleanup(to.Close)
-	s := traced(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+to.URL, "OTEL_SDK_DISABLED=true")
-	if err := s.Stop(); err != nil {
-		t.Fatal(err)
-	}
-	if len(kept.byName) != 0 || strings.Contains(s.LogText(), "trace_id") {
-		t.Errorf("traces were made though they are off: %v\n%s", kept.byName, s.LogText())
 	}
 }
 

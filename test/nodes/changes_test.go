@@ -24,19 +24,19 @@ func TestChangesReachEveryNode(t *testing.T) {
 			t.Fatal(err)
 		}
 		return key.Key
-	}, func(a answer) bool { return a.Status == http.StatusOK })
+	}, func(a servertest.Answer) bool { return a.Status == http.StatusOK })
 	d.change("a plan counts", func() string {
 		d.run("workspace", "set-plan", "shop", "enterprise", "--per-minute=777777", "--per-day=1000000000")
 		return key.Key
-	}, func(a answer) bool { return a.Header.Get("X-RateLimit-Limit") == "777777" })
+	}, func(a servertest.Answer) bool { return a.Header.Get("X-RateLimit-Limit") == "777777" })
 	d.change("a ban holds", func() string {
 		d.run("key", "ban", key.ID, "--for=1h", "--reason=test")
 		return key.Key
-	}, func(a answer) bool { return a.Code == "api_key_banned" })
+	}, func(a servertest.Answer) bool { return a.Code == "api_key_banned" })
 	d.change("it is lifted", func() string { d.run("key", "unban", key.ID); return key.Key },
-		func(a answer) bool { return a.Status == http.StatusOK })
+		func(a servertest.Answer) bool { return a.Status == http.StatusOK })
 	d.change("a revoked key is refused", func() string { d.run("key", "revoke", key.ID); return key.Key },
-		func(a answer) bool { return a.Header.Get("X-RateLimit-Limit") != "777777" }) // it counts as nobody's, whether 401 or 429
+		func(a servertest.Answer) bool { return a.Header.Get("X-RateLimit-Limit") != "777777" }) // it counts as nobody's, whether 401 or 429
 	if a := get(t, d.nodes[0].URL+"/pets", first.Key); a.Status != http.StatusOK {
 		t.Errorf("the other key = %d %s, want 200", a.Status, a.Body)
 	}
@@ -51,7 +51,7 @@ func TestABanReachesEveryNode(t *testing.T) {
 	const strikes = 5
 	d := deploy(t, newDatabase(t), 3, "--redis="+redistest.Start(t).URL(), fmt.Sprint("--ban-strikes=", strikes), "--ban-grace=0s")
 	key := d.workspace("shop", endless, 1).Key
-	banned := func(a answer) bool { return a.Code == "api_key_banned" }
+	banned := func(a servertest.Answer) bool { return a.Code == "api_key_banned" }
 	d.change("a ban holds", func() string {
 		refused := 0
 		for i := 0; refused <= 100; i++ {
@@ -72,7 +72,7 @@ func TestABanReachesEveryNode(t *testing.T) {
 
 // change makes one, and wants it to hold at each node a second after the command
 // has ended. The command returns the key to ask with.
-func (d *deployment) change(what string, command func() string, holds func(answer) bool) {
+func (d *deployment) change(what string, command func() string, holds func(servertest.Answer) bool) {
 	d.t.Helper()
 	key := command()
 	ended := time.Now()

@@ -5,29 +5,21 @@ import (
 	"net/http"
 	"strconv"
 	"testing"
-	"time"
 
 	"example.com/petstore/test/servertest"
 )
 
-// An answer is what came back, and how long that took.
-type answer struct {
-	servertest.Answer
-	took time.Duration
-}
-
 // ask sends a request that must be answered.
-func ask(t *testing.T, r servertest.Request) answer {
+func ask(t *testing.T, r servertest.Request) servertest.Answer {
 	t.Helper()
-	begun := time.Now()
 	a, err := servertest.Send(t.Context(), http.DefaultClient, r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return answer{a, time.Since(begun)}
+	return a
 }
 
-func get(t *testing.T, url, key string) answer {
+func get(t *testing.T, url, key string) servertest.Answer {
 	t.Helper()
 	return ask(t, servertest.Request{Method: "GET", URL: url, Key: key})
 }

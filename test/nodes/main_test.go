@@ -3,6 +3,7 @@ package nodes
 import (
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -120,5 +121,13 @@ func awaitDay(t *testing.T) {
 	t.Helper()
 	for time.Until(time.Now().UTC().Truncate(24*time.Hour).Add(24*time.Hour)) < 90*time.Second {
 		time.Sleep(time.Second) // between two polls
+	}
+}
+
+// sound has the program hold the ledger against stock and orders.
+func (d *deployment) sound() {
+	d.t.Helper()
+	if out := d.run("doctor", "-o=json"); !strings.Contains(out, "ok") {
+		d.t.Errorf("doctor = %s", out)
 	}
 }

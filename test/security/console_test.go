@@ -1,33 +1,9 @@
 package security
 
 import (
-	"net/url"
 	"strings"
 	"testing"
 )
-
-// TestConsoleSpendsThePlan orders in the console of a workspace on the free plan until it is refused. What was done there is
-// what the plan counted, and the API is refused too.
-func TestConsoleSpendsThePlan(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	key := s.workspace("shop", "free")
-	s.serve()
-	b := s.signedIn(key)
-	s.stock(key, "Pet", 1)
-	done := 0
-	for ; done < 100 && b.send("POST", "/console/orders/new", url.Values{"petId": {"1"}, "quantity": {"1"}}, nil).Status < 400; done++ {
-	}
-	if done != 56 {
-		t.Errorf("the console did %d orders, want the 56 that the free plan had left", done)
-	}
-	a := b.send("POST", "/console/orders/new", url.Values{"petId": {"1"}, "quantity": {"1"}}, nil).must(429)
-	if !strings.Contains(a.Body, "The requests of this minute are used up") || a.Header.Get("Retry-After") == "" || a.Header.Get("X-RateLimit-Limit") != "60" {
-		t.Errorf("an order is refused with %v:\n%s", a.Header, a.Body)
-	}
-	s.do(request{method: "GET", path: "/pets", key: key}).want(429, "rate_limit_exceeded")
-	b.send("GET", "/console", nil, nil).must(200)
-}
 
 // TestLogIsPlain: what stands in a path does nothing to the terminal that shows the log, as JSON or as text.
 func TestLogIsPlain(t *testing.T) {

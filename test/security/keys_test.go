@@ -18,25 +18,10 @@ import (
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/portal/admin"
 	"example.com/petstore/internal/portal/console"
+	"example.com/petstore/internal/portal/page"
 	"example.com/petstore/internal/store/postgres/postgrestest"
 	"example.com/petstore/test/servertest"
 )
-
-// TestKeyInURL sends a valid key everywhere but where a key belongs.
-func TestKeyInURL(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	key := s.workspace("shop")
-	s.serve()
-	for _, name := range []string{"api_key", "apikey", "key", "access_token", "token", "X-API-Key", "Authorization", "authorization", "bearer"} {
-		s.do(request{method: "GET", path: "/pets?" + name + "=" + key}).want(401, "missing_api_key")
-		s.do(request{method: "GET", path: "/pets", header: map[string]string{"Cookie": name + "=" + key}}).want(401, "missing_api_key")
-	}
-	s.do(request{method: "GET", path: "/pets", header: map[string]string{"Authorization": "Basic " + key}}).want(401, "invalid_api_key")
-	s.do(request{method: "GET", path: "/pets?api_key=" + key, key: key}).want(400, "invalid_parameter")
-	s.do(request{method: "POST", path: "/categories", body: `{"name":"x","apiKey":"` + key + `"}`}).want(401, "missing_api_key")
-	s.do(request{method: "GET", path: "/pets", key: key}).want(200, "")
-}
 
 // TestPlantedKeys uses keys, good and bad, in every place where a client might
 // put one, and then looks for them in what the service keeps, shows and sends.
@@ -121,9 +106,7 @@ func (s *site) plantAll(t *testing.T) []string {
 	t.Helper()
 	good := s.workspace("shop")
 	revoked := s.key("shop")
-	if _, err := petstore.Run(s.dir, append([]string{"key", "revoke", revoked.ID}, s.db...)...); err != nil {
-		t.Fatal(err)
-	}
+	petstore.Must(t, s.dir, append([]string{"key", "revoke", revoked.ID}, s.db...)...)
 	unknown, _ := access.Mint()
 	keys := []string{good, revoked.Key, unknown, unknown[:len(unknown)-1] + "-"}
 	s.serve(append([]string{"--log-level=debug"}, s.db...)...)
@@ -142,14 +125,15 @@ func (s *site) shown(t *testing.T, key string) map[string]string {
 		"metrics": fetch(t, s.Ops+"/metrics"), "readiness": fetch(t, s.Ops+"/readyz"), "command line": fetch(t, s.Ops+"/debug/pprof/cmdline"),
 		"goroutines": fetch(t, s.Ops+"/debug/pprof/goroutine?debug=2"), "log": s.LogText(),
 	}
-	idOf := func(string, int) string { return "1" }
-	for name, in := range map[string]pages{"shop's": {s.signedIn(key), console.Routes(), idOf, "", true}, "operator's": {s.operator(), admin.Routes(), idOf, "", false}} {
-		for _, one := range things(in.routes, in.idOf) {
+	look := func(who string, in visitor, routes []page.Route) {
+		for _, one := range things(routes, func(string, int) string { return "1" }) {
 			if one.Method == http.MethodGet {
-				shown["page "+one.path+" of the "+name+" console"] = in.send("GET", one.path, nil, nil).Body
+				shown["page "+one.path+" of the "+who+" console"] = in.send("GET", one.path, nil, nil).Body
 			}
 		}
 	}
+	look("shop's", s.signedIn(key), console.Routes())
+	look("operator's", s.operator(), admin.Routes())
 	return shown
 }
 
@@ -258,9 +242,7 @@ func TestRefusedKeysLookAlike(t *testing.T) {
 	s := newSite(t)
 	s.workspace("shop")
 	revoked := s.key("shop")
-	if _, err := petstore.Run(s.dir, "key", "revoke", revoked.ID); err != nil {
-		t.Fatal(err)
-	}
+	petstore.Must(t, s.dir, "key", "revoke", revoked.ID)
 	unknown, _ := access.Mint()
 	s.serve()
 	refused := map[string]string{
@@ -311,11 +293,7 @@ func TestFiles(t *testing.T) {
 	if os.Geteuid() == 0 {
 		options.Attr = nobody(t, s.dir)
 	}
-	server, err := petstore.Serve(options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(server.Kill)
+	server := petstore.Start(t, options)
 	for _, name := range []string{"petstore.db", "petstore.db-wal", "petstore.db-shm"} {
 		info, err := os.Stat(filepath.Join(s.dir, name))
 		if err != nil {

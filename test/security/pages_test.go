@@ -81,9 +81,7 @@ func TestPages(t *testing.T) {
 			spare[i] = s.key("theirs", "--name="+planted).ID
 		}
 	}
-	if _, err := petstore.Run(s.dir, "key", "ban", banned.ID, "--for=1h", "--reason=test"); err != nil {
-		t.Fatal(err)
-	}
+	petstore.Must(t, s.dir, "key", "ban", banned.ID, "--for=1h", "--reason=test")
 	s.serve()
 	s.stock(mine, "Own", 1)
 	s.stock(theirs, planted, len(routes)+2)
@@ -272,9 +270,7 @@ func TestOperatorPages(t *testing.T) {
 	s := newSite(t)
 	key := s.workspace("shop", "free")
 	banned := s.key("shop")
-	if _, err := petstore.Run(s.dir, "key", "ban", banned.ID, "--for=1h", "--reason=test"); err != nil {
-		t.Fatal(err)
-	}
+	petstore.Must(t, s.dir, "key", "ban", banned.ID, "--for=1h", "--reason=test")
 	s.serve()
 	operator, owner := s.operator(), s.signedIn(key)
 	all := things(admin.Routes(), func(kind string, _ int) string {

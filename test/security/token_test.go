@@ -68,9 +68,7 @@ func TestOperatorToken(t *testing.T) {
 			t.Errorf("%s has the token", name)
 		}
 	}
-	if _, err := petstore.Run(s.dir, "operator", "token", "revoke", made.ID); err != nil {
-		t.Fatal(err)
-	}
+	petstore.Must(t, s.dir, "operator", "token", "revoke", made.ID)
 	if got := ask("GET", list, made.Token, nil).StatusCode; got != http.StatusUnauthorized {
 		t.Errorf("with a revoked token the operator's API answers %d, want 401", got)
 	}

@@ -132,7 +132,6 @@ func (a answer) asksToSignIn(who string) {
 type formOn struct {
 	method, action string // as the page has them
 	fields         url.Values
-	unchecked      url.Values // what it would send besides if everything was chosen
 }
 
 // A document is what a page consists of.
@@ -166,7 +165,7 @@ func read(t *testing.T, page string) (d document) {
 		}
 		switch e.Name.Local {
 		case "form":
-			d.forms = append(d.forms, formOn{has["method"], has["action"], url.Values{}, url.Values{}})
+			d.forms = append(d.forms, formOn{has["method"], has["action"], url.Values{}})
 		case "select":
 			list = has["name"]
 			d.forms[len(d.forms)-1].fields[list] = nil
@@ -199,8 +198,6 @@ func (f formOn) input(has map[string]string) {
 	case has["type"] == "checkbox":
 		if checked {
 			f.fields.Add(name, value)
-		} else {
-			f.unchecked.Add(name, value)
 		}
 		return
 	case value != "":

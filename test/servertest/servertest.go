@@ -18,6 +18,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"testing"
 	"time"
 
 	"go.uber.org/goleak"
@@ -111,16 +112,45 @@ func (b Binary) NewShop(dir, name string, plan ...string) (Key, error) {
 	return b.NewKey(dir, name, append(flags, "--scope=read,write,manage")...)
 }
 
+// Shop is NewShop, of a test.
+func (b Binary) Shop(t testing.TB, dir, name string, plan ...string) Key {
+	t.Helper()
+	k, err := b.NewShop(dir, name, plan...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// Must runs a command that must succeed, and returns what it printed to stdout.
+func (b Binary) Must(t testing.TB, dir string, args ...string) string {
+	t.Helper()
+	out, err := b.Run(dir, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// Start is Serve, for the time of a test.
+func (b Binary) Start(t testing.TB, o Options) *Server {
+	t.Helper()
+	s, err := b.Serve(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Kill)
+	return s
+}
+
 // Options say how a server is started.
 type Options struct {
 	Dir    string               // where it runs, and keeps petstore.db
 	Flags  []string             // of serve; ports are free ones unless given here
-	Under  []string             // the words of a command that runs it, such as strace
 	Env    []string             // besides HOME
 	Files  []*os.File           // to inherit, from descriptor 3 on
 	Attr   *syscall.SysProcAttr // of the process; nil for the default
 	Shell  string               // run by sh before the server takes its place
-	Silent bool                 // do not wait for the announcement
 	LogDir string               // where its log is written; "" for Dir
 }
 
@@ -145,8 +175,7 @@ func (s *Server) Printed() string {
 
 // Serve starts the server, and returns when it has announced its addresses.
 func (b Binary) Serve(o Options) (*Server, error) {
-	words := append(append([]string{}, o.Under...), string(b), "serve", "--addr=127.0.0.1:0", "--ops-addr=127.0.0.1:0")
-	words = append(words, o.Flags...)
+	words := append([]string{string(b), "serve", "--addr=127.0.0.1:0", "--ops-addr=127.0.0.1:0"}, o.Flags...)
 	if o.Shell != "" {
 		words = append([]string{"sh", "-c", o.Shell + `; exec "$0" "$@"`}, words...)
 	}
@@ -168,9 +197,6 @@ func (b Binary) Serve(o Options) (*Server, error) {
 	s := &Server{Cmd: cmd, Log: log.Name(), Ended: make(chan struct{})}
 	said := make(chan struct{})
 	go s.follow(stdout, said)
-	if o.Silent {
-		return s, nil
-	}
 	return s, s.announced(said)
 }
 

@@ -49,7 +49,7 @@ func busyKeys(v *visit, ctx context.Context, most int) ([]busyKey, error) {
 	}
 	days := map[int64]busyKey{}
 	for _, w := range workspaces {
-		days[w.ID] = busyKey{workspace: w, day: v.Limiter.PeekWorkspace(ctx, w.ID, ratelimit.Limits(w.Quota)).Day}
+		days[w.ID] = busyKey{workspace: w, day: v.Limiter.PeekWorkspace(w.ID, ratelimit.Limits(w.Quota)).Day}
 	}
 	var all []busyKey
 	for _, k := range keys {
@@ -95,7 +95,7 @@ func listBans(ctx context.Context, v *visit) (page.List, error) {
 	for _, e := range entries {
 		b := e.Key.Ban
 		until := page.Cell{At: b.Until}
-		if w, name := (page.KeyLimits{Decision: v.Limiter.Peek(ctx, e.Attachment)}).Spent(); name != "" && time.Unix(w.Reset, 0).After(b.Until) {
+		if w, name := (page.KeyLimits{Decision: v.Limiter.Peek(e.Attachment)}).Spent(); name != "" && time.Unix(w.Reset, 0).After(b.Until) {
 			until = page.Cell{At: time.Unix(w.Reset, 0).UTC(), Note: "its " + name + " is used up; the ban ends before"}
 		}
 		l.Rows = append(l.Rows, []page.Cell{

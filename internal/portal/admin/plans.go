@@ -100,7 +100,7 @@ func usableAfter(v *visit, id, now string) string {
 	if e == nil {
 		return "The key is not live: it may not be used."
 	}
-	w, name := page.KeyLimits{Decision: v.Limiter.Peek(v.R.Context(), e.Attachment)}.Spent()
+	w, name := page.KeyLimits{Decision: v.Limiter.Peek(e.Attachment)}.Spent()
 	if name == "" {
 		return now
 	}

@@ -47,7 +47,7 @@ func planCell(w *operator.Workspace) page.Cell {
 }
 
 func quotaCell(s *operator.WorkspaceUsage) page.Cell {
-	switch s.Over() {
+	switch s.ExceededWindow() {
 	case "day":
 		return page.Cell{Text: "over quota", Badge: "banned", Note: "today"}
 	case "minute":
@@ -77,7 +77,7 @@ func workspacePage(v *visit, ctx context.Context, l *page.List) ([]operator.Work
 		if err != nil {
 			return nil, err
 		}
-		return v.acting().Standings(ctx, onPage(some))
+		return v.acting().WithUsage(ctx, onPage(some))
 	}
 	all, err := v.acting().Workspaces(ctx)
 	if err != nil {
@@ -87,19 +87,19 @@ func workspacePage(v *visit, ctx context.Context, l *page.List) ([]operator.Work
 		return !strings.Contains(strings.ToLower(w.Name), strings.ToLower(name)) || plan != "" && string(w.Plan) != plan
 	})
 	if state == "" && sorted == "" { // with Redis each window is a call
-		return v.acting().Standings(ctx, onPage(all[min(from, len(all)):]))
+		return v.acting().WithUsage(ctx, onPage(all[min(from, len(all)):]))
 	}
-	standings, err := v.acting().Standings(ctx, all)
+	usage, err := v.acting().WithUsage(ctx, all)
 	if err != nil {
 		return nil, err
 	}
 	if state == "over" {
-		standings = slices.DeleteFunc(standings, func(s operator.WorkspaceUsage) bool { return s.Over() == "" })
+		usage = slices.DeleteFunc(usage, func(s operator.WorkspaceUsage) bool { return s.ExceededWindow() == "" })
 	}
 	if sorted == "use" {
-		operator.ByUse(standings)
+		operator.ByUse(usage)
 	}
-	return page.Cut(l, v.R.URL, standings[min(from, len(standings)):], "from", func(*operator.WorkspaceUsage) string { return next }), nil
+	return page.Cut(l, v.R.URL, usage[min(from, len(usage)):], "from", func(*operator.WorkspaceUsage) string { return next }), nil
 }
 
 // A workspaceView is the page of a workspace.
@@ -138,7 +138,7 @@ func showWorkspace(v *visit) error {
 	if w.LastUsedAt != nil {
 		shown.Used = *w.LastUsedAt
 	}
-	if over := w.Over(); over != "" {
+	if over := w.ExceededWindow(); over != "" {
 		full := map[string]operator.Window{"day": w.Day, "minute": w.Minute}[over]
 		shown.Over = fmt.Sprintf("Over quota: the limit of %s a %s is used up. More are refused until %s.", page.Counted(full.Limit, "request", "requests"), over, page.InWords(full.Reset))
 	}

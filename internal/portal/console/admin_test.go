@@ -199,7 +199,7 @@ func TestInstallation(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 11 * (i + 1) {
-			h.limiter.Admit(t.Context(), entry.Attachment)
+			h.limiter.Admit(entry.Attachment)
 			h.usage.Record(w.ID, usage.Event{At: h.now(), Method: "GET", Path: "/pets", Status: 200, KeyID: k.ID})
 		}
 		if name == "zoo" {

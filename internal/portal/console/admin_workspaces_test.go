@@ -31,7 +31,7 @@ func TestWorkspacePage(t *testing.T) {
 		t.Fatalf("the key that was shown is %+v, %v", entry, err)
 	}
 	for range 2 {
-		h.limiter.Admit(t.Context(), entry.Attachment)
+		h.limiter.Admit(entry.Attachment)
 	}
 	h.usage.Record(2, usage.Event{At: h.now(), Method: "GET", Path: "/pets", Status: 429, Code: "rate_limited", KeyID: entry.Key.ID})
 	g.get("/console/workspaces/2").want(200, "Over quota: the limit of 2 requests a minute is used up").want(200, "rate_limited").want(200, `datetime="2026-03-02T12:00:00Z"`)
@@ -93,7 +93,7 @@ func TestOverQuota(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 5 {
-			h.limiter.Admit(t.Context(), entry.Attachment)
+			h.limiter.Admit(entry.Attachment)
 		}
 	}
 	rows, _ := h.limiter.Dirty()

@@ -18,6 +18,10 @@ func categorySource(v *visit) source[petstore.Category] {
 			q.Page = p
 			return v.Service.Categories(ctx, v.shop(), q)
 		},
+		total: func(ctx context.Context, p petstore.Page) (int64, error) {
+			q.Page = p
+			return v.Service.CountCategories(ctx, v.shop(), q)
+		},
 	}
 }
 

@@ -36,7 +36,7 @@ type house struct {
 	db      *sqlite.DB
 	shop    *petstore.Service
 	keys    *access.Directory[*ratelimit.Caller]
-	limiter *ratelimit.Memory
+	limiter *ratelimit.Limiter
 	usage   *usage.Recorder
 	hooks   *webhook.Service
 	console *console.Console
@@ -79,7 +79,7 @@ func buildHouse(t testing.TB, cfg ratelimit.Config, pages int) *house {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	h.db, h.shop, h.limiter, h.usage = db, petstore.NewService(db), ratelimit.NewMemory(cfg, h.now), usage.NewRecorder(db, h.now)
+	h.db, h.shop, h.limiter, h.usage = db, petstore.NewService(db), ratelimit.New(cfg, h.now), usage.NewRecorder(db, h.now)
 	h.keys = access.NewDirectory(db, h.now, func(w access.Workspace, k access.Key) *ratelimit.Caller {
 		return h.limiter.Caller(w.ID, k.ID, ratelimit.Limits(w.Quota))
 	}, func(k access.Key) { h.limiter.Drop(k.ID) })
@@ -109,7 +109,7 @@ func (h *house) node(shop *petstore.Service, pages **console.Console) (http.Hand
 	}
 	api, err := httpapi.New(httpapi.Options{
 		Service: shop, Access: h.db, Keys: h.keys, Limiter: h.limiter, Secret: secret, Sunset: h.now().AddDate(1, 0, 0), Docs: http.NotFoundHandler(), Now: h.now, Log: slog.New(slog.DiscardHandler),
-		Console: func(w http.ResponseWriter, r *http.Request, p *httpapi.Page) { (*pages).Serve(w, r, p) },
+		Console: func(w http.ResponseWriter, r *http.Request, p *httpapi.ConsoleGate) { (*pages).Serve(w, r, p) },
 	})
 	if err != nil {
 		h.t.Fatal(err)
@@ -141,7 +141,7 @@ func (h *house) save() {
 // request has the limiter admit a request of a key, which is recorded.
 func (h *house) request(e *access.Entry[*ratelimit.Caller]) {
 	h.t.Helper()
-	h.limiter.Admit(h.t.Context(), e.Attachment)
+	h.limiter.Admit(e.Attachment)
 	h.usage.Record(e.Workspace.ID, usage.Event{At: h.now(), Method: "GET", Path: "/pets", Operation: "listPets", Status: 200, KeyID: e.Key.ID})
 }
 

@@ -140,7 +140,7 @@ var (
 // admitRows counts the requests that the rows of a file are, but the first, which was counted when it came.
 func admitRows(v *visit, file []byte) error {
 	more := int64(max(0, linesOf(file)-2) / rowsInRequest)
-	now := v.Limiter.Peek(v.R.Context(), v.who.Attachment)
+	now := v.Limiter.Peek(v.who.Attachment)
 	if left := min(now.Minute.Remaining(), now.Day.Remaining()); more > left {
 		return page.FieldError("file", fmt.Sprintf("The file counts as %s requests more, and the plan has %s left just now. Send it in parts, or later.", page.Number(more), page.Number(left)))
 	}

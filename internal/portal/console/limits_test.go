@@ -44,7 +44,7 @@ func (a answer) refused(status int, why, retryAfter string) answer {
 // used returns what the plan has counted in the minute.
 func (h *house) used(k access.Key) int64 {
 	h.t.Helper()
-	return h.limiter.Peek(h.t.Context(), h.keys.Entry(k.ID).Attachment).Minute.Used
+	return h.limiter.Peek(h.keys.Entry(k.ID).Attachment).Minute.Used
 }
 
 // TestFormsCount: orders from a form are requests of the plan, and so are those that fail; pages to look at are not.
@@ -81,7 +81,7 @@ func TestFormsBan(t *testing.T) {
 	t.Parallel()
 	h, _, g, k := limited(t)
 	for range 60 {
-		h.limiter.Admit(t.Context(), h.keys.Entry(k.ID).Attachment)
+		h.limiter.Admit(h.keys.Entry(k.ID).Attachment)
 	}
 	g.post("/console/stock/1", "quantity", "1").refused(429, "this minute", "60")
 	h.advance(3 * time.Second)
@@ -208,7 +208,7 @@ func TestStandingIsTrue(t *testing.T) {
 		if i%60 == 0 {
 			h.advance(time.Minute)
 		}
-		h.limiter.Admit(t.Context(), h.keys.Entry(k.ID).Attachment)
+		h.limiter.Admit(h.keys.Entry(k.ID).Attachment)
 	}
 	midnight := h.now().Truncate(24 * time.Hour).Add(24 * time.Hour)
 	g.get("/console").want(200, "<strong>The requests of this day are used up</strong> "+until(midnight))
@@ -240,7 +240,7 @@ func TestLiftIsTrue(t *testing.T) {
 		if i%60 == 0 {
 			h.advance(time.Minute)
 		}
-		h.limiter.Admit(t.Context(), h.keys.Entry(k.ID).Attachment)
+		h.limiter.Admit(h.keys.Entry(k.ID).Attachment)
 	}
 	ban.Until = h.now().Add(3 * time.Minute)
 	set()

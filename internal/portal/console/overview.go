@@ -139,7 +139,7 @@ func timeCell(t petstore.Time) page.Cell {
 func liveOverview(v *visit) error {
 	chosen := page.SpanOf(page.Spans(), v.R.URL.Query().Get("range"))
 	return v.Live(func(ctx context.Context, s page.Stream) error {
-		f, err := readFigures(v, ctx, chosen, v.Limiter.Peek(ctx, v.who.Attachment))
+		f, err := readFigures(v, ctx, chosen, v.Limiter.Peek(v.who.Attachment))
 		if err != nil {
 			return err
 		}

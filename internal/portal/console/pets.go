@@ -30,6 +30,10 @@ func petSource(v *visit) (source[petstore.StockedPet], error) {
 			q.Page = p
 			return v.Bulk.StockedPets(ctx, v.shop(), q)
 		},
+		total: func(ctx context.Context, p petstore.Page) (int64, error) {
+			q.Page = p
+			return v.Service.CountPets(ctx, v.shop(), q)
+		},
 	}, err
 }
 

@@ -198,7 +198,7 @@ func refusedBy(v *visit, e *usage.Event) *refused {
 	}
 	r := &refused{Why: why, Until: time.Unix(e.Until, 0).UTC()}
 	if entry := v.Keys.Entry(e.KeyID); entry != nil {
-		now := page.KeyLimits{Decision: v.Limiter.Peek(v.R.Context(), entry.Attachment)}
+		now := page.KeyLimits{Decision: v.Limiter.Peek(entry.Attachment)}
 		r.Now = []page.Gauge{page.GaugeOf("This minute", now.Minute), page.GaugeOf("Today (UTC)", now.Day)}
 		r.StrikesLeft, r.BannedUntil = now.StrikesLeft, now.Banned()
 	}

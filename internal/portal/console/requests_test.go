@@ -93,14 +93,14 @@ func TestWhyRefused(t *testing.T) {
 		})
 	}
 	for range 5 {
-		h.limiter.Admit(t.Context(), slot)
+		h.limiter.Admit(slot)
 	}
 	g.get("/console/requests?outcome=429").want(200, `href="/console/requests/minute"`)
 	g.get("/console/requests/minute").want(200, "The 5 requests of the minute were spent").want(200, "2026-03-01T12:01:00Z").
 		want(200, "5 of 5").want(200, "<strong>20</strong> more")
 	g.get("/console/requests/day").want(200, "The 6 requests of the UTC day were spent").want(200, "2026-03-01T12:02:00Z")
 	for range 30 { // refusals more than two seconds after the first are strikes
-		h.limiter.Admit(t.Context(), slot)
+		h.limiter.Admit(slot)
 		h.advance(time.Second)
 	}
 	g.get("/console/requests/banned").want(200, "The key was banned").want(200, "The key is banned until").want(200, "2026-03-01T12:03:00Z")

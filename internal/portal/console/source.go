@@ -13,11 +13,15 @@ type source[T any] struct {
 	newest    bool   // the page shows the newest first; a download begins with the oldest
 	one, many string // what its rows are called
 	fetch     func(context.Context, petstore.Page) ([]T, error)
+	total     func(context.Context, petstore.Page) (int64, error)
 	id        func(T) int64
 }
 
 // maxCounted is up to how many rows a list says exactly how many there are.
 const maxCounted = 1000
+
+// counts is the page of which rows are counted.
+var counts = petstore.Page{Limit: maxCounted + 1}
 
 // read reads the page that the query asks for, and fills in its filters, how many rows there are, which it returns too, and
 // where the list goes on.
@@ -31,7 +35,7 @@ func (s source[T]) read(v *visit, l *page.List) (rows []T, n int64, err error) {
 		return nil, 0, err
 	}
 	if n = int64(len(rows)); p.After > 0 || n > page.PageSize { // there may be more
-		if n, err = s.count(v); err != nil {
+		if n, err = s.total(v.R.Context(), counts); err != nil {
 			return nil, 0, err
 		}
 	}
@@ -46,12 +50,6 @@ func (s source[T]) read(v *visit, l *page.List) (rows []T, n int64, err error) {
 		l.Filtered = l.Filtered || f.Value != "" || chosen(f.Options) != ""
 	}
 	return page.Cut(l, v.R.URL, rows, "after", func(last *T) string { return page.Text(s.id(*last)) }), n, nil
-}
-
-// count returns how many rows there are, but counts no more than maxCounted and one.
-func (s source[T]) count(v *visit) (int64, error) {
-	rows, err := s.fetch(v.R.Context(), petstore.Page{Limit: maxCounted + 1})
-	return int64(len(rows)), err
 }
 
 // counted returns a number as far as it was counted.

@@ -66,7 +66,7 @@ func (v *visit) Admit(r *page.Route) error {
 	if r.Method == http.MethodPost {
 		return v.spend()
 	}
-	v.limits = page.KeyLimits{Decision: v.Limiter.Peek(v.R.Context(), v.who.Attachment)}
+	v.limits = page.KeyLimits{Decision: v.Limiter.Peek(v.who.Attachment)}
 	d := v.limits.Decision
 	if d.Outcome == ratelimit.Banned && r.Download {
 		v.gate.Show(v.who, d)
@@ -85,7 +85,7 @@ func (v *visit) Admit(r *page.Route) error {
 }
 
 func (v *visit) Readmit() error {
-	if v.limits = (page.KeyLimits{Decision: v.Limiter.Peek(v.R.Context(), v.who.Attachment)}); v.limits.Outcome == ratelimit.Banned {
+	if v.limits = (page.KeyLimits{Decision: v.Limiter.Peek(v.who.Attachment)}); v.limits.Outcome == ratelimit.Banned {
 		return v.refuseByLimits()
 	}
 	return nil

@@ -36,7 +36,7 @@ func (g tenant) Describe(*View)                       {}
 func newTestSite(t *testing.T, streams int64) *Site {
 	t.Helper()
 	s, err := New(Options{
-		Access: struct{ access.Store }{}, Keys: new(access.Directory[*ratelimit.Caller]), Limiter: struct{ ratelimit.Limiter }{}, Usage: new(usage.Recorder),
+		Access: struct{ access.Store }{}, Keys: new(access.Directory[*ratelimit.Caller]), Limiter: new(ratelimit.Limiter), Usage: new(usage.Recorder),
 		Secret: make([]byte, 32), Now: time.Now, Log: slog.New(slog.DiscardHandler),
 	}, Kind{Templates: templateFiles})
 	if err != nil {

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"html"
 	"html/template"
+	"io"
 	"io/fs"
 	"net/http"
 	"path"
@@ -90,25 +92,35 @@ func (v *Visit) Render(status int, name, title string, body any) error {
 		return err
 	}
 	v.W.Header().Set("Content-Type", "text/html; charset=utf-8")
-	v.answer = answer{status: status, execute: func(to *bytes.Buffer) error {
+	v.answer = answer{status: status, execute: func(to io.Writer) error {
 		return pages[name].ExecuteTemplate(to, "layout.html", data)
 	}}
 	return nil
 }
 
-// write executes the template of the answer, once it is the turn of the workspace. A page is
-// by far most of what the console takes of a processor: if all were busy with pages, each
-// step of every other request would wait.
+// takeTurn waits until it is the turn of the workspace to have a page made, unless it is. A page takes a processor for
+// milliseconds: if all were busy with pages, each step of every other request would wait. Who reads or computes for longer than
+// maxTurn lets the next one begin.
+func (v *Visit) takeTurn() error {
+	if v.Session == nil || v.endTurn != nil {
+		return nil
+	}
+	share, err := v.turns.Enter(v.R.Context(), fairshare.Holder{Workspace: v.guest.Workspace()}, 1, nil)
+	if err != nil {
+		return errBusy
+	}
+	late := time.AfterFunc(maxTurn, share.Leave)
+	v.endTurn = func() { late.Stop(); share.Leave() }
+	return nil
+}
+
+// write executes the template of the answer.
 func (v *Visit) write() error {
 	if v.answer.execute == nil {
 		return nil
 	}
-	if v.Session != nil {
-		share, err := v.writing.Enter(v.R.Context(), fairshare.Holder{Workspace: v.guest.Workspace()}, 1, nil)
-		if err != nil {
-			return errBusy
-		}
-		defer share.Leave()
+	if err := v.takeTurn(); err != nil {
+		return err
 	}
 	return v.answer.write(v.R, v.W.Header())
 }
@@ -120,8 +132,8 @@ var errBusy = &petstore.Error{
 
 // An answer is a response that is whole. It is sent when the visit holds nothing any more that others may wait for.
 type answer struct {
-	status  int                          // 0 if there is none
-	execute func(to *bytes.Buffer) error // writes body; nil if it is there
+	status  int                      // 0 if there is none
+	execute func(to io.Writer) error // writes body; nil if it is there
 	body    []byte
 }
 
@@ -140,10 +152,14 @@ func (a *answer) write(r *http.Request, h http.Header) error {
 
 func (v *Visit) send() {
 	if err := v.write(); err != nil {
-		v.fail(err)
-		if err := v.answer.write(v.R, v.W.Header()); err != nil {
-			v.Log.Error("a page could not be written", "path", v.R.URL.Path, "err", err)
+		if v.fail(err); v.answer.execute != nil {
+			if err := v.answer.write(v.R, v.W.Header()); err != nil {
+				v.Log.Error("a page could not be written", "path", v.R.URL.Path, "err", err)
+			}
 		}
+	}
+	if v.endTurn != nil {
+		v.endTurn()
 	}
 	if v.answer.status == 0 {
 		return
@@ -221,6 +237,13 @@ func (v *Visit) Refuse(status int, title, text string) {
 	}
 }
 
+// refuseShortly is Refuse without the layout. Whoever waits for a processor is not helped by pages that say so.
+func (v *Visit) refuseShortly(status int, title, text string) {
+	v.W.Header().Set("Content-Type", "text/html; charset=utf-8")
+	title, text = html.EscapeString(title), html.EscapeString(text)
+	v.answer = answer{status: status, body: []byte("<!DOCTYPE html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>" + title + "</title><h1>" + title + "</h1><p>" + text + "</p></html>\n")}
+}
+
 var errNoPage = errors.New("no such page")
 
 // fail answers with a page that says what went wrong.
@@ -238,13 +261,13 @@ func (v *Visit) fail(err error) {
 	case strings.HasSuffix(string(e.Code), "_not_found"):
 		v.Refuse(http.StatusNotFound, "Not found", e.Message)
 	case e.Code == petstore.CodeServiceUnavailable:
-		title := "The service is busy"
-		if e.Err != nil {
-			title = "The store does not answer"
-			v.Log.Error("a page failed", "path", v.R.URL.Path, "err", err)
-		}
 		v.RetryAfter(max(1, WholeSeconds(e.RetryAfter)))
-		v.Refuse(http.StatusServiceUnavailable, title, e.Message)
+		if e.Err == nil {
+			v.refuseShortly(http.StatusServiceUnavailable, "The service is busy", e.Message)
+			return
+		}
+		v.Log.Error("a page failed", "path", v.R.URL.Path, "err", err)
+		v.Refuse(http.StatusServiceUnavailable, "The store does not answer", e.Message)
 	default:
 		v.Refuse(http.StatusUnprocessableEntity, "That is not possible", e.Message)
 	}

@@ -7,18 +7,19 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/fairshare"
 )
 
-// A page of a workspace is written from its template when it is its turn, and refused in
-// words if that does not come soon.
+// A page of a workspace is made when it is its turn, and refused in words if that does not
+// come soon.
 func TestPagesTakeTurns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newTestSite(t, 1)
-		s.writing = fairshare.New(fairshare.Options{Capacity: 1, Queue: 9, Wait: writingWait})
+		s.turns = fairshare.New(fairshare.Options{Capacity: 1, Queue: 9, Wait: turnWait})
 		ask := func() *httptest.ResponseRecorder {
 			w := httptest.NewRecorder()
 			v := &Visit{Site: s, W: w, R: httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/console/nowhere", nil), Session: new(access.Session)}
@@ -27,12 +28,12 @@ func TestPagesTakeTurns(t *testing.T) {
 			v.send()
 			return w
 		}
-		other, err := s.writing.Enter(t.Context(), fairshare.Holder{Workspace: 1}, 1, nil)
+		other, err := s.turns.Enter(t.Context(), fairshare.Holder{Workspace: 1}, 1, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if w := ask(); w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "Too many pages are asked for") {
-			t.Errorf("while another page is written for long, the answer is %d\n%s\nwant 503 and why", w.Code, w.Body)
+			t.Errorf("while another page is being made, the answer is %d\n%s\nwant 503 and why", w.Code, w.Body)
 		}
 		answers := make(chan *httptest.ResponseRecorder, 1)
 		go func() { answers <- ask() }()
@@ -45,5 +46,15 @@ func TestPagesTakeTurns(t *testing.T) {
 		if n := w.Header().Get("Content-Length"); n != strconv.Itoa(w.Body.Len()) {
 			t.Errorf("Content-Length = %s, want %d", n, w.Body.Len())
 		}
+		slow := &Visit{Site: s, R: httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil), Session: new(access.Session)}
+		slow.guest = tenant{slow, 1}
+		if err := slow.takeTurn(); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if w, waited := ask(), time.Since(began); w.Code != http.StatusNotFound || waited != maxTurn {
+			t.Errorf("beside a page that takes long, the answer is %d after %v, want 404 after %v", w.Code, waited, maxTurn)
+		}
+		slow.endTurn()
 	})
 }

@@ -28,7 +28,7 @@ import (
 type Options struct {
 	Access  access.Store
 	Keys    *access.Directory[*ratelimit.Caller]
-	Limiter ratelimit.Limiter
+	Limiter *ratelimit.Limiter
 	Usage   *usage.Recorder
 	Secret  []byte // of the store: sessions hold on every node that has it
 	BaseURL string // where the service is reached, if it is known; a proxy takes its path off before the service sees it
@@ -53,7 +53,7 @@ type Site struct {
 	// and its connection; its reads take their turn page by page.
 	streams, downloads *fairshare.Pool
 	sending            sendings
-	writing            *fairshare.Pool // pages from their templates
+	turns              *fairshare.Pool // to have a page made
 }
 
 // A Kind is what one console has that the other does not.
@@ -76,11 +76,11 @@ const (
 	maxWorkspaceStreams = 20
 )
 
-// How many pages may wait until they are written from their templates, of all workspaces,
-// and for how long.
+// How many pages may wait until it is their turn, of all workspaces, for how long, and how long a turn is.
 const (
-	maxWriting  = 4096
-	writingWait = 3 * time.Second
+	maxTurns = 4096
+	turnWait = 3 * time.Second
+	maxTurn  = 50 * time.Millisecond
 )
 
 // New returns the site of a console.
@@ -92,8 +92,8 @@ func New(o Options, k Kind) (*Site, error) {
 		Options: o, Kind: k, origin: http.NewCrossOriginProtection(), mux: http.NewServeMux(),
 		streams:   fairshare.New(fairshare.Options{Capacity: maxStreams, Each: maxWorkspaceStreams}),
 		downloads: fairshare.New(fairshare.Options{Capacity: math.MaxInt32, Each: 1}),
-		writing: fairshare.New(fairshare.Options{
-			Capacity: max(1, int64(runtime.GOMAXPROCS(0)/2)), Queue: maxWriting, Wait: writingWait,
+		turns: fairshare.New(fairshare.Options{
+			Capacity: max(1, int64(runtime.GOMAXPROCS(0)/2)), Queue: maxTurns, Wait: turnWait,
 		}),
 	}
 	if u, err := url.Parse(o.BaseURL); err != nil {
@@ -155,6 +155,8 @@ type Visit struct {
 	began  time.Time
 	takes  access.Scopes // what the form of the page needs; 0 if it is none
 	answer answer        // unless it was written while it was made
+
+	endTurn func() // ends the turn of its workspace; nil if it did not take one
 
 	form        string // identifies the form that was sent, with what it says; "" without a token
 	oldForm     bool   // its token holds no more, or was of another workspace
@@ -249,6 +251,11 @@ func (r Route) answer(v *Visit, why Notice) error {
 		return nil
 	case r.Alone:
 		return r.handle(v.guest)
+	}
+	if !write {
+		if err := v.takeTurn(); err != nil {
+			return err
+		}
 	}
 	return v.Gated(write, func() error { return r.handle(v.guest) })
 }

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/store/postgres"
@@ -74,28 +73,4 @@ func atOnce(b *testing.B, callers int, f func() error) {
 	wg.Wait()
 	b.StopTimer()
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "orders/s")
-}
-
-// BenchmarkOrdersByShipDate reads pages of a million orders, half of which ship.
-func BenchmarkOrdersByShipDate(b *testing.B) {
-	url, db, workspace := stocked(b, postgrestest.Start(b), 1)
-	execute(b, url, `INSERT INTO petstore.orders (workspace, id, pet, quantity, complete, ship_date)
-		SELECT $1, n, 1, 1, n % 3 = 0, CASE WHEN n % 2 = 0 THEN n END FROM generate_series(1, 1000000) n`, workspace)
-	execute(b, url, "VACUUM ANALYZE petstore.orders")
-	for _, c := range []struct {
-		name     string
-		from, to int64
-	}{{"none", 2_000_000, 3_000_000}, {"last10", 999_981, 3_000_000}, {"last10000", 980_001, 3_000_000}, {"all", 0, 3_000_000}} {
-		q := petstore.OrderQuery{
-			Page:         petstore.Page{Limit: 20},
-			ShipDateFrom: petstore.At(time.UnixMilli(c.from)), ShipDateTo: petstore.At(time.UnixMilli(c.to)),
-		}
-		b.Run(c.name, func(b *testing.B) {
-			for b.Loop() {
-				if _, err := db.Orders(context.Background(), workspace, q); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
 }

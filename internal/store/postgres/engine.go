@@ -35,9 +35,7 @@ func (a engine) Write(ctx context.Context, f func(store.Tx) error) error {
 	return a.db.change(ctx, func(tx sqlTx) error { return f(tx) })
 }
 
-func (a engine) Step(ctx context.Context, f func(store.Tx) error) error { return a.Write(ctx, f) }
-
-func (a engine) PetStep(ctx context.Context, _ int64, f func(store.Tx) error) error {
+func (a engine) Step(ctx context.Context, _ int64, f func(store.Tx) error) error {
 	return a.Write(ctx, f)
 }
 

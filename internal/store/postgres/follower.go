@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"math"
 	"sync"
 	"time"
 
@@ -67,7 +66,6 @@ func (db *DB) listen(ctx context.Context, news chan<- struct{}) error {
 	}
 	tell(news)
 	db.RingAll()
-	db.notifier.acknowledged(math.MaxInt64) // what was sent before is lost
 	for {
 		n, err := c.WaitForNotification(ctx)
 		switch {

@@ -81,6 +81,6 @@ func goOn(x sqlTx, now petstore.Time, history string) error {
 	if err := store.Restored(x, &dialect, now, n-1); err != nil {
 		return err
 	}
-	_, err = x.Exec("SELECT pg_notify($1, ''), pg_notify($2, 'history 0')", channel, feedChannel) // of all workspaces, see message
+	_, err = x.Exec("SELECT pg_notify($1, ''), pg_notify($2, 'history')", channel, feedChannel) // of all workspaces, see message
 	return err
 }

@@ -136,7 +136,7 @@ func TestIDsAfterLostCommits(t *testing.T) {
 	if err := standby.Promote(ctx); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the database", func() bool { return db.Ping(ctx) == nil && db.Err() == nil })
+	eventually(t, "the database", func() bool { _, err := db.AccessState(ctx); return err == nil && db.Err() == nil })
 	<-woken
 	p.wantGap(t, db, 1)
 }

@@ -210,25 +210,6 @@ func TestFeedsReachOtherNodes(t *testing.T) {
 	}
 }
 
-// TestListenLag: a message counts as on its way until the node has heard it itself, and
-// what was sent while it did not listen no longer than that.
-func TestListenLag(t *testing.T) {
-	t.Parallel()
-	url := newDatabase(t)
-	db, other := node(t, url, postgres.Options{}), node(t, url, postgres.Options{})
-	workspace, _ := newStocked(t, db, 1)
-	eventually(t, "a message that its node does not hear", func() bool { return db.Stats().ListenLag > 50*time.Millisecond })
-	<-follow(t, db) // it listens
-	<-follow(t, other)
-	eventually(t, "what was lost does not count", func() bool { return db.Stats().ListenLag == 0 })
-	sent := other.Written(workspace)
-	if _, err := petstore.NewService(db).CreateCategory(t.Context(), workspace, petstore.NewCategory{Name: "cats"}, nil); err != nil {
-		t.Fatal(err)
-	}
-	<-sent
-	eventually(t, "the node hears its message", func() bool { return db.Stats().ListenLag == 0 })
-}
-
 func TestNodesMigrateAtOnce(t *testing.T) {
 	t.Parallel()
 	url := emptyDatabase(t)

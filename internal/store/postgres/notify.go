@@ -26,10 +26,6 @@ type feedNotifier struct {
 
 	mu    sync.Mutex
 	feeds map[int64]bool // workspaces that the next message names
-
-	// When this node sent its last message, and the oldest one that it has not heard
-	// itself; 0 if it has heard all. In nanoseconds of its own clock.
-	sent, unacknowledged int64
 }
 
 func newFeedNotifier() feedNotifier {
@@ -46,48 +42,23 @@ func (db *DB) written(workspace int64) {
 	tell(n.pending)
 }
 
-// message returns the next message to send, "" if there is none, and when it is sent. It
-// has the node, the time and the workspaces; without workspaces it means all of them.
-func (n *feedNotifier) message() (message string, sent int64) {
+// message returns the next message to send, "" if there is none. It has the node and the
+// workspaces; without workspaces it means all of them.
+func (n *feedNotifier) message() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if len(n.feeds) == 0 {
-		return "", 0
+		return ""
 	}
-	n.sent = time.Now().UnixNano()
-	if n.unacknowledged == 0 {
-		n.unacknowledged = n.sent
-	}
-	head := n.node + " " + strconv.FormatInt(n.sent, 10)
-	var b strings.Builder
-	b.WriteString(head)
+	message := n.node
 	for workspace := range n.feeds {
-		b.WriteString(" " + strconv.FormatInt(workspace, 10))
+		message += " " + strconv.FormatInt(workspace, 10)
 	}
 	clear(n.feeds)
-	if b.Len() > messageLength {
-		return head, n.sent
+	if len(message) > messageLength {
+		return n.node
 	}
-	return b.String(), n.sent
-}
-
-// acknowledged notes that no message up to the one of that time is on its way any more.
-func (n *feedNotifier) acknowledged(sent int64) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.unacknowledged = sent; sent >= n.sent {
-		n.unacknowledged = 0
-	}
-}
-
-// lag returns for how long a message of this node to itself has been on its way.
-func (n *feedNotifier) lag() time.Duration {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.unacknowledged == 0 {
-		return 0
-	}
-	return max(time.Duration(time.Now().UnixNano()-n.unacknowledged), 0)
+	return message
 }
 
 // notifyOthers tells other nodes what this one has committed, until it ends. A node that
@@ -99,11 +70,9 @@ func (db *DB) notifyOthers() {
 		case <-db.notifier.quit:
 			ended = true
 		}
-		if message, sent := db.notifier.message(); message != "" {
+		if message := db.notifier.message(); message != "" {
 			ctx, cancel := context.WithTimeout(context.Background(), notifyTimeout)
-			if _, err := db.writer.Exec(ctx, "SELECT pg_notify($1, $2)", feedChannel, message); err != nil {
-				db.notifier.acknowledged(sent) // nobody will hear it
-			}
+			_, _ = db.writer.Exec(ctx, "SELECT pg_notify($1, $2)", feedChannel, message)
 			cancel()
 			time.Sleep(notifyPause)
 		}
@@ -113,18 +82,13 @@ func (db *DB) notifyOthers() {
 // onFeedMessage wakes those who wait for what another node has written.
 func (db *DB) onFeedMessage(message string) {
 	fields := strings.Fields(message)
-	if len(fields) < 2 {
-		return
+	if len(fields) == 0 || fields[0] == db.notifier.node {
+		return // this node wrote it
 	}
-	if fields[0] == db.notifier.node {
-		sent, _ := strconv.ParseInt(fields[1], 10, 64) // this node wrote it
-		db.notifier.acknowledged(sent)
-		return
-	}
-	if len(fields) == 2 {
+	if len(fields) == 1 {
 		db.RingAll()
 	}
-	for _, text := range fields[2:] {
+	for _, text := range fields[1:] {
 		if workspace, err := strconv.ParseInt(text, 10, 64); err == nil {
 			db.Ring(workspace)
 		}

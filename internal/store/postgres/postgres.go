@@ -174,11 +174,6 @@ func (db *DB) note(err error) {
 	}
 }
 
-// Ping returns Unavailable unless the database answers.
-func (db *DB) Ping(ctx context.Context) error {
-	return toClientError(db.readers.Ping(ctx))
-}
-
 // Stats are numbers for metrics, of this node, counted since Open.
 type Stats struct {
 	store.Stats
@@ -189,10 +184,6 @@ type Stats struct {
 	IdleReaders int   // those of them that nobody uses now
 
 	Pools []Pool // what each is for names it: "write", "issue" and "read"
-
-	// ListenLag is for how long the oldest message to other nodes has been on its way
-	// that this node, which listens too, has not heard itself: 0 if it has heard all.
-	ListenLag time.Duration
 }
 
 // A Pool is how the connections of one kind are used.
@@ -214,7 +205,6 @@ func (db *DB) Stats() Stats {
 		Readers:     int(readers.TotalConns()),
 		IdleReaders: int(readers.IdleConns()),
 		Pools:       []Pool{poolOf("write", db.writer), poolOf("issue", db.issuers), poolOf("read", db.readers)},
-		ListenLag:   db.notifier.lag(),
 	}
 }
 

@@ -16,28 +16,9 @@ import (
 // Partial is the end of the name of a backup that is not whole yet.
 const Partial = ".partial"
 
-// CopyTo writes the database, as it is at one instant, to a new file at path,
-// readable by its owner alone. Writers go on meanwhile, in this process and in
-// others. It returns an error, and leaves nothing, if path exists or ctx ends.
-// The file is one piece: there is no write-ahead log beside it.
-func (db *DB) CopyTo(ctx context.Context, path string) error {
-	err := db.readLong(ctx, func(c *conn) (err error) {
-		if err := c.exec("PRAGMA query_only=OFF"); err != nil { // it would keep the copy from being written
-			return err
-		}
-		defer func() {
-			c.SetInterrupt(nil)
-			err = errors.Join(err, c.exec("PRAGMA query_only=ON"))
-		}()
-		return c.copyTo(path)
-	})
-	if err != nil {
-		return fmt.Errorf("copy to %s: %w", path, err)
-	}
-	return nil
-}
-
-// copyTo is CopyTo on a connection that is in no transaction.
+// copyTo writes the database, as it is at one instant, to a new file at path, readable by
+// its owner alone. Writers go on meanwhile. It leaves nothing if it fails. The file is one
+// piece: there is no write-ahead log beside it.
 func (c *conn) copyTo(path string) (err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -101,19 +82,30 @@ func Verify(ctx context.Context, path string) (problems []string, err error) {
 	return problems, err
 }
 
-// Backup writes a copy of the database at from to the file at to, as
-// [DB.CopyTo] does. It verifies the copy under another name and gives it its
-// own when it is durable; it replaces what is there. The database need not be
-// up to date.
+// Backup writes a copy of the database at from, as it is at one instant, to the file at to,
+// and replaces what is there. It verifies the copy under another name and gives it its own
+// when it is durable. Other processes go on meanwhile. The database need not be up to date.
 func Backup(ctx context.Context, from, to string) error {
-	return backup(ctx, from, to, func(partial string) error {
-		return inspect(ctx, from, func(c *conn) error { return c.copyTo(partial) })
-	})
-}
-
-// Backup is [Backup] of an open database.
-func (db *DB) Backup(ctx context.Context, to string) error {
-	return backup(ctx, db.path, to, func(partial string) error { return db.CopyTo(ctx, partial) })
+	partial := to + Partial
+	for _, path := range []string{to, partial} {
+		if err := Spare(from, path); err != nil {
+			return fmt.Errorf("backup to %w", err)
+		}
+	}
+	if err := removeAll(partial, ""); err != nil { // of a backup that was killed
+		return err
+	}
+	if err := inspect(ctx, from, func(c *conn) error { return c.copyTo(partial) }); err != nil {
+		return err
+	}
+	problems, err := Verify(ctx, partial)
+	if err == nil && len(problems) > 0 {
+		err = fmt.Errorf("the copy of %s has %d problems, the first: %s", from, len(problems), problems[0])
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(partial))
+	}
+	return rename(partial, to)
 }
 
 // Size returns how many bytes the database has in its file and its log.
@@ -127,29 +119,6 @@ func (db *DB) Size(context.Context) (int64, error) {
 		n += info.Size()
 	}
 	return n, nil
-}
-
-func backup(ctx context.Context, from, to string, copyTo func(partial string) error) error {
-	partial := to + Partial
-	for _, path := range []string{to, partial} {
-		if err := Spare(from, path); err != nil {
-			return fmt.Errorf("backup to %w", err)
-		}
-	}
-	if err := removeAll(partial, ""); err != nil { // of a backup that was killed
-		return err
-	}
-	if err := copyTo(partial); err != nil {
-		return err
-	}
-	problems, err := Verify(ctx, partial)
-	if err == nil && len(problems) > 0 {
-		err = fmt.Errorf("the copy of %s has %d problems, the first: %s", from, len(problems), problems[0])
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(partial))
-	}
-	return rename(partial, to)
 }
 
 // rename gives a durable file its name, durably.
@@ -211,17 +180,9 @@ func lastIDs(path string) (all []store.Issued, err error) {
 		return nil, err
 	}
 	defer c.Close()
-	for row, err := range c.Query("SELECT workspace, pets, categories, orders, coalesce((SELECT max(last, forgotten) FROM feeds f WHERE f.workspace = c.workspace), 0) FROM counters c") {
-		var i store.Issued
-		if err == nil {
-			err = row.Scan(&i.Workspace, &i.Pets, &i.Categories, &i.Orders, &i.Event)
-		}
-		if err != nil {
-			return all, err
-		}
-		all = append(all, i)
-	}
-	return all, nil
+	return store.RowsOf(c, func(row store.Row, i *store.Issued) error {
+		return row.Scan(&i.Workspace, &i.Pets, &i.Categories, &i.Orders, &i.Event)
+	}, "SELECT workspace, pets, categories, orders, coalesce((SELECT max(last, forgotten) FROM feeds f WHERE f.workspace = c.workspace), 0) FROM counters c")
 }
 
 // stage makes a verified, migrated copy of a backup, whose ids go on behind those that

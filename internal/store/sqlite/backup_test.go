@@ -20,7 +20,7 @@ import (
 // A workspace with one pet that can be ordered for ever.
 func openStocked(t *testing.T, path string) (*sqlite.DB, *petstore.Service, int64) {
 	t.Helper()
-	db, err := sqlite.Open(t.Context(), path, sqlite.Options{})
+	db, err := sqlite.Open(t.Context(), path, sqlite.Options{Serve: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func openStocked(t *testing.T, path string) (*sqlite.DB, *petstore.Service, int6
 func TestBackupUnderLoad(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	db, service, workspace := openStocked(t, filepath.Join(dir, "petstore.db"))
+	_, service, workspace := openStocked(t, filepath.Join(dir, "petstore.db"))
 	ctx, stop := context.WithCancel(t.Context())
 	var buyers sync.WaitGroup
 	var acknowledged atomic.Int64
@@ -64,7 +64,7 @@ func TestBackupUnderLoad(t *testing.T) {
 	for range 3 {
 		before := acknowledged.Load()
 		path := filepath.Join(dir, "copy.db")
-		if err := db.Backup(t.Context(), path); err != nil {
+		if err := sqlite.Backup(t.Context(), filepath.Join(dir, "petstore.db"), path); err != nil {
 			t.Fatal(err)
 		}
 		if got := openOrders(t, path, workspace); got < before {
@@ -105,7 +105,7 @@ func TestRestore(t *testing.T) {
 	dir := t.TempDir()
 	path, copied := filepath.Join(dir, "petstore.db"), filepath.Join(dir, "copy.db")
 	db, service, workspace := openStocked(t, path)
-	if err := db.Backup(t.Context(), copied); err != nil {
+	if err := sqlite.Backup(t.Context(), path, copied); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := service.CreateOrder(t.Context(), workspace, petstore.NewOrder{PetID: 1, Quantity: 5}, nil); err != nil {
@@ -134,7 +134,7 @@ func TestRestoreWarnsOfLostIDs(t *testing.T) {
 	dir := t.TempDir()
 	path, copied := filepath.Join(dir, "petstore.db"), filepath.Join(dir, "copy.db")
 	db, _, workspace := openStocked(t, path)
-	if err := errors.Join(db.Backup(t.Context(), copied), db.Close()); err != nil {
+	if err := errors.Join(sqlite.Backup(t.Context(), path, copied), db.Close()); err != nil {
 		t.Fatal(err)
 	}
 	for content, want := range map[string]string{
@@ -170,7 +170,7 @@ func TestRestoredIDsGoOn(t *testing.T) {
 	dir := t.TempDir()
 	path, copied := filepath.Join(dir, "petstore.db"), filepath.Join(dir, "copy.db")
 	db, service, workspace := openStocked(t, path)
-	if err := db.Backup(t.Context(), copied); err != nil {
+	if err := sqlite.Backup(t.Context(), path, copied); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := service.CreateOrder(t.Context(), workspace, petstore.NewOrder{PetID: 1, Quantity: 1}, nil); err != nil {

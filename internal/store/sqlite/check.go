@@ -26,17 +26,12 @@ func checkStructure(tx store.Tx, report store.Report) error {
 		}
 		break
 	}
-	for row, err := range tx.Query("PRAGMA integrity_check(100)") {
-		if err != nil {
-			return err
-		}
+	return store.Each(tx, "PRAGMA integrity_check(100)", func(row store.Row) error {
 		var text string
-		if err := row.Scan(&text); err != nil {
-			return err
-		}
+		err := row.Scan(&text)
 		if text != "ok" {
 			report("structure: %s", text)
 		}
-	}
-	return nil
+		return err
+	})
 }

@@ -35,11 +35,7 @@ func (a engine) Snapshot(ctx context.Context, f func(store.Tx) error) error {
 	return a.db.readLong(ctx, snapshot(func(c *conn) error { return f(c) }))
 }
 
-func (a engine) Step(ctx context.Context, f func(store.Tx) error) error {
-	return a.db.changeMuch(ctx, func(c *conn) error { return f(c) })
-}
-
-func (a engine) PetStep(ctx context.Context, workspace int64, f func(store.Tx) error) error {
+func (a engine) Step(ctx context.Context, workspace int64, f func(store.Tx) error) error {
 	return a.db.changeMuch(ctx, func(c *conn) error {
 		c.changedPets = append(c.changedPets, workspace)
 		return f(c)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strconv"
 	"sync"
 	"time"
 )
@@ -45,6 +46,14 @@ func lockDatabase(ctx context.Context, path string, wait time.Duration, waiting 
 		return nil, errors.Join(err, f.Close())
 	}
 	return &fileLock{path: path, file: f}, nil
+}
+
+// serverOf names the process that serves the database at path.
+func serverOf(path string) string {
+	if t := readTrace(path); t != nil {
+		return strconv.Itoa(t.PID)
+	}
+	return "that has locked " + path + lockEnd
 }
 
 func acquire(ctx context.Context, f *os.File, path string, wait time.Duration, waiting func(process string)) error {

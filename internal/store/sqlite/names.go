@@ -31,16 +31,9 @@ func searchNames(tx store.Tx, workspace int64, p petstore.Page, text string, arg
 		return nil, nil
 	}
 	last := int64(0)
-	for row, err := range tx.Query("SELECT pets FROM counters WHERE workspace = +$1", workspace) {
-		if err == nil {
-			err = row.Scan(&last)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	if last >= mostPets {
-		return nil, nil
+	err := store.Each(tx, "SELECT pets FROM counters WHERE workspace = +$1", func(row store.Row) error { return row.Scan(&last) }, workspace)
+	if err != nil || last >= mostPets {
+		return nil, err
 	}
 	from, to := p.After, int64(mostPets)
 	if p.Newest {
@@ -118,31 +111,26 @@ func checkNames(tx store.Tx, report store.Report) error {
 		number int64
 		text   string
 	)
-	for row, err := range tx.Query("SELECT number, name FROM indexed_names") {
-		if err == nil {
-			err = row.Scan(&number, &text)
-		}
-		if err != nil {
-			return err
-		}
+	err := store.Each(tx, "SELECT number, name FROM indexed_names", func(row store.Row) error {
+		err := row.Scan(&number, &text)
 		letters := []rune(asIndexed.Replace(text))
 		for i := range len(letters) - termLetters + 1 {
 			sums[number>>idBits] += termHash(string(letters[i:i+termLetters]), number)
 		}
+		return err
+	})
+	if err != nil {
+		return err
 	}
-	for row, err := range tx.Query("SELECT term, doc FROM pet_name_terms") {
-		if err == nil {
-			err = row.Scan(&text, &number)
-		}
-		if err != nil {
-			return err
-		}
+	err = store.Each(tx, "SELECT term, doc FROM pet_name_terms", func(row store.Row) error {
+		err := row.Scan(&text, &number)
 		sums[number>>idBits] -= termHash(text, number)
-	}
+		return err
+	})
 	for workspace, sum := range sums {
-		if sum != 0 {
+		if sum != 0 && err == nil {
 			report("names: the index of names does not fit the pets of workspace %d, and searches may miss some; docs/troubleshooting.md says how to rebuild it", workspace)
 		}
 	}
-	return nil
+	return err
 }

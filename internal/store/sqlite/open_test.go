@@ -184,9 +184,9 @@ func TestMigrate(t *testing.T) {
 	t.Parallel()
 	ctx, path := t.Context(), filepath.Join(t.TempDir(), "petstore.db")
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	want := []store.Migration{{Version: 1, Name: "init"}}
-	if got, err := sqlite.MigrateStatus(ctx, path); err != nil || !slices.Equal(got, want) {
-		t.Errorf("MigrateStatus of no file = %+v, %v, want %+v", got, err, want)
+	want, err := sqlite.MigrateStatus(ctx, path)
+	if err != nil || len(want) == 0 || slices.ContainsFunc(want, func(m store.Migration) bool { return m.Applied }) {
+		t.Fatalf("MigrateStatus of no file = %+v, %v, want migrations that are not applied", want, err)
 	}
 	if _, err := os.Stat(path); err == nil {
 		t.Error("MigrateStatus created the file")

@@ -38,22 +38,16 @@ func (c *conn) migrations() ([]store.Migration, error) {
 	if !ours {
 		return c.known.Status(nil)
 	}
-	var rows []store.AppliedMigration
-	for row, err := range c.Query("SELECT version, name, at FROM migrations") {
-		var (
-			version int64
-			m       store.AppliedMigration
-		)
-		if err == nil {
-			err = row.Scan(&version, &m.Name, &m.Millis)
-		}
-		if err != nil {
-			return nil, err
-		}
+	rows, err := store.RowsOf(c, func(row store.Row, m *store.AppliedMigration) error {
+		var version int64
+		err := row.Scan(&version, &m.Name, &m.Millis)
 		m.Version, m.Beside = int(version), int(version)
-		rows = append(rows, m)
+		return err
+	}, "SELECT version, name, at FROM migrations")
+	if err == nil {
+		err = c.checkSchema()
 	}
-	if err := c.checkSchema(); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	return c.known.Status(rows)

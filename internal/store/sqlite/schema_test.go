@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -33,18 +34,16 @@ var migrateByNewer = []string{
 	"PRAGMA user_version=99", "INSERT INTO migrations (version, name, at) VALUES (99, 'photos', 0)", "COMMIT",
 }
 
-// TestSecondMigration: a migration that a later version brings along is applied once, to a
+// TestNextMigration: a migration that a later version brings along is applied once, to a
 // file with data. The version before refuses the file then.
-func TestSecondMigration(t *testing.T) {
+func TestNextMigration(t *testing.T) {
 	t.Parallel()
-	first, err := migrationFiles.ReadFile("migrations/0001_init.sql")
-	if err != nil {
-		t.Fatal(err)
+	next := known.Latest() + 1
+	files := fstest.MapFS{fmt.Sprintf("migrations/%04d_photos.sql", next): {Data: []byte("ALTER TABLE pets ADD COLUMN photo TEXT NOT NULL DEFAULT 'none';")}}
+	for version := 1; version < next; version++ {
+		files[fmt.Sprintf("migrations/%04d_of_today.sql", version)] = &fstest.MapFile{Data: []byte(known.Script(version))}
 	}
-	later := store.MustLoadMigrations(fstest.MapFS{
-		"migrations/0001_init.sql":   {Data: first},
-		"migrations/0002_photos.sql": {Data: []byte("ALTER TABLE pets ADD COLUMN photo TEXT NOT NULL DEFAULT 'none';")},
-	})
+	later := store.MustLoadMigrations(files)
 	path := filepath.Join(t.TempDir(), "petstore.db")
 	db, err := Open(t.Context(), path, Options{})
 	if err != nil {
@@ -67,15 +66,15 @@ func TestSecondMigration(t *testing.T) {
 		}
 	}
 	all, err := c.migrations()
-	if want := (store.Migration{Version: 2, Name: "photos", Applied: true, At: at}); err != nil || len(all) != 2 || all[1] != want {
-		t.Errorf("migrations = %+v, %v, want the second to be %+v", all, err, want)
+	if want := (store.Migration{Version: next, Name: "photos", Applied: true, At: at}); err != nil || len(all) != next || all[next-1] != want {
+		t.Errorf("migrations = %+v, %v, want the last to be %+v", all, err, want)
 	}
 	photo := ""
 	if err := c.first("SELECT photo FROM pets", &photo); photo != "none" || err != nil {
 		t.Errorf("the photo of the pet is %q, %v, want none", photo, err)
 	}
-	if db, err := Open(t.Context(), path, Options{}); err == nil || !strings.Contains(err.Error(), "was made by a newer version of petstore (schema 2; this one knows 1 to 1)") {
-		t.Errorf("Open by the version before = %v, %v, want it refused", db, err)
+	if db, err := Open(t.Context(), path, Options{}); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("was made by a newer version of petstore (schema %d; this one knows 1 to %d)", next, next-1)) {
+		t.Errorf("Open by the version before = %p, %v, want it refused", db, err)
 	}
 }
 

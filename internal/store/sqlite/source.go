@@ -95,38 +95,22 @@ func (s *Source) Query(query string, args ...any) iter.Seq2[store.Row, error] {
 }
 
 // Columns implements [store.MoveSource].
-func (s *Source) Columns() (all []store.MovedColumn, err error) {
-	for row, err := range s.Query(`SELECT t.name, c.name FROM pragma_table_list t JOIN pragma_table_info(t.name) c
-		WHERE t.schema='main' AND t.type='table' AND t.name NOT LIKE 'sqlite\_%' ESCAPE '\' AND t.name NOT IN ('migrations', 'meta', 'access_state')`) {
-		var c store.MovedColumn
-		if err == nil {
-			err = row.Scan(&c.Table, &c.Name)
-		}
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, c)
-	}
-	return all, nil
+func (s *Source) Columns() ([]store.MovedColumn, error) {
+	return store.RowsOf(s, func(row store.Row, c *store.MovedColumn) error { return row.Scan(&c.Table, &c.Name) },
+		`SELECT t.name, c.name FROM pragma_table_list t JOIN pragma_table_info(t.name) c
+		WHERE t.schema='main' AND t.type='table' AND t.name NOT LIKE 'sqlite\_%' ESCAPE '\' AND t.name NOT IN ('migrations', 'meta', 'access_state')`)
 }
 
 // LastIDs implements [store.MoveSource].
 func (s *Source) LastIDs() (map[string]int64, error) {
 	last := map[string]int64{}
-	for row, err := range s.Query("SELECT name, seq FROM sqlite_sequence") {
-		var (
-			table string
-			id    int64
-		)
-		if err == nil {
-			err = row.Scan(&table, &id)
-		}
-		if err != nil {
-			return nil, err
-		}
+	return last, store.Each(s, "SELECT name, seq FROM sqlite_sequence", func(row store.Row) error {
+		var table string
+		var id int64
+		err := row.Scan(&table, &id)
 		last[table] = id
-	}
-	return last, nil
+		return err
+	})
 }
 
 func (s *Source) named(err error) error {

@@ -38,9 +38,9 @@ type Options struct {
 	Serve bool
 	Wait  time.Duration
 
-	// Waiting is told, if a write has waited for another process for a second, which
-	// one it is. It may be nil.
-	Waiting func(process string)
+	// Waiting is called if a write has waited for another process for a second. It may be
+	// nil.
+	Waiting func()
 }
 
 // A DB is an open database. All methods may be called concurrently, and other
@@ -66,7 +66,7 @@ type DB struct {
 	readers      chan *conn // those that nobody uses; closed when they are back for good
 	conns        []*conn    // all that there are
 
-	waiting func(process string) // see Options.Waiting
+	waiting func() // see Options.Waiting
 
 	lock       *fileLock // held while the process serves; nil otherwise
 	files      *fileWatch

@@ -224,11 +224,11 @@ func (db *DB) begin() error {
 		}
 		waited := time.Since(begun)
 		if waited >= busyTimeout {
-			return fmt.Errorf("the process %s has been writing for %v: %w", writerOf(db.path), busyTimeout, err)
+			return fmt.Errorf("another process has been writing for %v: %w", busyTimeout, err)
 		}
 		if waited >= tellAfter && !told && db.waiting != nil {
 			told = true
-			db.waiting(writerOf(db.path))
+			db.waiting()
 		}
 		_ = db.checkForeignCommit() // the other one may have committed before; what fails here fails in the transaction, too
 	}

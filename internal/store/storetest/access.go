@@ -11,7 +11,6 @@ import (
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/usage"
 )
 
 var accessTests = map[string]func(*testing.T, Open){
@@ -41,7 +40,6 @@ var accessTests = map[string]func(*testing.T, Open){
 	"sessions":            testSessions,
 	"tokens":              testTokens,
 	"names":               testNames,
-	"orphan rows":         testOrphanRows,
 }
 
 // key makes a key of the workspace.
@@ -292,32 +290,6 @@ func testBans(t *testing.T, open Open) {
 		wantCode(t, "LiftBan", s.LiftBan(s.ctx, k.ID, "cli"), "")
 		s.wantKey(k)
 	}
-}
-
-// testOrphanRows: what is of no key and no workspace is counted, and nothing else.
-func testOrphanRows(t *testing.T, open Open) {
-	s := newTenant(t, open)
-	counts := s.Stores.(usage.Store) //nolint:forcetypeassert // every store is one
-	k, gone := s.key("k", time.Time{}), s.beside("gone")
-	rowsOf := func(n byte, workspace int64, key string) {
-		t.Helper()
-		addUsage(t, counts, usageRow(workspace, usage.Minute, 600, 1))
-		wantCode(t, "StartSession", s.StartSession(s.ctx, access.Session{Hash: [32]byte{n}, KeyID: key, Started: start, Until: start.Add(time.Hour)}), "")
-	}
-	wantRows := func(what string, want int64) {
-		t.Helper()
-		if got, err := s.OrphanRows(s.ctx); err != nil || got != want {
-			t.Errorf("%s: OrphanRows = %d, %v, want %d", what, got, err, want)
-		}
-	}
-	rowsOf(1, s.workspace, k.ID)
-	rowsOf(2, gone.workspace, gone.key("k", time.Time{}).ID)
-	wantRows("of workspaces", 0)
-	wantCode(t, "DeleteWorkspace", s.DeleteWorkspace(s.ctx, gone.workspace, "cli"), "")
-	addUsage(t, counts, usageRow(gone.workspace, usage.Minute, 1200, 1))
-	wantRows("of a deleted workspace", 0)
-	rowsOf(3, 999, "key_none")
-	wantRows("of nobody", 2)
 }
 
 // testAccessState: each change of what is read of a key shows, and nothing else does.

@@ -18,6 +18,7 @@ import (
 var listTests = map[string]func(*testing.T, Open){
 	"pages":  testPages,
 	"limits": testListLimits,
+	"rare":   testRareLetters,
 }
 
 // catalogueSize is how many pets a catalogue has: more than are tested before an index is
@@ -193,6 +194,13 @@ func compare[T any](t *rapid.T, q any, got []T, err error, want []T) {
 	}
 }
 
+// compareCount fails the property unless so many are counted as the list has.
+func compareCount(t *rapid.T, q any, n int64, err error, want int) {
+	if err != nil || n != int64(want) {
+		t.Fatalf("count of %+v = %d, %v, want %d", q, n, err, want)
+	}
+}
+
 func (c *catalogue) comparePets(t *rapid.T, page petstore.Page) {
 	q := petstore.PetQuery{
 		Page: page, Statuses: statuses().Draw(t, "statuses"), CategoryID: rapid.SampledFrom([]int64{0, 0, 1, 2, 3, 99}).Draw(t, "category"),
@@ -212,6 +220,10 @@ func (c *catalogue) comparePets(t *rapid.T, page petstore.Page) {
 		}
 	}
 	compare(t, q, got, err, want)
+	if len(q.IDs) == 0 {
+		n, err := c.Stores.CountPets(c.ctx, c.workspace, q)
+		compareCount(t, q, n, err, len(want))
+	}
 }
 
 func (c *catalogue) compareItems(t *rapid.T, page petstore.Page) {
@@ -240,6 +252,8 @@ func (c *catalogue) compareOrders(t *rapid.T, page petstore.Page) {
 	}
 	got, err := c.Stores.Orders(c.ctx, c.workspace, q)
 	compare(t, q, got, err, Naive(c.orders, func(o petstore.Order) int64 { return o.ID }, q.Page, func(o petstore.Order) bool { return SelectsOrder(&q, o) }))
+	n, err := c.Stores.CountOrders(c.ctx, c.workspace, q)
+	compareCount(t, q, n, err, len(got))
 }
 
 // SelectsOrder reports whether a query, but for its page, selects an order.
@@ -255,6 +269,8 @@ func (c *catalogue) compareCategories(t *rapid.T, page petstore.Page) {
 	got, err := c.Stores.Categories(c.ctx, c.workspace, q)
 	compare(t, q, got, err, Naive(c.categories, func(c petstore.Category) int64 { return c.ID }, q.Page,
 		func(c petstore.Category) bool { return strings.Contains(petstore.Fold(c.Name), q.Name) }))
+	n, err := c.Stores.CountCategories(c.ctx, c.workspace, q)
+	compareCount(t, q, n, err, len(got))
 }
 
 // testListLimits: a limit of nothing, and a list of nothing.
@@ -272,4 +288,38 @@ func testListLimits(t *testing.T, open Open) {
 			t.Errorf("Pets(%s) = %v, %v, want none", fmt.Sprintf("%+v", q), got, err)
 		}
 	}
+}
+
+// testRareLetters: a letter that few pets have, or none, is looked for among all of many,
+// also if the only name that has it is new.
+func testRareLetters(t *testing.T, open Open) {
+	c := newCatalogue(newTenant(t, open), 1)
+	service := petstore.NewService(c.Stores)
+	want := []petstore.Pet{}
+	search := func(text string) {
+		t.Helper()
+		got, err := c.Stores.Pets(c.ctx, c.workspace, petstore.PetQuery{Page: petstore.Page{Limit: 9}, Name: text})
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("Pets named %q = %v, %v, want %v", text, got, err, want)
+		}
+	}
+	search("ж")
+	renamed, err := service.UpdatePet(c.ctx, c.workspace, c.pets[len(c.pets)-1].ID, petstore.PetPatch{Name: petstore.Some("Жук")}, petstore.Condition{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want = []petstore.Pet{renamed}
+	search("ж")
+	made, err := service.CreatePet(c.ctx, c.workspace, petstore.NewPet{Name: "ЖŁ", CategoryID: renamed.CategoryID}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pet, err := c.Stores.Pet(c.ctx, c.workspace, made.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want = []petstore.Pet{renamed, pet}
+	search("ж")
+	want = want[1:]
+	search("ł")
 }

@@ -26,7 +26,6 @@ type Stores interface {
 	petstore.Feed
 	webhook.Store
 	Check(ctx context.Context) ([]string, error)
-	OrphanRows(ctx context.Context) (int64, error)
 }
 
 // An Open returns new, empty stores whose clock is now. They are closed when the test

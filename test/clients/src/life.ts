@@ -9,13 +9,19 @@ export interface Answer<T> {
   retryAfter: string | null | undefined;
 }
 
+// An Event has in data what its type says, such as a pet.
+export interface Event {
+  type: string;
+  data: { [member: string]: unknown };
+}
+
 // Calls are those that a client's program makes, with the types that its generator made of the description.
 export interface Calls {
   createCategory(name: string): Promise<Answer<{ id: number }>>;
   createPet(name: string, categoryId: number): Promise<Answer<{ id: number; status?: string }>>;
   listPets(id: number[], status: ("available" | "pending")[]): Promise<Answer<{ id: number }[]>>;
   createOrder(petId: number): Promise<Answer<{ id?: number; quantity?: number }>>;
-  listEvents(): Promise<Answer<{ type: string }[]>>;
+  listEvents(): Promise<Answer<Event[]>>;
 }
 
 function done<T>(answer: Answer<T>, status: number): T {
@@ -36,8 +42,9 @@ export async function live(calls: Calls) {
   assert.equal(done(await calls.createOrder(tom.id), 201).quantity, 1);
   const sold = await calls.createOrder(tom.id);
   assert.deepEqual([sold.status, sold.error?.code], [409, later ? "pet_asleep" : "pet_not_available"]);
-  const types = done(await calls.listEvents(), 200).map((event) => event.type);
-  assert(types.includes(later ? "pet.photographed" : "pet.created"), types.join());
+  const events = done(await calls.listEvents(), 200);
+  const created = events.find((event) => event.type === (later ? "pet.photographed" : "pet.created"));
+  assert.equal(created?.data["name"], "Tom", JSON.stringify(events));
   for (let n = 0; ; n++) {
     const answer = await calls.listPets([tom.id], ["available"]);
     if (answer.status === 200 && n < 30) continue;

@@ -1,7 +1,7 @@
 // Calls by what orval makes of the description for axios.
 import { answer, settings } from "./axios.js";
 import { getPetstore } from "./generated/orval-axios.js";
-import { type Answer, live } from "./life.js";
+import { type Answer, type Event, live } from "./life.js";
 
 const [baseUrl, key] = process.argv.slice(2);
 const petstore = getPetstore();
@@ -13,5 +13,5 @@ await live({
   listPets: (id, status) => answer(petstore.listPets({ id, status }, config)),
   createOrder: (petId) => answer(petstore.createOrder({ petId }, config)),
   // As text it would be a stream.
-  listEvents: () => answer(petstore.listEvents({}, config)) as Promise<Answer<{ type: string }[]>>,
+  listEvents: () => answer(petstore.listEvents({}, config)) as Promise<Answer<Event[]>>,
 });

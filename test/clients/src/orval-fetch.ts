@@ -1,6 +1,6 @@
 // Calls by what orval makes of the description for fetch.
 import * as petstore from "./generated/orval-fetch.js";
-import { type Answer, live } from "./life.js";
+import { type Answer, type Event, live } from "./life.js";
 
 const [baseUrl, key] = process.argv.slice(2);
 const headers = { Authorization: `Bearer ${key}` };
@@ -23,5 +23,5 @@ await live({
   listPets: (id, status) => answer(petstore.listPets({ id, status }, { headers })),
   createOrder: (petId) => answer(petstore.createOrder({ petId }, { headers })),
   // As text it would be a stream.
-  listEvents: () => answer(petstore.listEvents({}, { headers })) as Promise<Answer<{ type: string }[]>>,
+  listEvents: () => answer(petstore.listEvents({}, { headers })) as Promise<Answer<Event[]>>,
 });

@@ -68,8 +68,9 @@ func live(ctx context.Context, api *ogen.Client, code string, event ogen.EventTy
 		log.Fatalf("createOrder = %+v, want %s", sold, code)
 	}
 	events := as[*ogen.EventsHeaders](api.ListEvents(ctx, ogen.ListEventsParams{})).Response
-	if !slices.ContainsFunc(events, func(e ogen.Event) bool { return e.Type == event }) {
-		log.Fatalf("listEvents = %+v, want one of %s", events, event)
+	created := slices.IndexFunc(events, func(e ogen.Event) bool { return e.Type == event })
+	if created < 0 || string(events[created].Data["name"]) != `"Tom"` {
+		log.Fatalf("listEvents = %+v, want one of %s, with the pet", events, event)
 	}
 	const most = 30
 	for range most {
