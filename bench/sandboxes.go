@@ -94,6 +94,7 @@ func (b *bench) measurePostgresSandboxes(ctx context.Context) error {
 
 // measureVisits measures resets of full sandboxes, and what visitors cost a workspace that pays.
 func (b *bench) measureVisits(ctx context.Context, db string) error {
+	keepConnections()
 	key, err := b.newWorkspace(db, "paying", nil)
 	if err != nil {
 		return err
@@ -283,9 +284,15 @@ func (b *bench) visit(ctx context.Context, to *process) (leave func() error, err
 	return func() error { return errors.Join(in.Close(), cmd.Wait()) }, err
 }
 
+// keepConnections has each visitor keep a connection.
+func keepConnections() {
+	t := http.DefaultTransport.(*http.Transport)
+	t.MaxIdleConns, t.MaxIdleConnsPerHost = 0, visitors
+}
+
 // serveVisitors is the process of the visitors: it prints a byte when all have a sandbox, and ends with its input.
 func serveVisitors(base string) error {
-	http.DefaultTransport.(*http.Transport).MaxIdleConnsPerHost = visitors
+	keepConnections()
 	all := make([]*visitor, visitors)
 	err := inParallel(8, func(n, step int) error {
 		for i := n; i < visitors; i += step {
