@@ -203,10 +203,11 @@ func buckets(c *usage.Counts) []bucket {
 	}
 	bounds, list := usage.Bounds(), make([]bucket, usage.Buckets)
 	for i, n := range c.Latency {
-		name := "more than " + Milliseconds(bounds[len(bounds)-1])
-		if i < len(bounds) {
-			name = "up to " + Milliseconds(bounds[i])
+		name := "up to "
+		if i == len(bounds) {
+			name = "more than "
 		}
+		name += Milliseconds(bounds[min(i, len(bounds)-1)])
 		height := int(n * bucketHeight / most)
 		if n > 0 {
 			height = max(height, 2)
