@@ -210,6 +210,13 @@ func TestHTTP2AwaitsHandlers(t *testing.T) {
 		if got := <-waited; got != 0 {
 			t.Errorf("it waited %v after a handler did something", got)
 		}
+		m.reading.Add(1)
+		if got := read(); got != readingWait {
+			t.Errorf("beside a handler that reads a body it waited %v, want %v", got, readingWait)
+		}
+		if got := -m.ahead.Load(); got < maxFrame-2*aheadPerRead {
+			t.Errorf("then it may read %d bytes, want a frame", got)
+		}
 	})
 }
 

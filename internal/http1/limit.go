@@ -126,6 +126,7 @@ type countedConn struct {
 	debt        debt          // of HTTP/2
 	ahead       atomic.Int64  // what was read since a handler did something, see Read
 	wentOn      chan struct{} // has one when a handler did something
+	reading     atomic.Int64  // handlers that read a body
 
 	mu     sync.Mutex
 	share  *fairshare.Share // nil before it is known

@@ -211,6 +211,8 @@ type body struct {
 
 func (b body) Read(p []byte) (int, error) {
 	b.m.goOn()
+	b.m.reading.Add(1)
+	defer b.m.reading.Add(-1)
 	return b.ReadCloser.Read(p)
 }
 
@@ -222,9 +224,14 @@ const (
 	aheadPerRead = 100
 )
 
-// aheadWait is how long a connection of HTTP/2 that is ahead waits for its handlers at most.
-// There may be none: its client may have reset their requests.
-const aheadWait = 20 * time.Millisecond
+// A connection of HTTP/2 that is ahead waits for its handlers at most so long. There may be
+// none, since its client may have reset their requests; or one waits for the rest of a frame,
+// which net/http does not hand on before it is whole: then the connection may read a frame.
+const (
+	aheadWait   = 20 * time.Millisecond
+	readingWait = 2 * time.Millisecond
+	maxFrame    = 16 << 10 // RFC 9113, section 4.2: unless a server allows more
+)
 
 // goOn notes that a handler did something: the connection is not ahead any more.
 func (m *countedConn) goOn() {
@@ -246,13 +253,18 @@ func (m *countedConn) awaitHandlers() {
 	if m.ahead.Load() <= maxAhead {
 		return
 	}
-	t := time.NewTimer(aheadWait)
+	wait, ahead := aheadWait, int64(0)
+	if m.reading.Load() > 0 {
+		wait, ahead = readingWait, -maxFrame
+	}
+	t := time.NewTimer(wait)
 	defer t.Stop()
 	select {
 	case <-m.wentOn:
+		ahead = 0
 	case <-t.C:
 	}
-	m.ahead.Store(0)
+	m.ahead.Store(ahead)
 }
 
 // owedPerByte is how many bytes of memory wait for a byte of what a client sends:

@@ -146,8 +146,8 @@ func (s *Store) end(tx Tx, workspace int64) error {
 }
 
 // removeSome is one step, of all tables until it has removed so many rows. It reports false
-// if there was less to remove, or if somebody else has ended the removal: then the rows are
-// new ones.
+// if there was nothing to remove, or if somebody else has ended the removal: then the rows
+// are new ones. Fewer than asked may be all that no other transaction was removing.
 func (s *Store) removeSome(tx Tx, workspace int64) (more bool, err error) {
 	n, err := tx.Exec("UPDATE removals SET steps = steps + 1 WHERE workspace = $1 AND ended_at IS NULL", workspace) // keeps others from ending it
 	if err != nil || n == 0 {
@@ -166,7 +166,7 @@ func (s *Store) removeSome(tx Tx, workspace int64) (more bool, err error) {
 			return true, err
 		}
 	}
-	return false, nil
+	return left < stepRows, nil
 }
 
 // forgetUse removes what a deleted workspace did: its windows, and its use.

@@ -126,7 +126,7 @@ func editWebhook(v *visit) (page.Form, error) {
 		Back: page.Link{Title: "Webhook", URL: webhookPath(w.ID)},
 		Send: func(in *page.Input) error {
 			patch := patchOf(&w, hookOf(in))
-			if in.Text("resume") != "" {
+			if w.State == webhook.Disabled && in.Text("resume") != "" {
 				patch.State = petstore.Some(webhook.Active)
 			}
 			_, err := v.Webhooks.Update(v.R.Context(), v.shop(), w.ID, patch, petstore.Condition{}, v.actor())

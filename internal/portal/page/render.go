@@ -100,9 +100,9 @@ func (v *Visit) Render(status int, name, title string, body any) error {
 
 // takeTurn waits until it is the turn of the workspace to have a page made, unless it is. A page takes a processor for
 // milliseconds: if all were busy with pages, each step of every other request would wait. Who reads or computes for longer than
-// maxTurn lets the next one begin.
+// maxTurn lets the next one begin, and takes another turn for the template.
 func (v *Visit) takeTurn() error {
-	if v.Session == nil || v.endTurn != nil {
+	if v.Session == nil || v.hasTurn != nil && v.hasTurn() {
 		return nil
 	}
 	share, err := v.turns.Enter(v.R.Context(), fairshare.Holder{Workspace: v.guest.Workspace()}, 1, nil)
@@ -110,6 +110,7 @@ func (v *Visit) takeTurn() error {
 		return errBusy
 	}
 	late := time.AfterFunc(maxTurn, share.Leave)
+	v.hasTurn = func() bool { return late.Reset(maxTurn) }
 	v.endTurn = func() { late.Stop(); share.Leave() }
 	return nil
 }

@@ -159,7 +159,8 @@ type Visit struct {
 	takes  access.Scopes // what the form of the page needs; 0 if it is none
 	answer answer        // unless it was written while it was made
 
-	endTurn func() // ends the turn of its workspace; nil if it did not take one
+	hasTurn func() bool // reports whether it is the turn of its workspace still; nil if it did not take one
+	endTurn func()
 
 	form        string // identifies the form that was sent, with what it says; "" without a token
 	oldForm     bool   // its token holds no more, or was of another workspace
@@ -257,6 +258,9 @@ func (r Route) answer(v *Visit, why Notice) error {
 	}
 	if !write {
 		if err := v.takeTurn(); err != nil {
+			return err
+		}
+		if err := v.IdentifyAgain(); err != nil { // the turn may have come late
 			return err
 		}
 	}

@@ -221,9 +221,27 @@ func (c *catalogue) comparePets(t *rapid.T, page petstore.Page) {
 	}
 	compare(t, q, got, err, want)
 	if len(q.IDs) == 0 {
+		if rapid.Bool().Draw(t, "by quantity") {
+			q.MaxQuantity = new(rapid.OneOf(rapid.Int64Range(0, 120), rapid.Int64Range(0, 2_000_000)).Draw(t, "most"))
+			want = Naive(c.pets, func(p petstore.Pet) int64 { return p.ID }, q.Page, func(p petstore.Pet) bool {
+				return q.Selects(p) && c.quantity(p.ID) <= *q.MaxQuantity
+			})
+			stocked, err := c.Stores.StockedPets(c.ctx, c.workspace, q)
+			got = got[:0]
+			for i := range stocked {
+				got = append(got, stocked[i].Pet)
+			}
+			compare(t, q, got, err, want)
+		}
 		n, err := c.Stores.CountPets(c.ctx, c.workspace, q)
 		compareCount(t, q, n, err, len(want))
 	}
+}
+
+// quantity returns the stock of a pet.
+func (c *catalogue) quantity(pet int64) int64 {
+	i, _ := slices.BinarySearchFunc(c.items, pet, func(i petstore.InventoryItem, id int64) int { return cmp.Compare(i.PetID, id) })
+	return c.items[i].Quantity
 }
 
 func (c *catalogue) compareItems(t *rapid.T, page petstore.Page) {
