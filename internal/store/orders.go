@@ -49,12 +49,15 @@ func orderList(d *Dialect, workspace int64, q *petstore.OrderQuery) *list[petsto
 	case q.Complete != nil:
 		l.index, l.column, l.values = "orders_by_complete", "complete", completeness
 	}
-	if q.ShipDateFrom.Valid || q.ShipDateTo.Valid {
+	if q.ShipDateFrom.Valid {
+		l.tests = append(l.tests, condition{"ship_date + 0 >= ?", q.ShipDateFrom.Millis}) // not by the index of ship dates
+	}
+	if q.ShipDateTo.Valid {
+		l.tests = append(l.tests, condition{"ship_date + 0 <= ?", q.ShipDateTo.Millis})
+	}
+	if len(l.tests) > 0 && q.PetID == 0 {
 		from, to := shipDates(q)
-		l.tests = append(l.tests, condition{"ship_date + 0 >= ?", from}, condition{"ship_date + 0 <= ?", to}) // not by the index of ship dates
-		if q.PetID == 0 {
-			l.findByValue("orders_by_ship_date", "complete", completeness, condition{"ship_date >= ?", from}, condition{"ship_date <= ?", to})
-		}
+		l.findByValue("orders_by_ship_date", "complete", completeness, condition{"ship_date >= ?", from}, condition{"ship_date <= ?", to})
 	}
 	return l
 }
