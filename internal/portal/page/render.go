@@ -102,28 +102,31 @@ func (v *Visit) Render(status int, name, title string, body any) error {
 // milliseconds: if all were busy with pages, each step of every other request would wait. Who reads or computes for longer than
 // maxTurn lets the next one begin, and takes another turn for the template.
 func (v *Visit) takeTurn() error {
-	if v.Session == nil || v.hasTurn != nil && v.hasTurn() {
+	if v.Session == nil || v.turn.renew() {
 		return nil
 	}
 	share, err := v.turns.Enter(v.R.Context(), fairshare.Holder{Workspace: v.guest.Workspace()}, 1, nil)
 	if err != nil {
 		return errBusy
 	}
-	late := time.AfterFunc(maxTurn, share.Leave)
-	v.hasTurn = func() bool { return late.Reset(maxTurn) }
-	v.endTurn = func() { late.Stop(); share.Leave() }
+	v.turn = &turn{share, time.AfterFunc(maxTurn, share.Leave)}
 	return nil
 }
 
-// write executes the template of the answer.
-func (v *Visit) write() error {
-	if v.answer.execute == nil {
-		return nil
+// A turn is held until it has lapsed.
+type turn struct {
+	share  *fairshare.Share
+	lapses *time.Timer
+}
+
+// renew makes a turn that has not lapsed as long as a new one, and reports whether it did.
+func (t *turn) renew() bool { return t != nil && t.lapses.Reset(maxTurn) }
+
+func (t *turn) end() {
+	if t != nil {
+		t.lapses.Stop()
+		t.share.Leave()
 	}
-	if err := v.takeTurn(); err != nil {
-		return err
-	}
-	return v.answer.write(v.R, v.W.Header())
 }
 
 var errBusy = &petstore.Error{
@@ -138,8 +141,11 @@ type answer struct {
 	body    []byte
 }
 
-// write executes the template, and compresses what comes of it for who takes that.
+// write executes the template, if there is one, and compresses what comes of it for who takes that.
 func (a *answer) write(r *http.Request, h http.Header) error {
+	if a.execute == nil {
+		return nil
+	}
 	var b bytes.Buffer
 	err := a.execute(&b)
 	a.body = b.Bytes()
@@ -152,15 +158,20 @@ func (a *answer) write(r *http.Request, h http.Header) error {
 }
 
 func (v *Visit) send() {
-	if err := v.write(); err != nil {
-		if v.fail(err); v.answer.execute != nil {
-			if err := v.answer.write(v.R, v.W.Header()); err != nil {
-				v.Log.Error("a page could not be written", "path", v.R.URL.Path, "err", err)
-			}
-		}
+	var err error
+	if v.answer.execute != nil {
+		err = v.takeTurn()
 	}
-	if v.endTurn != nil {
-		v.endTurn()
+	if err == nil {
+		err = v.answer.write(v.R, v.W.Header())
+	}
+	if err != nil {
+		v.fail(err)
+		err = v.answer.write(v.R, v.W.Header())
+	}
+	v.turn.end()
+	if err != nil {
+		v.Log.Error("a page could not be written", "path", v.R.URL.Path, "err", err)
 	}
 	if v.answer.status == 0 {
 		return
@@ -238,11 +249,11 @@ func (v *Visit) Refuse(status int, title, text string) {
 	}
 }
 
-// refuseShortly is Refuse without the layout. Whoever waits for a processor is not helped by pages that say so.
-func (v *Visit) refuseShortly(status int, title, text string) {
-	v.W.Header().Set("Content-Type", "text/html; charset=utf-8")
-	title, text = html.EscapeString(title), html.EscapeString(text)
-	v.answer = answer{status: status, body: []byte("<!DOCTYPE html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>" + title + "</title><h1>" + title + "</h1><p>" + text + "</p></html>\n")}
+// busy is the answer of a busy service. It has no layout: whoever waits for a processor is not helped by pages that say so.
+func busy(why string) answer {
+	const title = "The service is busy"
+	return answer{status: http.StatusServiceUnavailable, body: []byte("<!DOCTYPE html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>" + title + "</title><h1>" +
+		title + "</h1><p>" + html.EscapeString(why) + "</p></html>\n")}
 }
 
 var errNoPage = errors.New("no such page")
@@ -264,7 +275,8 @@ func (v *Visit) fail(err error) {
 	case e.Code == petstore.CodeServiceUnavailable:
 		v.RetryAfter(max(1, WholeSeconds(e.RetryAfter)))
 		if e.Err == nil {
-			v.refuseShortly(http.StatusServiceUnavailable, "The service is busy", e.Message)
+			v.W.Header().Set("Content-Type", "text/html; charset=utf-8")
+			v.answer = busy(e.Message)
 			return
 		}
 		v.Log.Error("a page failed", "path", v.R.URL.Path, "err", err)

@@ -55,6 +55,6 @@ func TestPagesTakeTurns(t *testing.T) {
 		if w, waited := ask(), time.Since(began); w.Code != http.StatusNotFound || waited != maxTurn {
 			t.Errorf("beside a page that takes long, the answer is %d after %v, want 404 after %v", w.Code, waited, maxTurn)
 		}
-		slow.endTurn()
+		slow.turn.end()
 	})
 }

@@ -158,9 +158,7 @@ type Visit struct {
 	began  time.Time
 	takes  access.Scopes // what the form of the page needs; 0 if it is none
 	answer answer        // unless it was written while it was made
-
-	hasTurn func() bool // reports whether it is the turn of its workspace still; nil if it did not take one
-	endTurn func()
+	turn   *turn         // of its workspace; nil if it did not take one
 
 	form        string // identifies the form that was sent, with what it says; "" without a token
 	oldForm     bool   // its token holds no more, or was of another workspace
