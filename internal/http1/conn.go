@@ -42,7 +42,7 @@ type Front struct {
 // open returns a connection that net/http does not have yet.
 func (f *Front) open(c net.Conn, secured *tls.ConnectionState) *conn {
 	own := &conn{Conn: c, front: f, counted: countedOf(c), came: time.Now(), tls: secured, remote: c.RemoteAddr().String()}
-	own.base = withMember(context.Background(), c)
+	own.base = withCounted(context.Background(), c)
 	f.add(own)
 	return own
 }

@@ -268,9 +268,9 @@ func countedOf(c net.Conn) *countedConn {
 
 type countedKey struct{}
 
-// withMember is a server's ConnContext: the contexts of the requests know their
+// withCounted is a server's ConnContext: the contexts of the requests know their
 // connection.
-func withMember(ctx context.Context, c net.Conn) context.Context {
+func withCounted(ctx context.Context, c net.Conn) context.Context {
 	if m := countedOf(c); m != nil {
 		return context.WithValue(ctx, countedKey{}, m)
 	}

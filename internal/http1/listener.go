@@ -12,7 +12,7 @@ import (
 // server must be final.
 func New(server *http.Server, o Options) *Front {
 	f := &Front{server: server, options: o, all: make(map[*conn]struct{})}
-	server.ConnContext = withMember
+	server.ConnContext = withCounted
 	server.Handler = counted(server.Handler)
 	configureHTTP2(server)
 
