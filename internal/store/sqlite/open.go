@@ -60,7 +60,7 @@ func open(ctx context.Context, path string, o Options) (*DB, error) {
 		return nil, err
 	}
 	db := &DB{
-		path: path, now: o.Now, log: o.Log, readOnly: o.ReadOnly, waiting: o.Waiting,
+		path: path, log: o.Log, readOnly: o.ReadOnly, waiting: o.Waiting,
 		writing: make(chan struct{}, 1),
 		readers: make(chan *conn, o.Readers),
 		lock:    lock, stop: make(chan struct{}), failed: make(chan struct{}),

@@ -50,7 +50,6 @@ type DB struct {
 	store.Bell // rings for the feeds that this process, or another one, has written to
 
 	path     string
-	now      func() time.Time
 	log      *slog.Logger
 	readOnly bool
 
