@@ -35,7 +35,7 @@ func guides() []guide {
 		{"webhooks", "Webhooks", "Have events posted to your URL, and verify that they are genuine."},
 		{"stock", "Stock and states", "What takes stock, what returns it, and when a pet is sold."},
 		{"command-line", "Command line", "Use the API from a shell, with petstore api."},
-		{"testing", "Test your client", "A petstore for your test suite: in a known state, and as bad as you want."},
+		{"testing", "Test your client", "A petstore for your test suite that starts in a known state and fails on request."},
 		{"sunset", "Deprecation and sunset", "Which operations end, when, and what replaces them."},
 	}
 }
