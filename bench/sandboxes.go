@@ -313,9 +313,10 @@ func serveVisitors(base string) error {
 	}()
 	fmt.Print(".")
 	return inParallel(visitors, func(n, _ int) error {
+		time.Sleep(time.Duration(n) * pace / visitors)
 		tick := time.NewTicker(pace)
 		defer tick.Stop()
-		for time.Sleep(time.Duration(n) * pace / visitors); ctx.Err() == nil; {
+		for ctx.Err() == nil {
 			var err error
 			if rand.IntN(5) == 0 {
 				_, _, err = all[n].send(ctx, http.MethodPost, "/store/orders", `{"petId":18}`, http.StatusCreated)
