@@ -78,8 +78,8 @@ func run(ctx context.Context, args []string) error {
 	if len(args) > 0 && args[0] == "reference" { // this program as another process
 		return serveReference(args[1:])
 	}
-	if len(args) > 1 && args[0] == "visitors" {
-		return serveVisitors(args[1])
+	if len(args) == 3 && args[0] == "visitors" {
+		return serveVisitors(args[1], args[2])
 	}
 	s, err := parse(args)
 	if err != nil {

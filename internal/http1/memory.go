@@ -37,6 +37,8 @@ var ErrMemory = errors.New("http1: the client has too much waiting in memory")
 type meteredWriter struct {
 	http.ResponseWriter
 	m       *countedConn
+	ctx     context.Context // of the request: done when it gives way, too
+	cancel  context.CancelFunc
 	written bool // a part of a body
 
 	mu     sync.Mutex
@@ -57,8 +59,10 @@ func counted(h http.Handler) http.Handler {
 			h.ServeHTTP(w, r)
 			return
 		}
-		a := &meteredWriter{ResponseWriter: w, m: m, holder: m.holder()}
+		ctx, cancel := context.WithCancel(r.Context())
+		a := &meteredWriter{ResponseWriter: w, m: m, ctx: ctx, cancel: cancel, holder: m.holder()}
 		defer a.end()
+		r = r.WithContext(ctx)
 		if r.ProtoMajor == 2 {
 			m.goOn()
 			r.Body = body{r.Body, m}
@@ -110,14 +114,21 @@ func (a *meteredWriter) claim(size int64) (*fairshare.Share, error) {
 	a.mu.Lock()
 	h := a.holder
 	a.mu.Unlock()
-	s, err := a.m.limit.memory.Enter(context.Background(), h, size, func() { go a.cut() })
+	s, err := a.m.limit.memory.Enter(a.ctx, h, size, a.giveWay)
 	if err != nil {
 		return nil, ErrMemory
 	}
 	return s, nil
 }
 
-// cut ends the request for others: what is read and written of it fails from now on.
+// giveWay ends the request for others. Its handler stops at once if it waits, also for
+// more memory: net/http would cancel its context only when it has reset the stream.
+func (a *meteredWriter) giveWay() {
+	a.cancel()
+	go a.cut()
+}
+
+// cut makes what is read and written of the request fail from now on.
 func (a *meteredWriter) cut() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -134,6 +145,7 @@ func (a *meteredWriter) end() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.over = true
+	a.cancel()
 	for _, s := range a.shares {
 		s.Leave()
 	}

@@ -2,17 +2,22 @@ package http1
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"strconv"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
+
+	"example.com/petstore/internal/fairshare"
 )
 
 // A larder answers a request for a number with as many bytes, to the workspace that the
@@ -217,4 +222,40 @@ func TestHold(t *testing.T) {
 	}
 	close(done)
 	waitFor(t, "all is given back", func() bool { return l.Memory().Used == 0 })
+}
+
+// A request that gives way stops at once, also while it waits for memory for its answer:
+// others wait for what it holds.
+func TestGivingWayWhileWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		limit := NewLimit(Limits{Memory: 4 * requestCost})
+		requests := make([]*meteredWriter, 3)
+		for i, workspace := range []int64{1, 1, 2} {
+			ctx, cancel := context.WithCancel(t.Context())
+			requests[i] = &meteredWriter{
+				ResponseWriter: httptest.NewRecorder(), m: &countedConn{limit: limit}, ctx: ctx, cancel: cancel,
+				holder: fairshare.Holder{Workspace: workspace},
+			}
+		}
+		oldest, other, comes := requests[0], requests[1], requests[2]
+		if err := errors.Join(oldest.hold(2*requestCost), other.hold(2*requestCost)); err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			defer oldest.end()
+			if _, err := oldest.Write(make([]byte, Covered+1)); !errors.Is(err, ErrMemory) {
+				t.Errorf("Write() of a request that gave way = %v, want ErrMemory", err)
+			}
+		}()
+		synctest.Wait()
+		began := time.Now()
+		if err := comes.hold(requestCost); err != nil || time.Since(began) > 0 {
+			t.Errorf("another workspace got memory after %v (%v), want it at once", time.Since(began), err)
+		}
+		if oldest.ctx.Err() == nil || other.ctx.Err() != nil {
+			t.Errorf("the context of the request that gave way is done: %v; that of the other: %v", oldest.ctx.Err() != nil, other.ctx.Err() != nil)
+		}
+		other.end()
+		comes.end()
+	})
 }
