@@ -71,7 +71,7 @@ changes only the cells that you changed; a cell that somebody else has changed t
 fault. Without it, you have to confirm a file that sets the stock of pets. You also have
 to confirm a file that adds pets whose names are there already.
 
-All rows are tried first. Up to a hundred faults are reported with their lines, and nothing
+All rows are checked first. Up to a hundred faults are reported with their lines, and nothing
 is imported unless every row is correct. With --on-error skip, bad rows are reported and
 left out, the others are imported, and the command fails at the end. If an import is
 interrupted, run it again with the same file, and it continues.`,
