@@ -62,7 +62,7 @@ func (i *Import) amendedFile() string {
 // resume finds out which edits are kept already.
 func (i *Import) resume(ctx context.Context) (err error) {
 	if _, ok := i.From.(*csvReader); ok && i.File != "" {
-		i.amended, err = i.To.Reached(ctx, i.Workspace, i.amendedFile())
+		i.amended, err = i.To.ImportedThrough(ctx, i.Workspace, i.amendedFile())
 	}
 	return err
 }

@@ -145,7 +145,7 @@ func TestCategories(t *testing.T) {
 		{"Dog ", "", -1, "Dogs"}, {"Horses", "", -1, ""}, {"Dogz", "", -1, "Dogs"},
 	} {
 		text := "name,category\nRex," + c.cell + "\n"
-		report, err := run(t, db, workspace, text, "", (*interchange.Import).Try)
+		report, err := run(t, db, workspace, text, "", (*interchange.Import).DryRun)
 		if c.fault != "" {
 			if err == nil || err.Error() != c.fault {
 				t.Errorf("%q: %v, want %q", c.cell, err, c.fault)
@@ -189,7 +189,7 @@ func TestQuestions(t *testing.T) {
 		"without the column": {sheetOf(t, db, workspace), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			report, err := run(t, db, workspace, c.text, "", (*interchange.Import).Try)
+			report, err := run(t, db, workspace, c.text, "", (*interchange.Import).DryRun)
 			if got := strings.Join(report.Notes.Questions, "; "); err != nil || got != c.want {
 				t.Errorf("Try asks %q, %v, want %q", got, err, c.want)
 			}

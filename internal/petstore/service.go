@@ -26,9 +26,9 @@ type Created struct {
 	Replayed bool // it happened before, under the same Idempotency-Key
 }
 
-// create carries out a change that is answered with what it made, once for an idempotency
-// key. Of each of the kinds it makes a row, for which there must be room. made returns what
-// was made after the change.
+// create carries out a change that makes a row of each of the kinds, at most once for an
+// idempotency key. made returns the id and the row that answer the request, and is called
+// after the change.
 func (s *Service) create(ctx context.Context, kinds []RowKind, c *Change, made func() (int64, canonical)) (Created, error) {
 	if room, bounded := ctx.Value(roomKey{}).(Room); bounded {
 		var full error
@@ -88,13 +88,13 @@ type originKey struct{}
 
 type origin struct{ request, by string }
 
-// OfRequest returns a context in which changes are told to be of the request.
+// OfRequest returns a context in which changes are recorded as caused by the request.
 func OfRequest(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, originKey{}, origin{request: id})
 }
 
-// ByKey returns a context in which changes are told to be of the API key with the id, and of
-// the same request.
+// ByKey returns a context in which changes are recorded as made with the API key with the
+// id, in the same request.
 func ByKey(ctx context.Context, id string) context.Context {
 	request, _ := originOf(ctx)
 	return context.WithValue(ctx, originKey{}, origin{request, id})

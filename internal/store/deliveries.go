@@ -12,9 +12,9 @@ import (
 	"example.com/petstore/internal/webhook"
 )
 
-// A delivery has a row from when the webhook's column reached went behind its event. It
-// is due at next_at, which is NULL when it has ended. While the webhook is not active it waits,
-// and nobody is told a time.
+// A delivery gets its row when the webhook's column reached moves past its event. It is due at
+// next_at, which is NULL once it has ended. While the webhook is not active the delivery waits,
+// and its next_at is not returned.
 
 const selectDeliveries = "SELECT event, type, state, tries, tried_at, status, answer, error, latency," +
 	" CASE WHEN EXISTS (SELECT 1 FROM webhooks w WHERE w.id = webhook AND w.state = 'active') THEN next_at END, earlier FROM deliveries WHERE "
@@ -124,8 +124,8 @@ func (s *Store) QueueDeliveries(ctx context.Context, id, node string, at time.Ti
 	return queued && err == nil, err
 }
 
-// nextEvents returns the id of the last of the next events, or 0 if there are none worth
-// a transaction: a few of types that the webhook does not take can wait.
+// nextEvents returns the id of the last of the next events, or 0 if they are not worth a
+// transaction: a few events of types that the webhook does not take can wait.
 func nextEvents(tx Tx, w *webhook.Webhook, limit int) (through int64, err error) {
 	var n, taken int
 	var last int64
@@ -279,7 +279,7 @@ func (s *Store) nextDelivered(ctx context.Context, id string) (next string, kept
 func (s *Store) pruneDeliveries(ctx context.Context, id string, before int64, keep int) error {
 	const ended = "webhook = $1 AND next_at IS NULL"
 	some, err := read(ctx, s, func(tx Tx) (bool, error) {
-		oldest, err := number(tx, "SELECT tried_at FROM deliveries WHERE "+ended+" ORDER BY tried_at DESC LIMIT 1 OFFSET $2", id, keep-1) // of those that stay
+		oldest, err := number(tx, "SELECT tried_at FROM deliveries WHERE "+ended+" ORDER BY tried_at DESC LIMIT 1 OFFSET $2", id, keep-1) // the last one that stays
 		if err != nil {
 			return false, err
 		}

@@ -164,7 +164,7 @@ func importFile(v *visit, in *page.Input, file []byte) error {
 	report, err := runImport(v, ctx, file, func(i *interchange.Import) (interchange.Report, error) {
 		i.SkipFaults, i.MaxFaults = true, petstore.MaxFields
 		i.OnFault = func(fault *interchange.Fault) { f.Faults = append(f.Faults, faultLine(fault)) }
-		return i.Try(ctx)
+		return i.DryRun(ctx)
 	})
 	if fault, ok := errors.AsType[*interchange.Fault](err); ok {
 		f.Faults = append(f.Faults, faultLine(fault))
@@ -236,7 +236,7 @@ func doubtsOf(v *visit, ctx context.Context, file []byte, r interchange.Report) 
 	if r.Pets+r.Added == 0 {
 		return doubts, nil
 	}
-	reached, err := v.Bulk.Reached(ctx, v.shop(), wholeOf(file))
+	reached, err := v.Bulk.ImportedThrough(ctx, v.shop(), wholeOf(file))
 	if reached > 0 {
 		twice := page.Counted(r.Pets, "pet", "pets")
 		if r.Pets == 0 {
@@ -261,7 +261,7 @@ func wholeOf(file []byte) string { return "whole:" + digestOf(file) }
 // runImport reads the file from where an import of it was broken off, if one was.
 func runImport(v *visit, ctx context.Context, file []byte, run func(*interchange.Import) (interchange.Report, error)) (interchange.Report, error) {
 	i := interchange.Import{To: v.Bulk, Workspace: v.shop(), Now: v.Now, MaxCategories: maxCategories, File: digestOf(file)}
-	reached, err := v.Bulk.Reached(ctx, i.Workspace, i.File)
+	reached, err := v.Bulk.ImportedThrough(ctx, i.Workspace, i.File)
 	if err != nil {
 		return interchange.Report{}, err
 	}

@@ -61,7 +61,7 @@ func gravityOf(err error) gravity {
 // gravityOfOwn judges errors that are not the server's: those of the network,
 // of contexts and of the pool mean that it was not reached.
 func gravityOfOwn(err error) gravity {
-	if errors.Is(err, store.ErrPanicked) || errors.Is(err, store.ErrApart) || errors.Is(err, store.ErrUsedUp) || errors.Is(err, store.ErrDamaged) {
+	if errors.Is(err, store.ErrPanicked) || errors.Is(err, store.ErrSplit) || errors.Is(err, store.ErrUsedUp) || errors.Is(err, store.ErrDamaged) {
 		return ordinary
 	}
 	return absent

@@ -39,9 +39,9 @@ func (a engine) Step(ctx context.Context, _ int64, f func(store.Tx) error) error
 	return a.Write(ctx, f)
 }
 
-// Bar waits for the groups that are writing to the workspace, and keeps new ones
-// from it until the commit.
-func (engine) Bar(tx store.Tx, workspace int64) error {
+// AwaitWrites implements [store.DB]: the lock waits for the groups that are writing to
+// the workspace, and new ones do not get theirs until the commit.
+func (engine) AwaitWrites(tx store.Tx, workspace int64) error {
 	_, err := tx.Exec("SELECT pg_advisory_xact_lock($1)", workspaceLocks+workspace)
 	return err
 }

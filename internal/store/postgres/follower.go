@@ -65,7 +65,7 @@ func (db *DB) listen(ctx context.Context, news chan<- struct{}) error {
 		return err
 	}
 	tell(news)
-	db.RingAll()
+	db.WakeAllReaders()
 	for {
 		n, err := c.WaitForNotification(ctx)
 		switch {

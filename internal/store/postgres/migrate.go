@@ -149,7 +149,7 @@ func apply(ctx context.Context, c *pgx.Conn, m store.Migration, script string, b
 		if err != nil || m.Version > 1 {
 			return err
 		}
-		return store.Sign(sqlTx{ctx, tx})
+		return store.CreateSecret(sqlTx{ctx, tx})
 	})
 	return did && err == nil, err
 }

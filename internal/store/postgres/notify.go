@@ -34,7 +34,7 @@ func newFeedNotifier() feedNotifier {
 
 // written wakes those who wait for what was committed just now, on other nodes too.
 func (db *DB) written(workspace int64) {
-	db.Ring(workspace)
+	db.WakeReaders(workspace)
 	n := &db.notifier
 	n.mu.Lock()
 	n.feeds[workspace] = true
@@ -86,11 +86,11 @@ func (db *DB) onFeedMessage(message string) {
 		return // this node wrote it
 	}
 	if len(fields) == 1 {
-		db.RingAll()
+		db.WakeAllReaders()
 	}
 	for _, text := range fields[1:] {
 		if workspace, err := strconv.ParseInt(text, 10, 64); err == nil {
-			db.Ring(workspace)
+			db.WakeReaders(workspace)
 		}
 	}
 }

@@ -41,7 +41,7 @@ type Options struct {
 // over when it is over, and nothing has to be opened again.
 type DB struct {
 	*store.Store
-	store.Bell // rings for the feeds that this node, or another one, has written to
+	store.FeedWaiters // woken by events of this node and of others
 
 	url  string
 	name string

@@ -42,8 +42,8 @@ func (a engine) Step(ctx context.Context, workspace int64, f func(store.Tx) erro
 	})
 }
 
-// Bar has nothing to do: there is one writer, and each group looks who is barred.
-func (engine) Bar(store.Tx, int64) error { return nil }
+// AwaitWrites has nothing to do: there is one writer, and each group reads which workspaces are closed.
+func (engine) AwaitWrites(store.Tx, int64) error { return nil }
 
 // Group finds the writer locked, see [store.Options].
 func (a engine) Group(_ context.Context, g *store.Group) error {

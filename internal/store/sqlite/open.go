@@ -66,7 +66,7 @@ func open(ctx context.Context, path string, o Options) (*DB, error) {
 		lock:    lock, stop: make(chan struct{}), failed: make(chan struct{}),
 	}
 	db.Store = store.New(engine{db}, store.Options{
-		Dialect: dialect, Now: o.Now, NoEvents: o.NoEvents, Written: db.Ring, Writer: db.writing,
+		Dialect: dialect, Now: o.Now, NoEvents: o.NoEvents, Written: db.WakeReaders, Writer: db.writing,
 	})
 	if err := db.connect(ctx, o); err != nil {
 		_ = db.disconnect() // the first failure is what counts

@@ -159,7 +159,7 @@ func (c *conn) sign() error {
 	if err := c.exec(fmt.Sprintf("PRAGMA application_id=%d", applicationID)); err != nil {
 		return err
 	}
-	return store.Sign(c)
+	return store.CreateSecret(c)
 }
 
 // checkSchema returns an error if the schema is a newer one. Each migration sets

@@ -47,7 +47,7 @@ type Options struct {
 // processes may read and write the same file.
 type DB struct {
 	*store.Store
-	store.Bell // rings for the feeds that this process, or another one, has written to
+	store.FeedWaiters // woken by events of this process and of others
 
 	path     string
 	log      *slog.Logger

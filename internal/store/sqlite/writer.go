@@ -197,7 +197,7 @@ func (db *DB) checkForeignCommit() error {
 		return err
 	}
 	db.versions.all.Add(2)
-	db.RingAll()
+	db.WakeAllReaders()
 	err = db.writer.checkSchema()
 	if errors.Is(err, store.ErrNewer) {
 		db.fail(err)

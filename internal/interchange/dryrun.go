@@ -6,14 +6,14 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// Try does what Run does and keeps nothing: what it reports would be kept, changed or left, and its faults are those of Run,
-// unless somebody changes the workspace meanwhile. It looks at the workspace as it is at one instant, and notes what should be
-// confirmed.
-func (i *Import) Try(ctx context.Context) (report Report, err error) {
+// DryRun reads and checks the stream as Run does, but writes nothing. Its report says what Run would add, change and
+// leave, and its faults are those of Run, unless somebody changes the workspace meanwhile. It works on a snapshot of
+// the workspace. The report also has the questions that should be confirmed before Run.
+func (i *Import) DryRun(ctx context.Context) (report Report, err error) {
 	if err := i.resume(ctx); err != nil {
 		return report, err
 	}
-	err = i.To.Rehearse(ctx, i.Workspace, func(in petstore.Bulk) error {
+	err = i.To.DryRun(ctx, i.Workspace, func(in petstore.Bulk) error {
 		dry := *i
 		dry.To, dry.File, dry.Resumed = in, "", false
 		var err error
