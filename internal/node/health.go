@@ -83,7 +83,7 @@ func database(ctx context.Context, s Store) admin.Figure {
 const lowDisk = 5
 
 func disk(dir string) admin.Figure {
-	free, whole, err := sqlite.Room(dir)
+	free, whole, err := sqlite.DiskSpace(dir)
 	if err != nil {
 		return admin.Figure{Name: "disk", Value: "not known: " + err.Error(), Bad: !errors.Is(err, errors.ErrUnsupported)}
 	}
