@@ -2,14 +2,14 @@ package postgres
 
 import "example.com/petstore/internal/store"
 
-// Keys of advisory locks. A workspace's key is its id beside workspaceLocks.
+// Keys of advisory locks. A workspace's key is workspaceLocks plus its id.
 const (
 	migrationLock  int64 = 0x5045_5453_0000_0001
 	accessLock     int64 = 0x5045_5453_0000_0002
 	workspaceLocks int64 = 0x50 << 56
 )
 
-// dialect is what PostgreSQL says in its own way.
+// dialect holds the SQL that differs from SQLite's.
 var dialect = store.Dialect{
 	Lock:      " ORDER BY id FOR UPDATE",        // waits for those who refer to the row
 	LockKept:  " ORDER BY id FOR NO KEY UPDATE", // lets others refer to the row, but not change it
