@@ -152,7 +152,7 @@ func TestCategories(t *testing.T) {
 			}
 			continue
 		}
-		if made := report.Notes.Categories; err != nil || (c.id < 0) != (len(made) == 1) || len(made) == 1 && (made[0].Name != c.cell || made[0].Near != c.near) {
+		if made := report.Notes.Categories; err != nil || (c.id < 0) != (len(made) == 1) || len(made) == 1 && (made[0].Name != c.cell || made[0].Similar != c.near) {
 			t.Errorf("%q: %+v, %v, want the category %d near %q", c.cell, report, err, c.id, c.near)
 		}
 	}
