@@ -86,7 +86,7 @@ func (p *pipeline) useCurrentShop(x *exchange) (err error) {
 		return nil
 	}
 	if x.entry, err = access.Current(x.ctx, p.store, x.entry); err == nil && p.sandboxes != nil {
-		x.ctx = petstore.WithRoom(x.ctx, p.sandboxes.Room(x.entry.Workspace))
+		x.ctx = petstore.WithRowLimit(x.ctx, p.sandboxes.RowLimit(x.entry.Workspace))
 	}
 	return err
 }

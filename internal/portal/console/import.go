@@ -176,7 +176,7 @@ func importFile(v *visit, in *page.Input, file []byte) error {
 		return err
 	}
 	if v.Sandboxes != nil && v.who.Workspace.Sandbox != nil {
-		err = v.Sandboxes.Fits(ctx, v.who.Workspace, access.Contents{Categories: report.Categories, Pets: report.Pets})
+		err = v.Sandboxes.CheckQuota(ctx, v.who.Workspace, access.Contents{Categories: report.Categories, Pets: report.Pets})
 	}
 	if len(doubts) > 0 {
 		f.Fields = append(f.Fields, page.Field{Name: "again", Label: "To be confirmed", Kind: "checks", Options: []page.Option{{Value: "true", Label: "Import it all the same"}}})

@@ -52,7 +52,7 @@ func (v *visit) Identify(s *access.Session) (err error) {
 	}
 	v.who, err = entryOf(v, s.KeyID)
 	if err == nil && v.Sandboxes != nil && v.who.Workspace.Sandbox != nil {
-		v.R = v.R.WithContext(petstore.WithRoom(v.R.Context(), v.Sandboxes.Room(v.who.Workspace)))
+		v.R = v.R.WithContext(petstore.WithRowLimit(v.R.Context(), v.Sandboxes.RowLimit(v.who.Workspace)))
 	}
 	return err
 }
