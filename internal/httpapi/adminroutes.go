@@ -218,7 +218,7 @@ func (a *Admin) listKeys(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	used, err := a.operator(x).Used(x.ctx, keys)
+	used, err := a.operator(x).WithUse(x.ctx, keys)
 	if err != nil {
 		return err
 	}
