@@ -7,7 +7,7 @@ import (
 	"example.com/petstore/internal/portal/page"
 )
 
-// A source is what a list is read from.
+// A source reads the rows of a list.
 type source[T any] struct {
 	filters   page.Filters
 	newest    bool   // the page shows the newest first; a download begins with the oldest
