@@ -41,7 +41,7 @@ type importer struct {
 	yes      bool
 	onError  string
 	fromLine int
-	resumed  bool // it goes on behind what one that was cut off has kept
+	resumed  bool // it continues an import that was interrupted
 	ignore   []string
 
 	kind         interchange.Format

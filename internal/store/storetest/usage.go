@@ -8,8 +8,7 @@ import (
 	"example.com/petstore/internal/usage"
 )
 
-// RunUsage holds an engine against the promises of [usage.Store]. open returns a new, empty store that is closed when
-// the test ends.
+// RunUsage tests the promises of [usage.Store]. open returns a new, empty store that is closed when the test ends.
 func RunUsage(t *testing.T, open func(t *testing.T) usage.Store) {
 	for name, test := range map[string]func(*testing.T, usage.Store){
 		"adds up":     testUsageAddsUp,
