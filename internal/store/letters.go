@@ -1,7 +1,6 @@
 package store
 
 import (
-	"fmt"
 	"strings"
 	"unicode/utf8"
 )
@@ -13,7 +12,7 @@ import (
 const mostLetters = 500
 
 const (
-	selectLetters = "SELECT letters FROM counters WHERE workspace = %s1"
+	selectLetters = "SELECT letters FROM counters WHERE workspace = $1"
 	addLetters    = "UPDATE counters SET letters = letters || $1 WHERE workspace = $2 AND length(letters) < $3"
 )
 
@@ -37,9 +36,9 @@ func lettersOf(letters, text string) string {
 }
 
 // noNameHas reports whether it is sure that no pet of the workspace has a name with the text.
-func (d *Dialect) noNameHas(tx Tx, workspace int64, text string) (sure bool, err error) {
+func noNameHas(tx Tx, workspace int64, text string) (sure bool, err error) {
 	letters := ""
-	found, err := one(tx, fmt.Sprintf(selectLetters, d.Parameter), func(row Row) error { return row.Scan(&letters) }, workspace)
+	found, err := one(tx, selectLetters, func(row Row) error { return row.Scan(&letters) }, workspace)
 	return found && lettersLack(letters, text), err
 }
 

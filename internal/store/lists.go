@@ -159,7 +159,7 @@ func (l *list[T]) findByValue(index, column string, values []any, matches ...con
 	l.find = func(_ Tx, s *statement) (bool, error) {
 		ids := "SELECT id FROM " + l.table + l.dialect.Hint(index) + l.where(s) + s.in(column, values) + s.and(matches) + s.and(l.tests) +
 			" ORDER BY id + 0" + l.order() + " LIMIT " + strconv.Itoa(max(l.page.Limit, petstore.MaxPage+1)) // tells the planner how few they are
-		s.WriteString("SELECT " + l.columns + " FROM " + l.table + " WHERE workspace = " + s.parameter(1) + " AND id IN (" + ids + ") ORDER BY id + 0" +
+		s.WriteString("SELECT " + l.columns + " FROM " + l.table + " WHERE workspace = " + parameter(1) + " AND id IN (" + ids + ") ORDER BY id + 0" +
 			l.order() + " LIMIT " + s.arg(l.page.Limit))
 		return true, nil
 	}
@@ -236,10 +236,10 @@ type statement struct {
 // arg adds an argument and returns its parameter.
 func (s *statement) arg(v any) string {
 	s.args = append(s.args, v)
-	return s.parameter(len(s.args))
+	return parameter(len(s.args))
 }
 
-func (s *statement) parameter(n int) string { return s.dialect.Parameter + strconv.Itoa(n) }
+func parameter(n int) string { return "$" + strconv.Itoa(n) }
 
 // and returns the text of conditions, each after AND.
 func (s *statement) and(all []condition) string {

@@ -18,7 +18,6 @@ var dialect = store.Dialect{
 	LockOpen:  lockOpen,
 
 	Arrays:    true,
-	Parameter: "$",
 	Contains:  "strpos(folded, ?) > 0",
 	LowStock:  "low_stock <= ?",
 	Hint:      func(string) string { return "" },

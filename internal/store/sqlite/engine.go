@@ -62,14 +62,12 @@ func (a engine) Load(ctx context.Context, l *store.Load) error {
 }
 
 // dialect has what differs in SQLite. It needs no locks of rows, since one transaction
-// writes at a time. The plus sign keeps SQLite from planning a statement again for each
-// value that is bound. Without a hint it would scan the primary key rather than use an
+// writes at a time. Without a hint SQLite would scan the primary key rather than use an
 // index.
 var dialect = store.Dialect{
 	Among:       among,
 	Rename:      renamePet,
 	RemoveNames: removeNames,
-	Parameter:   "+$",
 	Contains:    "instr(folded, ?) > 0",
 	LowStock:    "quantity <= ? AND quantity <= 100",
 	Hint:        func(index string) string { return " INDEXED BY " + index },
