@@ -37,7 +37,7 @@ var ErrMemory = errors.New("http1: the client has too much waiting in memory")
 type meteredWriter struct {
 	http.ResponseWriter
 	m       *countedConn
-	ctx     context.Context // of the request; it also ends when the request makes room for another
+	ctx     context.Context //nolint:containedctx // of the request; it also ends when the request makes room for another
 	cancel  context.CancelFunc
 	written bool // a part of the body was written
 
