@@ -5,12 +5,15 @@ import (
 	"time"
 )
 
-// Lengths of the log, in frames of a page each.
-const (
-	shortLog = 1000  // frames more than at the last checkpoint start the next one
-	longLog  = 12000 // 48 MiB: the writer moves the rest, however much it is
-	fewLeft  = 256   // after a checkpoint: writes may wait while so much is moved
-)
+// logLengths are of the log, in frames of a page each.
+type logLengths struct {
+	short int64 // frames more than at the last checkpoint start the next one
+	long  int64 // the writer moves the rest, however much it is
+	few   int64 // after a checkpoint: writes may wait while so much is moved
+}
+
+// usualLog has at most 48 MiB.
+func usualLog() logLengths { return logLengths{short: 1000, long: 12000, few: 256} }
 
 // restartWait is how long a restart of the log waits for others.
 const restartWait = 20 * time.Millisecond
@@ -24,6 +27,7 @@ type checkpointer struct {
 	conn *conn
 	wake chan struct{} // starts a checkpoint beside the writes
 	next int64         // the length of the log at which it is moved; the writer's
+	logLengths
 }
 
 // openCheckpointer has the commits of the writer move no frames.
@@ -32,7 +36,8 @@ func (db *DB) openCheckpointer() error {
 	if err != nil {
 		return err
 	}
-	db.checkpointer = &checkpointer{conn: c, wake: make(chan struct{}, 1), next: shortLog}
+	db.checkpointer = &checkpointer{conn: c, wake: make(chan struct{}, 1), logLengths: usualLog()}
+	db.checkpointer.next = db.checkpointer.short
 	return db.writer.exec("PRAGMA wal_autocheckpoint=0")
 }
 
@@ -55,15 +60,15 @@ func (db *DB) logGrew() {
 	if err != nil {
 		return // what is wrong shows in the next commit
 	}
-	if frames < p.next-shortLog { // the log began anew
-		p.next = shortLog
+	if frames < p.next-p.short { // the log began anew
+		p.next = p.short
 	}
 	switch {
 	case frames < p.next:
 		return
-	case frames >= longLog:
+	case frames >= p.long:
 		db.restartLog()
-	case frames-moved > fewLeft:
+	case frames-moved > p.few:
 		select {
 		case p.wake <- struct{}{}:
 		default: // it is due
@@ -74,7 +79,7 @@ func (db *DB) logGrew() {
 			return // the one beside the writes is about to end
 		}
 	}
-	p.next = frames + shortLog // a reader may keep the log from beginning anew
+	p.next = frames + p.short // a reader may keep the log from beginning anew
 }
 
 // checkpoint carries out a checkpoint of a mode, and returns how many frames the log
