@@ -35,9 +35,7 @@ func (m *movedShop) ask(base, method, path, body, once string) seen {
 		r.Header["Idempotency-Key"] = once
 	}
 	a, err := servertest.Send(m.Context(), http.DefaultClient, r)
-	if err != nil {
-		m.Fatal(err)
-	}
+	must(m, err)
 	return seen{a.Status, a.Body, a.Header.Get("ETag"), a.Header.Get("Idempotency-Replayed"), strings.ReplaceAll(a.Header.Get("Link"), base, "")}
 }
 
@@ -45,9 +43,7 @@ func (m *movedShop) ask(base, method, path, body, once string) seen {
 func (m *movedShop) serve(db string) (url string, stop func()) {
 	m.Helper()
 	s, err := petstore.Serve(servertest.Options{Dir: m.dir, Flags: []string{"--db=" + db}})
-	if err != nil {
-		m.Fatal(err)
-	}
+	must(m, err)
 	m.Cleanup(s.Kill)
 	return s.URL, func() {
 		if err := s.Stop(); err != nil {
@@ -103,9 +99,7 @@ func TestMigrateStore(t *testing.T) {
 	t.Parallel()
 	server := postgrestest.Start(t)
 	database, err := server.Create(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	m := &movedShop{T: t, dir: t.TempDir()}
 	const pets = 3000
 	m.fill(pets)
@@ -183,26 +177,20 @@ func (m *movedShop) fill(pets int) {
 	if err == nil {
 		err = petstore.NewWorkspace(m.dir, "acme", "business")
 	}
-	if err != nil {
-		m.Fatal(err)
-	}
+	must(m, err)
 	key, err := petstore.NewKey(m.dir, "acme")
 	if err == nil {
 		m.key = key.Key
 		_, err = petstore.Run(m.dir, "import", "acme", "pets.csv")
 	}
-	if err != nil {
-		m.Fatal(err)
-	}
+	must(m, err)
 }
 
 // finish runs the move to its end.
 func (m *movedShop) finish(args []string, pets int) {
 	m.Helper()
 	out, err := petstore.Run(m.dir, args...)
-	if err != nil {
-		m.Fatal(err)
-	}
+	must(m, err)
 	var report struct {
 		Tables []struct {
 			Table    string

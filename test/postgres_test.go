@@ -37,9 +37,7 @@ func TestScriptsOnPostgres(t *testing.T) {
 func status(t *testing.T, method, url, key, body string) (int, string) {
 	t.Helper()
 	a, err := servertest.Send(t.Context(), http.DefaultClient, servertest.Request{Method: method, URL: url, Key: key, Body: body})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if a.Status == http.StatusServiceUnavailable && key != "" && a.Header.Get("Retry-After") == "" {
 		t.Errorf("%s %s = 503 without Retry-After", method, url)
 	}

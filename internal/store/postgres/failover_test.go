@@ -94,16 +94,12 @@ func TestRestart(t *testing.T) {
 	crowd := buy(t, workspace, pet, 16, a, b)
 	crowd.more(200)
 	for _, end := range []func() error{server.Crash, server.Stop} {
-		if err := end(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, end())
 		eventually(t, "an error", func() bool { return a.Err() != nil })
 		if _, err := a.Pet(t.Context(), workspace, pet); petstore.CodeOf(err) != petstore.CodeServiceUnavailable {
 			t.Errorf("Pet without a server = %v, want %s", err, petstore.CodeServiceUnavailable)
 		}
-		if err := server.Restart(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, server.Restart())
 		crowd.more(200)
 		eventually(t, "Err without an error", func() bool { return a.Err() == nil })
 		if _, err := a.Pet(t.Context(), workspace, pet); err != nil {
@@ -156,9 +152,7 @@ func TestUnconfirmedCommit(t *testing.T) {
 	server := postgrestest.Start(t)
 	db := node(t, server.URL("postgres"), postgres.Options{})
 	workspace, pet := newStocked(t, db, 5)
-	if err := server.Configure(ctx, "synchronous_standby_names", "nobody"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, server.Configure(ctx, "synchronous_standby_names", "nobody"))
 	admin := direct(t, server.URL("postgres"))
 	outcome := make(chan error, 1)
 	go func() {

@@ -17,21 +17,15 @@ func TestWatch(t *testing.T) {
 	t.Parallel()
 	server := postgrestest.Start(t)
 	name, err := server.Create(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	db := node(t, server.URL(name), postgres.Options{})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); db.Watch(ctx) }()
 	t.Cleanup(func() { cancel(); <-done })
-	if err := server.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, server.Stop())
 	eventually(t, "an error", func() bool { return db.Err() != nil })
-	if err := server.Restart(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, server.Restart())
 	eventually(t, "no error", func() bool { return db.Err() == nil })
 }
 
@@ -64,9 +58,7 @@ func TestDiagnose(t *testing.T) {
 	db := node(t, url, postgres.Options{Now: func() time.Time { return time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC) }})
 	newStocked(t, db, 1)
 	began := time.Date(2032, 1, 1, 0, 0, 0, 0, time.UTC)
-	if err := db.StartSession(t.Context(), access.Session{Hash: [32]byte{1}, Started: began, Until: began.Add(time.Hour)}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.StartSession(t.Context(), access.Session{Hash: [32]byte{1}, Started: began, Until: began.Add(time.Hour)}))
 	d, err := postgres.Diagnose(t.Context(), url)
 	if err != nil || !d.Newest.Equal(began) || time.Since(d.Now).Abs() > time.Minute {
 		t.Errorf("Diagnose = %+v, %v, want the newest of 2032 and the present", d, err)

@@ -34,20 +34,14 @@ func (p *past) goOn(t *testing.T, db *postgres.DB) {
 	t.Helper()
 	ctx := t.Context()
 	o, err := petstore.NewService(db).CreateOrder(ctx, p.workspace, petstore.NewOrder{PetID: p.pet, Quantity: 1}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := db.SetPlan(ctx, p.workspace, access.Pro, access.FreeQuota, "cli"); err != nil {
 		t.Fatal(err)
 	}
 	page, err := db.Events(ctx, p.workspace, petstore.EventQuery{Oldest: true, Limit: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	state, err := db.AccessState(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p.order, p.event, p.state = o.ID, page.Last, state
 }
 
@@ -87,9 +81,7 @@ func TestIDsAfterARecovery(t *testing.T) {
 	if p.order != 2 {
 		t.Errorf("the second order has the id %d, want 2", p.order)
 	}
-	if err := primary.Archived(t.Context(), archive); err != nil {
-		t.Fatal(err)
-	}
+	must(t, primary.Archived(t.Context(), archive))
 	first := postgrestest.Recover(t, archive, before)
 	again := node(t, first.URL("postgres"), postgres.Options{})
 	p.wantGap(t, again, 1)
@@ -97,9 +89,7 @@ func TestIDsAfterARecovery(t *testing.T) {
 	if p.order != 1_000_002 {
 		t.Errorf("another order has the id %d, want 1000002: one recovery is one gap", p.order)
 	}
-	if err := first.Archived(t.Context(), archive); err != nil {
-		t.Fatal(err)
-	}
+	must(t, first.Archived(t.Context(), archive))
 	again, _ = recovered(t, archive, before)
 	p.wantGap(t, again, 2)
 }
@@ -118,9 +108,7 @@ func TestIDsAfterLostCommits(t *testing.T) {
 		err := direct(t, standby.URL("postgres")).QueryRow(ctx, "SELECT count(*) FROM petstore.orders").Scan(&n)
 		return err == nil && n == 1
 	})
-	if err := standby.Configure(ctx, "primary_conninfo", "host=/nowhere"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, standby.Configure(ctx, "primary_conninfo", "host=/nowhere"))
 	eventually(t, "no replication", func() bool {
 		var n int
 		err := direct(t, primary.URL("postgres")).QueryRow(ctx, "SELECT count(*) FROM pg_stat_replication").Scan(&n)
@@ -130,12 +118,8 @@ func TestIDsAfterLostCommits(t *testing.T) {
 	woken := db.Written(p.workspace)
 	followed := follow(t, db)
 	<-followed
-	if err := primary.Crash(); err != nil {
-		t.Fatal(err)
-	}
-	if err := standby.Promote(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must(t, primary.Crash())
+	must(t, standby.Promote(ctx))
 	eventually(t, "the database", func() bool { _, err := db.AccessState(ctx); return err == nil && db.Err() == nil })
 	<-woken
 	p.wantGap(t, db, 1)
@@ -147,20 +131,14 @@ func TestIDsAfterADump(t *testing.T) {
 	t.Parallel()
 	server := shared.Server(t)
 	name, err := server.Create(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	db := node(t, server.URL(name), postgres.Options{})
 	p := newPast(t, db)
 	dump, err := server.Program("pg_dump", "-d", name).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p.goOn(t, db)
 	other, err := server.Create(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	restore := server.Program("psql", "-q", "-v", "ON_ERROR_STOP=1", "-d", other)
 	restore.Stdin = bytes.NewReader(dump)
 	if out, err := restore.CombinedOutput(); err != nil {
@@ -174,12 +152,8 @@ func TestIDsAfterARestart(t *testing.T) {
 	t.Parallel()
 	server := postgrestest.Start(t)
 	p := newPast(t, node(t, server.URL("postgres"), postgres.Options{}))
-	if err := server.Crash(); err != nil {
-		t.Fatal(err)
-	}
-	if err := server.Restart(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, server.Crash())
+	must(t, server.Restart())
 	db := node(t, server.URL("postgres"), postgres.Options{})
 	p.goOn(t, db)
 	if p.order != 2 {
@@ -196,9 +170,7 @@ func TestIDsByARole(t *testing.T) {
 	t.Parallel()
 	server := shared.Server(t)
 	name, err := server.Create(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	execute(t, server.URL(name), "CREATE ROLE plain_"+name+" LOGIN; GRANT ALL ON DATABASE "+name+" TO plain_"+name)
 	db := node(t, strings.Replace(server.URL(name), "user=postgres", "user=plain_"+name, 1), postgres.Options{})
 	newPast(t, db)

@@ -22,9 +22,7 @@ func TestReadsGoToThePrimary(t *testing.T) {
 		err := direct(t, standby.URL("postgres")).QueryRow(ctx, "SELECT count(*) FROM petstore.pets").Scan(&n)
 		return err == nil && n == 1
 	})
-	if err := standby.Exec(ctx, "postgres", "SELECT pg_wal_replay_pause()"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, standby.Exec(ctx, "postgres", "SELECT pg_wal_replay_pause()"))
 	if _, err := petstore.NewService(db).UpdateInventory(ctx, workspace, pet, 7, petstore.Condition{}); err != nil {
 		t.Fatal(err)
 	}

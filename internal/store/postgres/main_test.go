@@ -52,9 +52,7 @@ func copyOf(tb testing.TB, database string) string {
 func node(tb testing.TB, url string, o postgres.Options) *postgres.DB {
 	tb.Helper()
 	db, err := postgres.Open(context.Background(), url, o)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	tb.Cleanup(func() {
 		if err := db.Close(); err != nil {
 			tb.Error(err)
@@ -102,18 +100,12 @@ func newStocked(tb testing.TB, db *postgres.DB, stock int64) (workspace, pet int
 	tb.Helper()
 	ctx := context.Background()
 	w, err := db.CreateWorkspace(ctx, access.Workspace{Name: "acme", Plan: access.Free, Quota: access.FreeQuota}, "cli")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	s := petstore.NewService(db)
 	c, err := s.CreateCategory(ctx, w.ID, petstore.NewCategory{Name: "dogs"}, nil)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	p, err := s.CreatePet(ctx, w.ID, petstore.NewPet{Name: "Rex", CategoryID: c.ID}, nil)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	if _, err := s.UpdateInventory(ctx, w.ID, p.ID, stock, petstore.Condition{}); err != nil {
 		tb.Fatal(err)
 	}
@@ -126,5 +118,13 @@ func wantSound(tb testing.TB, db *postgres.DB) {
 	problems, err := db.Check(context.Background())
 	if err != nil || len(problems) > 0 {
 		tb.Errorf("Check = %q, %v, want no problems", problems, err)
+	}
+}
+
+// must ends the test if err is not nil.
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
 	}
 }

@@ -30,9 +30,7 @@ func TestRecoveryToTheMomentBefore(t *testing.T) {
 	crowd.end()
 	after := crowd.seen()
 	execute(t, primary.URL("postgres"), "DROP SCHEMA petstore CASCADE")
-	if err := primary.Archived(t.Context(), archive); err != nil {
-		t.Fatal(err)
-	}
+	must(t, primary.Archived(t.Context(), archive))
 
 	again, took := recovered(t, archive, before)
 	kept := ordersOf(t, again, workspace)
@@ -82,9 +80,7 @@ func (c *crowd) end() {
 func ordersOf(t *testing.T, db *postgres.DB, workspace int64) map[int64]bool {
 	t.Helper()
 	all, err := db.Orders(context.Background(), workspace, petstore.OrderQuery{Page: petstore.Page{Limit: petstore.MaxOrder}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	there := make(map[int64]bool, len(all))
 	for _, o := range all {
 		there[o.ID] = true

@@ -130,9 +130,7 @@ func (s *tenant) beside(name string) *tenant {
 func (s *tenant) newWorkspace(name string) access.Workspace {
 	s.Helper()
 	w, err := s.CreateWorkspace(s.ctx, access.Workspace{Name: name, Plan: access.Free, Quota: access.FreeQuota}, "cli")
-	if err != nil {
-		s.Fatal(err)
-	}
+	must(s, err)
 	return w
 }
 
@@ -151,9 +149,7 @@ func (s *tenant) checkLedger() {
 func (s *tenant) category(name string) int64 {
 	s.Helper()
 	c, err := s.CreateCategory(s.ctx, s.workspace, petstore.NewCategory{Name: name}, nil)
-	if err != nil {
-		s.Fatal(err)
-	}
+	must(s, err)
 	return c.ID
 }
 
@@ -168,9 +164,7 @@ func (s *tenant) pet(stock int64) int64 {
 func (s *tenant) petIn(category int64, name string, status petstore.Status) int64 {
 	s.Helper()
 	p, err := s.CreatePet(s.ctx, s.workspace, petstore.NewPet{Name: name, CategoryID: category, Status: status}, nil)
-	if err != nil {
-		s.Fatal(err)
-	}
+	must(s, err)
 	return p.ID
 }
 
@@ -185,9 +179,7 @@ func (s *tenant) stock(pet, quantity int64) {
 func (s *tenant) order(pet, quantity int64) int64 {
 	s.Helper()
 	o, err := s.CreateOrder(s.ctx, s.workspace, petstore.NewOrder{PetID: pet, Quantity: quantity}, nil)
-	if err != nil {
-		s.Fatal(err)
-	}
+	must(s, err)
 	return o.ID
 }
 
@@ -245,4 +237,12 @@ func codes(errs []error) map[petstore.Code]int {
 		count[code]++
 	}
 	return count
+}
+
+// must ends the test if err is not nil.
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
 }
