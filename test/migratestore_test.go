@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/petstore/internal/store/postgres/postgrestest"
 	"example.com/petstore/test/servertest"
 )
 
@@ -97,8 +96,8 @@ func (m *movedShop) usedToday(url string) int64 {
 // test.
 func TestMigrateStore(t *testing.T) {
 	t.Parallel()
-	server := postgrestest.Start(t)
-	database, err := server.Create(t.Context(), "")
+	server := database.Server(t)
+	name, err := server.Create(t.Context(), "")
 	must(t, err)
 	m := &movedShop{T: t, dir: t.TempDir()}
 	const pets = 3000
@@ -107,7 +106,7 @@ func TestMigrateStore(t *testing.T) {
 	m.trade(url)
 	before := m.look(url)
 	used := m.usedToday(url)
-	move := []string{"migrate-store", "--from=petstore.db", "--to=" + server.URL(database), "-o=json"}
+	move := []string{"migrate-store", "--from=petstore.db", "--to=" + server.URL(name), "-o=json"}
 	if _, err := petstore.Run(m.dir, move...); err == nil || !strings.Contains(err.Error(), "petstore.db: is in use: stop the server first") {
 		t.Errorf("migrate-store beside the server = %v, want a refusal", err)
 	}
@@ -116,7 +115,7 @@ func TestMigrateStore(t *testing.T) {
 	m.finish(move, pets)
 
 	m.wantRefused()
-	url, stop = m.serve(server.URL(database))
+	url, stop = m.serve(server.URL(name))
 	if got := m.usedToday(url); got != used {
 		t.Errorf("%d requests are used today, want the %d of before", got, used)
 	}
@@ -134,7 +133,7 @@ func TestMigrateStore(t *testing.T) {
 		t.Errorf("the next pet = %d %s, want the id %d", a.status, a.body, pets+1)
 	}
 	stop()
-	if out, err := petstore.Run(m.dir, "doctor", "--db="+server.URL(database), "-o=table", "--backup-every=0"); err != nil {
+	if out, err := petstore.Run(m.dir, "doctor", "--db="+server.URL(name), "-o=table", "--backup-every=0"); err != nil {
 		t.Errorf("doctor = %s, %v", out, err)
 	}
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"example.com/petstore/internal/store/postgres/postgrestest"
 	"example.com/petstore/test/servertest"
 )
 
@@ -16,7 +15,7 @@ import (
 // once more, each on a database of its own, and those about several nodes.
 func TestScriptsOnPostgres(t *testing.T) {
 	t.Parallel()
-	server := postgrestest.Start(t)
+	server := database.Server(t)
 	p := params("")
 	for _, name := range []string{"shop", "keys", "bans", "data", "demo", "postgres/nodes"} {
 		p.Files = append(p.Files, filepath.Join("testdata", name+".txtar"))

@@ -1,33 +1,13 @@
 package postgres_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"time"
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/store/postgres"
-	"example.com/petstore/internal/store/postgres/postgrestest"
 )
-
-// TestWatch: a node that nobody writes through learns that the database is away,
-// and that it is back.
-func TestWatch(t *testing.T) {
-	t.Parallel()
-	server := postgrestest.Start(t)
-	name, err := server.Create(t.Context(), "")
-	must(t, err)
-	db := node(t, server.URL(name), postgres.Options{})
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() { defer close(done); db.Watch(ctx) }()
-	t.Cleanup(func() { cancel(); <-done })
-	must(t, server.Stop())
-	eventually(t, "an error", func() bool { return db.Err() != nil })
-	must(t, server.Restart())
-	eventually(t, "no error", func() bool { return db.Err() == nil })
-}
 
 func TestStatsOfPools(t *testing.T) {
 	t.Parallel()

@@ -15,9 +15,8 @@ import (
 	"example.com/petstore/internal/usage"
 )
 
-// shared is the server of this run, with a migrated database to copy. What is
-// tested on it does not outlive it. Tests that end a server, and benchmarks,
-// start one that waits for the disk.
+// shared is the server of this run, with a migrated database to copy. Tests that end a
+// server start one of their own.
 var shared = postgrestest.Shared{Settings: postgrestest.Lax(), Prepare: makeTemplate}
 
 const template = "petstore_template"
@@ -98,8 +97,14 @@ func TestUsage(t *testing.T) {
 // newStocked makes a workspace with one pet of that stock, and returns their ids.
 func newStocked(tb testing.TB, db *postgres.DB, stock int64) (workspace, pet int64) {
 	tb.Helper()
+	return newStockedIn(tb, db, "acme", stock)
+}
+
+// newStockedIn is newStocked with the name of the workspace.
+func newStockedIn(tb testing.TB, db *postgres.DB, name string, stock int64) (workspace, pet int64) {
+	tb.Helper()
 	ctx := context.Background()
-	w, err := db.CreateWorkspace(ctx, access.Workspace{Name: "acme", Plan: access.Free, Quota: access.FreeQuota}, "cli")
+	w, err := db.CreateWorkspace(ctx, access.Workspace{Name: name, Plan: access.Free, Quota: access.FreeQuota}, "cli")
 	must(tb, err)
 	s := petstore.NewService(db)
 	c, err := s.CreateCategory(ctx, w.ID, petstore.NewCategory{Name: "dogs"}, nil)
