@@ -36,7 +36,7 @@ func TestPartitioned(t *testing.T) {
 	divided, err := server.Create(t.Context(), template)
 	must(t, err)
 	partition(t, server.URL(divided))
-	storetest.Run(t, func(t *testing.T, now func() time.Time) storetest.Stores {
+	storetest.RunOnce(t, func(t *testing.T, now func() time.Time) storetest.Stores {
 		return node(t, copyOf(t, divided), postgres.Options{Now: now})
 	})
 }
