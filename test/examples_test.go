@@ -123,6 +123,7 @@ func TestEveryExampleSucceeds(t *testing.T) {
 			for _, e := range examplesOf(path, method, o) {
 				count++
 				t.Run(strings.TrimSpace(e.operation+" "+e.name), func(t *testing.T) {
+					t.Parallel()
 					d := shared
 					if method != http.MethodGet && strings.Contains(path, "{") { // it may change what others need
 						d = newDemo(t, "--sandbox")

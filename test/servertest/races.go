@@ -13,7 +13,7 @@ func buildRaced(dir string) (Binary, error) {
 	if !Raced {
 		return Build(dir, "petstore")
 	}
-	b, err := Build(dir, "petstore", "-race")
+	b, err := Build(dir, "petstore", "-race", "-gcflags=modernc.org/...=-race=false") // as .ci/run says
 	if err != nil {
 		return "", err
 	}
