@@ -32,7 +32,7 @@ type Stores interface {
 // ends.
 type Open func(t *testing.T, now func() time.Time) Stores
 
-// Run holds an engine against every promise.
+// Run tests every promise of an engine.
 func Run(t *testing.T, open Open) { run(t, open, nil) }
 
 // RunOnce has the engine carry out each statement on the rows of workspaces. It is for tables
