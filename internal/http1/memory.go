@@ -62,7 +62,9 @@ func counted(h http.Handler) http.Handler {
 		ctx, cancel := context.WithCancel(r.Context())
 		a := &meteredWriter{ResponseWriter: w, m: m, ctx: ctx, cancel: cancel, holder: m.holder()}
 		defer a.end()
+		outer := r
 		r = r.WithContext(ctx)
+		defer func() { outer.Pattern = r.Pattern }() // for who traces
 		if r.ProtoMajor == 2 {
 			m.noteProgress()
 			r.Body = body{r.Body, m}
