@@ -174,7 +174,7 @@ const ErrRefused Notice = "refused"
 func (s *Site) Serve(w http.ResponseWriter, r *http.Request, guest func(*Visit) Guest) {
 	if f := s.assets.Find(r.URL.Path); f != nil {
 		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
-		f.Serve(w, r)
+		f.Serve(w, r, http.StatusOK)
 		return
 	}
 	h := w.Header()
