@@ -18,11 +18,7 @@ func newWorkspace(v *visit) (page.Form, error) {
 		Back:   page.Link{Title: "Workspaces", URL: "/console/workspaces"},
 		Fields: append([]page.Field{{Name: "name", Label: "Name", Required: true, Max: access.MaxName}}, planFields(access.Free)...),
 		Send: func(in *page.Input) error {
-			plan, err := planOf(in)
-			if err != nil {
-				return err
-			}
-			n := operator.NewWorkspace{Name: strings.TrimSpace(in.Text("name")), Plan: plan}
+			n := operator.NewWorkspace{Name: strings.TrimSpace(in.Text("name")), Plan: planOf(in, access.Quota{})}
 			w, err := v.acting().CreateWorkspace(v.R.Context(), n)
 			return v.ThenRefresh(workspacePath(w.ID)+"/owner", "The workspace was created.", err)
 		},
@@ -164,11 +160,8 @@ func changePlan(v *visit) (page.Form, error) {
 		f.Fields[1].Value, f.Fields[2].Value = page.Text(w.PerMinute), page.Text(w.PerDay)
 	}
 	f.Send = func(in *page.Input) error {
-		p, err := planOf(in)
-		if err != nil {
-			return err
-		}
-		_, err = v.acting().SetPlan(v.R.Context(), w.ID, p)
+		p := planOf(in, access.Quota{PerMinute: w.PerMinute, PerDay: w.PerDay})
+		_, err := v.acting().SetPlan(v.R.Context(), w.ID, p)
 		return v.ThenRefresh(f.Back.URL, fmt.Sprintf("The plan of %s is now %s.", access.Printable(w.Name), p.Plan), err)
 	}
 	return f, err
@@ -177,8 +170,8 @@ func changePlan(v *visit) (page.Form, error) {
 func planFields(p access.Plan) []page.Field {
 	return []page.Field{
 		{Name: "plan", Label: "Plan", Kind: "radios", Options: page.Choose(planChoices(), string(p))},
-		{Name: "perMinute", Label: "Requests a minute", Kind: "number", WithPlan: access.Enterprise, Hint: "Only for the plan enterprise."},
-		{Name: "perDay", Label: "Requests a day", Kind: "number", WithPlan: access.Enterprise, Hint: "Only for the plan enterprise."},
+		{Name: "perMinute", Label: "Requests a minute", Kind: "number", Hint: "Only for the plan enterprise."},
+		{Name: "perDay", Label: "Requests a day", Kind: "number", Hint: "Only for the plan enterprise."},
 	}
 }
 
@@ -195,20 +188,17 @@ func planChoices() []page.Option {
 	return plans
 }
 
-// planOf returns the plan that was chosen. Numbers that another one than enterprise does not have are refused, but for those
+// planOf returns the plan that was chosen, with the numbers that were entered. A plan that has none is not asked for those
 // that the form came with.
-func planOf(in *page.Input) (operator.Plan, error) {
-	p := operator.Plan{Plan: access.Plan(in.Text("plan"))}
-	if p.Plan == access.Enterprise {
-		p.PerMinute, p.PerDay = in.Number("perMinute"), in.Number("perDay")
-		return p, nil
+func planOf(in *page.Input, with access.Quota) operator.Plan {
+	p := operator.Plan{Plan: access.Plan(in.Text("plan")), PerMinute: in.Number("perMinute"), PerDay: in.Number("perDay")}
+	if p.Plan != access.Enterprise && p.PerMinute == with.PerMinute {
+		p.PerMinute = 0
 	}
-	for _, f := range in.Form.Fields {
-		if entered := in.Text(f.Name); f.WithPlan != "" && entered != "" && entered != f.Value {
-			return p, page.FieldError(f.Name, "Only the plan enterprise has numbers of its own. Choose it, or leave this empty.")
-		}
+	if p.Plan != access.Enterprise && p.PerDay == with.PerDay {
+		p.PerDay = 0
 	}
-	return p, nil
+	return p
 }
 
 func liftBan(v *visit) (page.Form, error) {

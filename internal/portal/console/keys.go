@@ -262,11 +262,8 @@ func showKey(v *visit) (page.Form, error) {
 	}
 	f.Page = func(status int, f page.Form) error {
 		p, err := readKeyPage(v, k)
-		if err != nil {
-			return err
-		}
 		p.Forms = []page.Form{f}
-		return v.Render(status, "key", p.Title, p)
+		return cmp.Or(err, v.Render(status, "key", p.Title, p))
 	}
 	f.Send = func(in *page.Input) error {
 		patch := access.KeyPatch{Name: petstore.Some(strings.TrimSpace(in.Text("name")))}

@@ -13,9 +13,9 @@ import (
 	"example.com/petstore/internal/portal/page"
 )
 
-func petSource(v *visit) (source[petstore.StockedPet], error) {
+func petSource(v *visit) (source[petstore.StockedPet, petstore.PetQuery], error) {
 	f := page.Filters{Query: v.R.URL.Query()}
-	q := petstore.PetQuery{Name: petstore.Fold(f.Add(page.Field{Name: "name", Label: "Name", Kind: "text", Hint: "Part of a name"}))}
+	q := &petstore.PetQuery{Name: petstore.Fold(f.Add(page.Field{Name: "name", Label: "Name", Kind: "text", Hint: "Part of a name"}))}
 	if s := f.Add(page.Field{Name: "status", Label: "Status", Kind: "select", Options: page.OptionsOf("Any status", petstore.Statuses()...)}); s != "" {
 		q.Statuses = []petstore.Status{petstore.Status(s)}
 	}
@@ -25,17 +25,9 @@ func petSource(v *visit) (source[petstore.StockedPet], error) {
 	}
 	var err error
 	q.CategoryID, err = categoryPicker.filter(v, &f)
-	return source[petstore.StockedPet]{
-		filters: f, newest: true, one: "pet", many: "pets",
-		id: func(p petstore.StockedPet) int64 { return p.ID },
-		fetch: func(ctx context.Context, p petstore.Page) ([]petstore.StockedPet, error) {
-			q.Page = p
-			return v.Bulk.StockedPets(ctx, v.shop(), q)
-		},
-		total: func(ctx context.Context, p petstore.Page) (int64, error) {
-			q.Page = p
-			return v.Service.CountPets(ctx, v.shop(), q)
-		},
+	return source[petstore.StockedPet, petstore.PetQuery]{
+		filters: f, newest: true, one: "pet", many: "pets", id: func(p petstore.StockedPet) int64 { return p.ID },
+		query: q, page: &q.Page, fetch: v.Bulk.StockedPets, total: v.Service.CountPets,
 	}, err
 }
 
