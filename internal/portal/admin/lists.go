@@ -111,8 +111,13 @@ func listBans(ctx context.Context, v *visit) (page.List, error) {
 
 func listHealth(_ context.Context, v *visit) (page.List, error) {
 	l := page.NewList("Health", "The state of this node, its database and its limits.", "", "Part", "State")
-	for _, f := range v.Health() {
-		l.Rows = append(l.Rows, []page.Cell{{Text: f.Name}, figureCell(f)})
+	health := v.Health()
+	for _, first := range []bool{true, false} { // what is wrong
+		for _, f := range health {
+			if f.Bad == first {
+				l.Rows = append(l.Rows, []page.Cell{{Text: f.Name}, figureCell(f)})
+			}
+		}
 	}
 	return l, nil
 }

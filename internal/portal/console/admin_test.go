@@ -153,7 +153,7 @@ func TestOperator(t *testing.T) {
 	g.post("/console/bans/" + k.ID).leadsTo("/console/bans")
 	g.get("/console/bans").want(200, "No key is banned")
 	g.post("/console/bans/"+k.ID).want(404, "not banned")
-	g.get("/console/health").want(200, "on fire").want(200, `<span class="badge active">ready`)
+	g.get("/console/health").want(200, `<tbody role="rowgroup"><tr role="row"><td role="cell" data-label="Part">store`).want(200, "on fire").want(200, `<span class="badge active">ready`)
 	g.get("/console/audit").want(200, "ban.lift").want(200, "workspace.set_plan").want(200, "till of shop")
 	g.post("/console/signout").leadsTo("/console/signin")
 	if got, want := h.audited(1), "operator operator.sign_out"; got != want {

@@ -25,7 +25,7 @@ func listEvents(ctx context.Context, v *visit) (page.List, error) {
 	if wanted := petstore.EventType(f.Add(page.Field{Name: "type", Label: "Type", Kind: "select", Options: page.OptionsOf("Any type", petstore.EventTypes()...)})); wanted != "" {
 		q.Types = []petstore.EventType{wanted}
 	}
-	q.Order = orderFilter(&f, page.Field{Name: "order", Label: "Order", Hint: "Number of an order"})
+	q.Order = orderFilter(&f, page.Field{Name: "order", Label: "Order", Hint: "Its number"})
 	pet, err := petPicker.filter(v, &f)
 	if q.Pet = pet; q.Pet != 0 && q.Order != 0 {
 		f.Fault("Choose an order or a pet, not both.")

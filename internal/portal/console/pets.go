@@ -152,7 +152,7 @@ func showPet(v *visit) (page.Form, error) {
 	}
 	f, err := petForm(v, p.Name, pickName(category, p.CategoryID))
 	at := "/console/pets/" + page.Text(p.ID)
-	f.Title, f.Lead, f.Submit, f.Facts = p.Name, "Pet "+page.Text(p.ID), "Save", petFacts(v, &p)
+	f.Title, f.Lead, f.Submit, f.Facts = p.Name, "Pet "+page.Text(p.ID)+": "+page.Counted(p.Quantity, "unit", "units")+" in stock", "Save", petFacts(v, &p)
 	status := page.Field{Name: "status", Label: "Status", Kind: "select", Options: page.Choose(page.OptionsOf("automatic, from the stock", petstore.Statuses()...), string(p.Status)),
 		Hint: "A pending pet cannot be ordered for now. Available needs stock. Sold needs no open orders, and sets the stock to 0."}
 	f.Fields = append(f.Fields, status, page.VersionField(p.Pet))

@@ -72,18 +72,17 @@ func typesOf(w *webhook.Webhook) string {
 	return strings.ReplaceAll(strings.Trim(fmt.Sprint(w.Types), "[]"), " ", ", ")
 }
 
+// hookFacts are what there is to know of a webhook, first of all whether it fails, and why.
 func hookFacts(w *webhook.Webhook) []page.Fact {
-	facts := []page.Fact{
-		{Title: "URL", Cell: page.Cell{Text: w.URL, Name: true}}, {Title: "Events", Cell: page.Cell{Text: typesOf(w)}}, {Title: "State", Cell: healthOf(w)},
-		{Title: "Created", Cell: page.Cell{At: w.CreatedAt}}, {Title: "Read up to event", Cell: page.Cell{Text: page.Text(w.After)}}, {Title: "Id", Cell: page.Cell{Text: w.ID, Code: true}},
-	}
-	for _, f := range []page.Fact{{Title: "Description", Cell: page.Cell{Text: w.Description}}, {Title: "Why it fails", Cell: page.Cell{Text: w.Failure}}} {
+	facts := []page.Fact{{Title: "State", Cell: healthOf(w)}}
+	for _, f := range []page.Fact{{Title: "Why it fails", Cell: page.Cell{Text: w.Failure}}, {Title: "URL", Cell: page.Cell{Text: w.URL}}, {Title: "Description", Cell: page.Cell{Text: w.Description}}} {
 		if f.Text != "" {
 			f.Text, f.Name = access.Printable(f.Text), true
 			facts = append(facts, f)
 		}
 	}
-	return facts
+	return append(facts, page.Fact{Title: "Events", Cell: page.Cell{Text: typesOf(w)}}, page.Fact{Title: "Created", Cell: page.Cell{At: w.CreatedAt}},
+		page.Fact{Title: "Read up to event", Cell: page.Cell{Text: page.Text(w.After)}}, page.Fact{Title: "Id", Cell: page.Cell{Text: w.ID, Code: true}})
 }
 
 func newWebhook(v *visit) (page.Form, error) {
@@ -310,7 +309,7 @@ func showDelivery(v *visit) (page.Form, error) {
 // hookForm completes a form of the webhook in the path.
 func hookForm(v *visit, f page.Form) (page.Form, error) {
 	w, err := webhookInPath(v)
-	f.Back, f.Facts = page.Link{Title: "Webhook", URL: webhookPath(w.ID)}, hookFacts(&w)
+	f.Heading, f.Back, f.Facts = w.URL, page.Link{Title: "Webhook", URL: webhookPath(w.ID)}, hookFacts(&w)
 	return f, err
 }
 
