@@ -54,9 +54,18 @@ type guideSamples struct {
 
 func newGuideSamples() guideSamples {
 	return guideSamples{
-		Retry:   []snippet{{"curl", "sh", program("retry/retry.sh")}, {"JavaScript", "javascript", program("retry/retry.mjs")}, {"Python", "python", program("retry/retry.py")}, {"Go", "go", program("retry/main.go")}},
-		Verify:  []snippet{{"JavaScript", "javascript", program("verify/verify.mjs")}, {"Python", "python", program("verify/verify.py")}, {"Go", "go", program("verify/verify.go")}, {"Shell", "sh", program("verify/verify.sh")}},
-		Suite:   []snippet{{"TypeScript", "javascript", program("suite/suite.ts")}, {"Python", "python", program("suite/suite.py")}, {"Go", "go", program("suite/suite_test.go")}, {"Shell", "sh", program("suite/suite.sh")}},
+		Retry: []snippet{
+			{"curl", "sh", program("retry/retry.sh")}, {"JavaScript", "javascript", program("retry/retry.mjs")},
+			{"Python", "python", program("retry/retry.py")}, {"Go", "go", program("retry/main.go")},
+		},
+		Verify: []snippet{
+			{"JavaScript", "javascript", program("verify/verify.mjs")}, {"Python", "python", program("verify/verify.py")},
+			{"Go", "go", program("verify/verify.go")}, {"Shell", "sh", program("verify/verify.sh")},
+		},
+		Suite: []snippet{
+			{"TypeScript", "javascript", program("suite/suite.ts")}, {"Python", "python", program("suite/suite.py")},
+			{"Go", "go", program("suite/suite_test.go")}, {"Shell", "sh", program("suite/suite.sh")},
+		},
 		Receive: program("verify/receive.mjs"), Mirror: program("mirror/mirror.py"),
 	}
 }

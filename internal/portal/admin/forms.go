@@ -122,8 +122,8 @@ func revokeKey(v *visit) (page.Form, error) {
 		err = access.NoKey(k.ID)
 	}
 	return page.Form{
-		Title: "Revoke this key?", Lead: "Requests with it are refused within a second. This cannot be undone.", Submit: "Revoke the key", Danger: true, Heading: access.Printable(k.Name),
-		Back: back, Facts: facts,
+		Title: "Revoke this key?", Lead: "Requests with it are refused within a second. This cannot be undone.", Submit: "Revoke the key", Danger: true,
+		Heading: access.Printable(k.Name), Back: back, Facts: facts,
 		Send: func(*page.Input) error {
 			_, err := v.acting().RevokeKey(v.R.Context(), k.ID)
 			return v.ThenRefresh(back.URL, "The key was revoked.", err)
@@ -134,7 +134,8 @@ func revokeKey(v *visit) (page.Form, error) {
 func banKey(v *visit) (page.Form, error) {
 	k, facts, back, err := keyInPath(v)
 	return page.Form{
-		Title: "Ban this key?", Lead: "Its requests are refused with 429 until the ban ends or is lifted.", Submit: "Ban the key", Danger: true, Heading: access.Printable(k.Name), Back: back, Facts: facts,
+		Title: "Ban this key?", Lead: "Its requests are refused with 429 until the ban ends or is lifted.", Submit: "Ban the key", Danger: true,
+		Heading: access.Printable(k.Name), Back: back, Facts: facts,
 		Fields: []page.Field{
 			{Name: "for", Label: "For", Kind: "select", Options: []page.Option{
 				{Value: "1", Label: "an hour"}, {Value: "24", Label: "a day"}, {Value: "168", Label: "7 days"}, {Value: "720", Label: "30 days"},
@@ -214,8 +215,8 @@ func liftBan(v *visit) (page.Form, error) {
 		facts = append(facts, page.Fact{Title: "Banned until", Cell: page.Cell{At: k.Ban.Until}})
 	}
 	return page.Form{
-		Title: "Lift the ban?", Lead: usableAfter(v, k.ID, "The key may be used again within a second.") + " If it goes on as before, the next ban is longer.", Submit: "Lift the ban", Heading: access.Printable(k.Name),
-		Back:  page.Link{Title: "Bans", URL: "/console/bans"},
+		Title: "Lift the ban?", Lead: usableAfter(v, k.ID, "The key may be used again within a second.") + " If it goes on as before, the next ban is longer.", Submit: "Lift the ban",
+		Heading: access.Printable(k.Name), Back: page.Link{Title: "Bans", URL: "/console/bans"},
 		Facts: append(facts, page.Fact{Title: "Level", Cell: page.Cell{Text: page.Text(int64(k.Ban.Level))}}, page.Fact{Title: "Reason", Cell: page.Cell{Text: k.Ban.Reason, Name: true}}),
 		Send: func(*page.Input) error {
 			if _, err := v.acting().UnbanKey(v.R.Context(), k.ID); err != nil {

@@ -153,8 +153,8 @@ func revokeKey(v *visit) (page.Form, error) {
 	}
 	facts, err := whatBreaks(v, k)
 	f := page.Form{
-		Title: "Revoke this key?", Lead: "Whatever still uses it stops working within a second. This cannot be undone.", Submit: "Revoke the key", Danger: true, Heading: access.Printable(k.Name),
-		Back: page.Link{Title: access.Printable(k.Name), URL: "/console/keys/" + k.ID}, Facts: facts,
+		Title: "Revoke this key?", Lead: "Whatever still uses it stops working within a second. This cannot be undone.", Submit: "Revoke the key", Danger: true,
+		Heading: access.Printable(k.Name), Back: page.Link{Title: access.Printable(k.Name), URL: "/console/keys/" + k.ID}, Facts: facts,
 		Send: func(*page.Input) error {
 			err := v.keyring().Revoke(v.R.Context(), k.ID, petstore.Condition{})
 			return v.ThenRefresh("/console/keys", "The key was revoked.", err)

@@ -150,13 +150,15 @@ func viewsOfOrders(v *visit, shown int64) (all []page.NavLink, err error) {
 func actsOnOrder(v *visit, o petstore.Order, from *string) []page.Form {
 	id := page.Text(o.ID)
 	acts := []page.Form{{
-		Heading: "Complete", Title: "Complete order " + id + "?", Lead: "The order counts as fulfilled. This is final.", Submit: "Complete the order", Action: orderPath(o.ID) + "/complete",
+		Heading: "Complete", Title: "Complete order " + id + "?", Lead: "The order counts as fulfilled. This is final.", Submit: "Complete the order",
+		Action: orderPath(o.ID) + "/complete",
 		Send: func(in *page.Input) error {
 			_, err := v.Service.UpdateOrder(v.R.Context(), v.shop(), o.ID, petstore.OrderPatch{Complete: petstore.Some(true)}, in.Condition())
 			return v.Then(afterOrder(in, orderPath(o.ID)), "Order "+id+" is complete.", err)
 		},
 	}, {
-		Heading: "Cancel", Title: "Cancel order " + id + "?", Lead: "Its units go back into the stock, and the order is removed.", Submit: "Cancel the order", Action: orderPath(o.ID) + "/cancel", Danger: true,
+		Heading: "Cancel", Title: "Cancel order " + id + "?", Lead: "Its units go back into the stock, and the order is removed.", Submit: "Cancel the order", Danger: true,
+		Action: orderPath(o.ID) + "/cancel",
 		Send: func(in *page.Input) error {
 			err := v.Service.CancelOrder(v.R.Context(), v.shop(), o.ID, in.Condition())
 			return v.Then(afterOrder(in, orderPath(o.ID)), "Order "+id+" was cancelled, and its units are back in stock.", err)

@@ -66,8 +66,9 @@ func stockPage(v *visit) (*sheetPage, error) {
 	facts := petFacts(v, &pet)
 	facts[0] = page.Fact{Title: "Pet", Cell: page.Cell{Text: pickName(pet.Name, pet.ID), Name: true, URL: "/console/pets/" + page.Text(pet.ID)}} // the stock is on the page
 	p := &sheetPage{
-		Title: "Stock of " + pet.Name, Lead: page.Counted(i.Quantity, "unit", "units") + " can be ordered. Units in open orders are not counted.", State: &page.Cell{Text: page.Counted(i.Quantity, "unit", "units"), Badge: string(pet.Status)},
-		Back: page.Link{Title: "Pets", URL: "/console/pets"}, Facts: facts,
+		Title: "Stock of " + pet.Name, Lead: page.Counted(i.Quantity, "unit", "units") + " can be ordered. Units in open orders are not counted.",
+		State: &page.Cell{Text: page.Counted(i.Quantity, "unit", "units"), Badge: string(pet.Status)},
+		Back:  page.Link{Title: "Pets", URL: "/console/pets"}, Facts: facts,
 		Forms: []page.Form{
 			v.Ready(page.Form{Heading: "Add to the stock", Action: at + "/add", Submit: "Add the units", Fields: []page.Field{
 				{Name: "units", Label: "Units to add", Kind: "number", Required: true, Sum: &i.Quantity, Hint: "A negative number, such as -2, takes units away."},
