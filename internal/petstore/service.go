@@ -26,14 +26,14 @@ type Created struct {
 	Replayed bool // it happened before, under the same Idempotency-Key
 }
 
-// create carries out a change that is answered with what it made, once for an idempotency
-// key. Of each of the kinds it makes a row, for which there must be room. made returns what
-// was made after the change.
+// create carries out a change that makes a row of each of the kinds, at most once for an
+// idempotency key. made returns the id and the row that answer the request, and is called
+// after the change.
 func (s *Service) create(ctx context.Context, kinds []RowKind, c *Change, made func() (int64, canonical)) (Created, error) {
-	if room, bounded := ctx.Value(roomKey{}).(Room); bounded {
+	if limit, ok := ctx.Value(rowLimitKey{}).(RowLimit); ok {
 		var full error
 		for _, kind := range kinds {
-			release, err := room(ctx, kind)
+			release, err := limit(ctx, kind)
 			defer release()
 			full = cmp.Or(full, err)
 		}
@@ -73,28 +73,28 @@ func (s *Service) change(ctx context.Context, workspace int64, needs Needs, deci
 	return err
 }
 
-// A Room is asked before a row of the kind is made, and returns an error if there can be no
-// more. It keeps others from making one until it is released.
-type Room func(ctx context.Context, kind RowKind) (release func(), full error)
+// A RowLimit is called before a row of the kind is created. It returns an error if there may
+// be no more. Until release is called, it counts the new row as if it existed.
+type RowLimit func(ctx context.Context, kind RowKind) (release func(), full error)
 
-type roomKey struct{}
+type rowLimitKey struct{}
 
-// WithRoom returns a context in which rows are made only where there is room.
-func WithRoom(ctx context.Context, r Room) context.Context {
-	return context.WithValue(ctx, roomKey{}, r)
+// WithRowLimit returns a context in which the limit applies to new rows.
+func WithRowLimit(ctx context.Context, limit RowLimit) context.Context {
+	return context.WithValue(ctx, rowLimitKey{}, limit)
 }
 
 type originKey struct{}
 
 type origin struct{ request, by string }
 
-// OfRequest returns a context in which changes are told to be of the request.
+// OfRequest returns a context in which changes are recorded as caused by the request.
 func OfRequest(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, originKey{}, origin{request: id})
 }
 
-// ByKey returns a context in which changes are told to be of the API key with the id, and of
-// the same request.
+// ByKey returns a context in which changes are recorded as made with the API key with the
+// id, in the same request.
 func ByKey(ctx context.Context, id string) context.Context {
 	request, _ := originOf(ctx)
 	return context.WithValue(ctx, originKey{}, origin{request, id})

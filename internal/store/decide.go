@@ -8,8 +8,8 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// Decide asks every change in turn, each on what those before it left, and adds the
-// statements that issue ids for the new rows.
+// Decide calls every change in turn, each with the rows as those before it left them,
+// and adds the statements that issue ids for the new rows.
 func (g *Group) Decide(b *Batch) {
 	for i := range g.changes {
 		m := &g.changes[i]
@@ -22,7 +22,7 @@ func (g *Group) Decide(b *Batch) {
 		}
 	}
 	for _, w := range g.workspaces {
-		if w.needs != (demand{}) || w.named != "" {
+		if w.needs != (idCounts{}) || w.named != "" {
 			issueIDs(b, w)
 		}
 	}
@@ -48,7 +48,8 @@ func (g *Group) replay(m *groupedChange) bool {
 	return again || m.err != nil
 }
 
-// decideOne hands the change copies of the rows and takes them over if it succeeds.
+// decideOne calls the change with copies of the rows, and keeps its effects if it
+// succeeds.
 func (g *Group) decideOne(m *groupedChange) {
 	f := g.facts(m.Change)
 	m.guard(func() (err error) {
@@ -98,8 +99,8 @@ func checkConstraints(e *petstore.Effects) error {
 	return nil
 }
 
-// apply shows the effects to the changes after this one, and counts the ids that they
-// need. Nobody can have asked for a row that is new.
+// apply makes the effects visible to the later changes of the group, and counts the ids
+// that they need. A new row is not among the loaded ones: no change can have named it.
 func (g *Group) apply(m *groupedChange) {
 	w, e := m.workspace, &m.effects
 	if p := e.SavePet; p != nil {
@@ -141,33 +142,34 @@ func (g *Group) apply(m *groupedChange) {
 	}
 }
 
-// ErrUsedUp is why a workspace issues no more ids.
+// ErrUsedUp is the error of a workspace that can issue no more ids.
 var ErrUsedUp = errors.New("its ids are used up")
 
 func usedUp(workspace int64) error { return fmt.Errorf("workspace %d: %w", workspace, ErrUsedUp) }
 
-// A demand is a number for each kind of row: how many ids, or one of them.
-type demand struct{ pets, categories, orders, movements int64 }
+// idCounts has a number for each kind of row: how many ids are needed, or the id that
+// was issued last.
+type idCounts struct{ pets, categories, orders, movements int64 }
 
-// addIDs raises the counters of a workspace by what is needed of each kind.
+// addIDs raises the counters of a workspace by the ids that are needed of each kind.
 const addIDs = `UPDATE counters SET pets = pets + $1, categories = categories + $2, orders = orders + $3, movements = movements + $4
 	WHERE workspace = $5 RETURNING pets, categories, orders, movements, letters`
 
-// issueIDs adds the statement that takes ids from the counters, and notes the ids before
-// the first that may be used. They are lost if they are not used.
+// issueIDs adds the statement that raises the counters of a workspace, and sets issued
+// to the ids before the first ones that may be used. Ids that are not used are lost.
 func issueIDs(b *Batch, w *groupedWorkspace) {
 	n := w.needs
 	b.Query(func(row Row) error {
-		d := new(demand)
+		d := new(idCounts)
 		err := row.Scan(&d.pets, &d.categories, &d.orders, &d.movements, &w.letters)
-		*d = demand{d.pets - n.pets, d.categories - n.categories, d.orders - n.orders, d.movements - n.movements}
+		*d = idCounts{d.pets - n.pets, d.categories - n.categories, d.orders - n.orders, d.movements - n.movements}
 		w.issued = d
 		return err
 	}, addIDs, n.pets, n.categories, n.orders, n.movements, w.id)
 }
 
-// number gives the new rows of a change their ids, and links the effects.
-func (g *Group) number(m *groupedChange) error {
+// assignIDs gives the new rows of a change their ids, and links the effects.
+func (g *Group) assignIDs(m *groupedChange) error {
 	w, e := m.workspace, &m.effects
 	if !m.inserted.pet && !m.inserted.category && !m.inserted.order && e.Movement == nil {
 		return nil
@@ -177,19 +179,19 @@ func (g *Group) number(m *groupedChange) error {
 		return access.Resetting()
 	}
 	if m.inserted.pet {
-		issueTo(&e.SavePet.ID, &last.pets)
+		assignID(&e.SavePet.ID, &last.pets)
 	}
 	if m.inserted.category {
-		issueTo(&e.SaveCategory.ID, &last.categories)
+		assignID(&e.SaveCategory.ID, &last.categories)
 	}
 	if m.inserted.order {
-		issueTo(&e.SaveOrder.ID, &last.orders)
+		assignID(&e.SaveOrder.ID, &last.orders)
 	}
 	e.Link()
 	if e.Movement != nil {
 		m.movement.Movement = *e.Movement
 		m.movement.By = m.By
-		issueTo(&m.movement.id, &last.movements)
+		assignID(&m.movement.id, &last.movements)
 		if pet := g.pets[rowID{w.id, e.Movement.PetID}]; pet != nil {
 			m.movement.before, pet.row.lastMovement = pet.row.lastMovement, m.movement.id
 		}
@@ -200,8 +202,8 @@ func (g *Group) number(m *groupedChange) error {
 	return nil
 }
 
-// issueTo writes the next id to *id unless there is one, and reports whether it did.
-func issueTo(id, last *int64) bool {
+// assignID sets *id to the next id unless it has one, and reports whether it did.
+func assignID(id, last *int64) bool {
 	if *id != 0 {
 		return false
 	}

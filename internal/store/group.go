@@ -20,8 +20,8 @@ func (s *Store) Do(ctx context.Context, c *petstore.Change) (*petstore.Receipt, 
 	return w.answer, w.err
 }
 
-// CommitChanges is a committer of what [Store.Do] is asked for. It returns after
-// EndChanges, when none waits any more.
+// CommitChanges is a committer: it carries out the changes of [Store.Do] until
+// EndChanges was called and none waits any more.
 func (s *Store) CommitChanges() { s.queue.run(s.options.Writer, s.commit) }
 
 // EndChanges refuses further changes. Those that wait are still carried out.
@@ -33,11 +33,12 @@ func (s *Store) Waiting() int { return s.queue.len() }
 // ChangeStats counts the groups of changes.
 func (s *Store) ChangeStats() Stats { return s.counted.Stats() }
 
-// ErrApart is why a group is not written whose changes have to be tried one by one.
-var ErrApart = errors.New("one of several changes failed after others had built on it")
+// ErrSplit is the error of a group that is not written, because its changes have to be
+// tried one by one.
+var ErrSplit = errors.New("one of several changes failed after others had built on it")
 
-// commit carries out a group and answers it, one by one if the whole of it is refused
-// because of one.
+// commit carries out a group and answers its callers. If one change makes the whole
+// group fail, it carries out the changes one by one.
 func (s *Store) commit(changes []*change) {
 	g := s.group(changes)
 	err := s.carryOut(g)
@@ -51,7 +52,7 @@ func (s *Store) commit(changes []*change) {
 	s.counted.Add(len(changes), err)
 	g.answer(err)
 	if err == nil {
-		g.told()
+		g.notify()
 	}
 }
 
@@ -63,8 +64,8 @@ func (s *Store) group(changes []*change) *Group {
 	return g
 }
 
-// told says of whom events were committed.
-func (g *Group) told() {
+// notify calls Options.Written for each workspace whose events were committed.
+func (g *Group) notify() {
 	for _, w := range g.workspaces {
 		if len(w.events) > 0 {
 			g.store.options.Written(w.id)
@@ -72,8 +73,8 @@ func (g *Group) told() {
 	}
 }
 
-// carryOut has the engine carry out a group. What that panics with is the error of the
-// group, and the caller's if there is one change alone.
+// carryOut has the engine carry out a group. If that panics, the group fails with
+// ErrPanicked, and the panic is passed on to the caller of the first change.
 func (s *Store) carryOut(g *Group) error {
 	panicked, err := Guard(func() error { return s.db.Group(context.Background(), g) })
 	if panicked != nil {
@@ -82,11 +83,11 @@ func (s *Store) carryOut(g *Group) error {
 	return err
 }
 
-// A Group is a number of changes that share a transaction. An engine has it carried out
-// by Load, LoadRest, Decide and Write, in this order. Each adds statements to a batch,
-// which the engine runs before the next: those of Decide in the same transaction, or in
-// one of its own that is committed, and all others in one. If the transaction fails, the
-// engine may begin again with Load.
+// A Group is a number of changes that share a transaction. An engine calls Load,
+// LoadRest, Decide and Write, in this order. Each adds statements to a batch, which the
+// engine runs before it calls the next. The statements of Load, LoadRest and Write run
+// in one transaction; those of Decide run in the same one, or in one of their own that
+// is committed first. If the transaction fails, the engine may begin again with Load.
 type Group struct {
 	store   *Store
 	dialect *Dialect
@@ -98,9 +99,9 @@ type Group struct {
 	pets       map[rowID]*loadedPet
 	categories map[rowID]*loadedRow[petstore.Category]
 	orders     map[rowID]*loadedRow[petstore.Order]
-	inUse      bool // the category of the only change
+	inUse      bool // the category that the only change would delete has pets
 	receipts   map[receiptID]*storedReceipt
-	firsts     map[receiptID]*groupedChange // who has done what a key stands for
+	firsts     map[receiptID]*groupedChange // the first change with each idempotency key
 }
 
 // A groupedChange is a change with its outcome.
@@ -108,24 +109,25 @@ type groupedChange struct {
 	*change
 	workspace *groupedWorkspace
 	effects   petstore.Effects
-	before    *petstore.Receipt // of an earlier transaction
-	first     *groupedChange    // who in this group has done the same before
+	before    *petstore.Receipt // of an earlier transaction with the same idempotency key
+	first     *groupedChange    // the change of this group that has the same key and came first
 	receipt   *petstore.Receipt // what is kept under the idempotency key
 	inserted  struct{ pet, category, order bool }
 	movement  storedMovement
 }
 
-// effective reports whether the change writes anything that it has decided itself.
+// effective reports whether the change was decided and not refused, and is no replay of
+// another.
 func (m *groupedChange) effective() bool { return m.err == nil && m.first == nil && m.before == nil }
 
 // A groupedWorkspace is what a group knows of a workspace.
 type groupedWorkspace struct {
 	id       int64
-	removing bool   // its rows are being removed
-	needs    demand // how many ids new rows need
-	issued   *demand
-	letters  string // of the names of pets before, as its row in counters has them
-	named    string // those of new names
+	removing bool     // its rows are being removed
+	needs    idCounts // how many ids new rows need
+	issued   *idCounts
+	letters  string // of all names of its pets until now, as its row in counters has them
+	named    string // letters of new names
 	events   []petstore.Event
 }
 
@@ -136,20 +138,22 @@ func (a rowID) compare(b rowID) int {
 	return cmp.Or(cmp.Compare(a.workspace, b.workspace), cmp.Compare(a.id, b.id))
 }
 
-// A loadedRow is a row as the changes that were decided so far left it.
+// A loadedRow is a row in the state in which the changes decided so far have left it.
 type loadedRow[T any] struct {
 	row           T
 	changed, gone bool
 }
 
-// A loadedPet is a pet as the changes that were decided so far left it.
+// A loadedPet is a pet in the state in which the changes decided so far have left it,
+// and as it was loaded.
 type loadedPet struct {
 	loadedRow[storedPet]
 	loaded petstore.Pet
 }
 
-// answer tells every caller the outcome. If the transaction is lost, the refused ones
-// too: what they were refused for may not have happened.
+// answer gives every caller the outcome. If the transaction has failed, the callers of
+// refused changes get its error too: what made the store refuse them may not have
+// happened.
 func (g *Group) answer(err error) {
 	for i := range g.changes {
 		m := &g.changes[i]

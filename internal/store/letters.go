@@ -1,32 +1,31 @@
 package store
 
 import (
-	"fmt"
 	"strings"
 	"unicode/utf8"
 )
 
 // The row of a workspace in counters has the letters of all names that its pets ever had.
-// So a search for a text with another letter, which no index of names has if the text is
-// short, ends at once. Where there are mostLetters, as in Chinese, no more are added, and
-// they say nothing.
+// So a search for a text with another letter ends at once, even if the text is too short
+// for the index of names. At most about mostLetters are stored; a workspace that has as
+// many, as with Chinese names, cannot exclude any text.
 const mostLetters = 500
 
 const (
-	selectLetters = "SELECT letters FROM counters WHERE workspace = %s1"
+	selectLetters = "SELECT letters FROM counters WHERE workspace = $1"
 	addLetters    = "UPDATE counters SET letters = letters || $1 WHERE workspace = $2 AND length(letters) < $3"
 )
 
-// keepLetters adds the statement for the letters of names that the workspace had not when
-// its ids were issued.
+// keepLetters adds the statement that stores the letters of new names which the workspace
+// did not have when its ids were issued.
 func (w *groupedWorkspace) keepLetters(b *Batch) {
 	if added := strings.TrimPrefix(lettersOf(w.letters, w.named), w.letters); added != "" {
 		b.Exec(addLetters, added, w.id, mostLetters)
 	}
 }
 
-// lettersOf returns the letters, and those of the text that are not among them, as long as
-// there may be fewer than mostLetters.
+// lettersOf returns the letters with those of the text that are not among them, up to
+// about mostLetters.
 func lettersOf(letters, text string) string {
 	for _, r := range text {
 		if len(letters) < utf8.UTFMax*mostLetters && !strings.ContainsRune(letters, r) {
@@ -37,9 +36,9 @@ func lettersOf(letters, text string) string {
 }
 
 // noNameHas reports whether it is sure that no pet of the workspace has a name with the text.
-func (d *Dialect) noNameHas(tx Tx, workspace int64, text string) (sure bool, err error) {
+func noNameHas(tx Tx, workspace int64, text string) (sure bool, err error) {
 	letters := ""
-	found, err := one(tx, fmt.Sprintf(selectLetters, d.Parameter), func(row Row) error { return row.Scan(&letters) }, workspace)
+	found, err := one(tx, selectLetters, func(row Row) error { return row.Scan(&letters) }, workspace)
 	return found && lettersLack(letters, text), err
 }
 
@@ -47,7 +46,7 @@ func lettersLack(letters, text string) bool {
 	return utf8.RuneCountInString(letters) < mostLetters && lettersOf(letters, text) != letters
 }
 
-// checkLetters makes sure that no search misses a pet.
+// checkLetters reports pets that a search may miss because of missing letters.
 func checkLetters(tx Tx, report Report) error {
 	return Each(tx, "SELECT p.workspace, p.id, p.folded, c.letters FROM pets p JOIN counters c ON c.workspace = p.workspace", func(row Row) error {
 		var pet rowID

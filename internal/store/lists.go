@@ -25,17 +25,17 @@ type list[T any] struct {
 	scan      func(Row, *T) error
 	workspace int64
 	page      petstore.Page
-	ids       []int64 // the only ones, if there are any
+	ids       []int64 // if not empty, only rows with these ids
 
-	// The ids follow, in the index, what equal and one value of a column ask for. Without
-	// an index it is the primary key.
+	// The index has the ids in order for given values of equal and of column. Without an
+	// index the primary key is used.
 	index  string
 	equal  []condition
 	column string
-	values []any // none for any
+	values []any // of column; empty for any
 
-	tests  []condition // of rows, in the order of ids
-	tested string      // columns of the tests that follow those of scan
+	tests  []condition // tested row by row
+	tested string      // further columns that the tests need
 
 	// find writes a query for the page by an index that does not have the ids in order,
 	// and reports whether there is one. It may be nil.
@@ -70,8 +70,9 @@ func (l *list[T]) within(ctx context.Context, s *Store, f func(Tx) error) error 
 	return s.db.Read(ctx, f)
 }
 
-// firstTested is how many rows are tested before an index is asked that does not have the
-// ids in order. If many rows match they fill the page, and there is nothing to sort.
+// firstTested is how many rows are tested in the order of ids before an index is used
+// that does not have the ids in order. If many rows match, these fill the page, and
+// nothing has to be sorted.
 const firstTested = 2000
 
 // run returns the page.
@@ -84,8 +85,9 @@ func (l *list[T]) run(tx Tx) (page []T, err error) {
 	return page, err
 }
 
-// query calls take with a query for the page, and with a second one if the first does not
-// fill it. Each is for the whole page, so the page is of one state.
+// query calls take with a query for the page of the first rows, and with a second query
+// if that does not fill the page. Each query is for the whole page, so that the page
+// shows one state.
 func (l *list[T]) query(tx Tx, take func(*statement) (full bool, err error)) error {
 	if l.page.Limit <= 0 {
 		return nil
@@ -109,8 +111,8 @@ func (l *list[T]) query(tx Tx, take func(*statement) (full bool, err error)) err
 	return err
 }
 
-// found returns the query that find writes, or nil to test all rows, as where there are no
-// more than were tested.
+// found returns the query that find writes. It returns nil if all rows are to be tested,
+// as where there are no more rows than firstTested.
 func (l *list[T]) found(tx Tx) (*statement, error) {
 	s, rows := &statement{dialect: l.dialect}, int64(0)
 	s.WriteString("SELECT count(*) FROM (" + l.rows(s, "id", nil, firstTested) + ") " + l.table)
@@ -150,14 +152,14 @@ func (l *list[T]) first() *statement {
 	return s
 }
 
-// findByValue makes an index of values the one that find uses: one with a column that has
-// some values, and one with a range. The ids of all rows that match are sorted, "id + 0"
-// keeps a planner from testing rows in the order of ids instead.
+// findByValue sets find to use an index of two columns: one that has some values, and one
+// that has a range. The ids of all rows that match are then sorted; "id + 0" keeps the
+// planner from testing rows in the order of ids instead.
 func (l *list[T]) findByValue(index, column string, values []any, matches ...condition) {
 	l.find = func(_ Tx, s *statement) (bool, error) {
 		ids := "SELECT id FROM " + l.table + l.dialect.Hint(index) + l.where(s) + s.in(column, values) + s.and(matches) + s.and(l.tests) +
-			" ORDER BY id + 0" + l.order() + " LIMIT " + strconv.Itoa(max(l.page.Limit, petstore.MaxPage+1)) // a planner knows how few they are
-		s.WriteString("SELECT " + l.columns + " FROM " + l.table + " WHERE workspace = " + s.parameter(1) + " AND id IN (" + ids + ") ORDER BY id + 0" +
+			" ORDER BY id + 0" + l.order() + " LIMIT " + strconv.Itoa(max(l.page.Limit, petstore.MaxPage+1)) // tells the planner how few they are
+		s.WriteString("SELECT " + l.columns + " FROM " + l.table + " WHERE workspace = " + parameter(1) + " AND id IN (" + ids + ") ORDER BY id + 0" +
 			l.order() + " LIMIT " + s.arg(l.page.Limit))
 		return true, nil
 	}
@@ -193,7 +195,7 @@ func (l *list[T]) rows(s *statement, columns string, tests []condition, limit in
 	return strings.Join(parts, " UNION ALL ") + first
 }
 
-// where returns the condition that a row is of the workspace, and is behind the beginning
+// where returns the condition that a row is of the workspace, and comes after the start
 // of the page or has one of the ids.
 func (l *list[T]) where(s *statement) string {
 	workspace := " WHERE workspace = " + s.arg(l.workspace)
@@ -234,10 +236,10 @@ type statement struct {
 // arg adds an argument and returns its parameter.
 func (s *statement) arg(v any) string {
 	s.args = append(s.args, v)
-	return s.parameter(len(s.args))
+	return parameter(len(s.args))
 }
 
-func (s *statement) parameter(n int) string { return s.dialect.Parameter + strconv.Itoa(n) }
+func parameter(n int) string { return "$" + strconv.Itoa(n) }
 
 // and returns the text of conditions, each after AND.
 func (s *statement) and(all []condition) string {

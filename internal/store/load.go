@@ -7,29 +7,30 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// The statements that load the rows of a group. All transactions lock in one order:
-// workspaces, orders, pets, categories, each ascending; so none waits for another in a
-// circle.
+// The statements that load the rows of a group. All transactions lock in the same
+// order, so that they do not deadlock: workspaces, orders, pets, categories, each by
+// ascending id.
 const (
 	selectRemoval      = "SELECT workspace FROM removals WHERE workspace = $1"
 	ordersToChange     = "SELECT " + orderColumns + " FROM orders WHERE workspace = $1 AND id"
 	petsToChange       = "SELECT " + storedColumns + " FROM pets WHERE workspace = $1 AND id"
 	categoriesToChange = "SELECT " + categoryColumns + " FROM categories WHERE workspace = $1 AND id"
 
-	// selectCategoryUse is asked after the lock, to see who referred meanwhile.
+	// selectCategoryUse comes after the lock, so that it sees pets that were added
+	// before the lock.
 	selectCategoryUse = "SELECT 1 FROM pets WHERE workspace = $1 AND category = $2 LIMIT 1"
 )
 
-// Load forgets an earlier try, and adds the statements that load and lock what the
-// changes need. If they need orders, LoadRest adds the others.
+// Load clears an earlier try, and adds the statements that load and lock what the
+// changes need. If changes need orders, LoadRest adds those for pets and categories.
 func (g *Group) Load(b *Batch) {
 	g.begin()
 	ids := g.Workspaces()
-	if g.dialect.Enter != nil {
-		g.dialect.Enter(b, ids, g.bar)
+	if g.dialect.LockOpen != nil {
+		g.dialect.LockOpen(b, ids, g.noteRemoval)
 	}
 	for _, id := range ids {
-		b.Query(g.bar, selectRemoval, id)
+		b.Query(g.noteRemoval, selectRemoval, id)
 	}
 	var orders []rowID
 	for i := range g.changes {
@@ -60,7 +61,7 @@ func (g *Group) LoadRest(b *Batch) {
 	}
 }
 
-// begin forgets an earlier try.
+// begin clears an earlier try.
 func (g *Group) begin() {
 	n := len(g.changes)
 	g.now = petstore.At(g.store.now())
@@ -83,8 +84,8 @@ func (g *Group) begin() {
 	slices.SortFunc(g.workspaces, func(a, b *groupedWorkspace) int { return cmp.Compare(a.id, b.id) })
 }
 
-// bar notes a workspace that takes no changes.
-func (g *Group) bar(row Row) error {
+// noteRemoval marks the workspace of a row as closed to changes.
+func (g *Group) noteRemoval(row Row) error {
 	var id int64
 	err := row.Scan(&id)
 	if w := g.workspace(id); w != nil {
@@ -125,8 +126,8 @@ func (g *Group) loadPetsAndCategories(b *Batch) {
 	g.loadCategories(b, categories)
 }
 
-// loadCategories adds the statements for categories, and for the use of one that is to
-// be deleted, by the only change.
+// loadCategories adds the statements for categories, and, if the only change would
+// delete one, for whether it has pets.
 func (g *Group) loadCategories(b *Batch, ids []rowID) {
 	lock, use := g.dialect.LockKept, len(ids) > 0 && g.changes[0].alone()
 	if use {

@@ -99,7 +99,7 @@ func petList[T any](d *Dialect, workspace int64, q *petstore.PetQuery, columns s
 
 // findByName is the find of a list of pets whose names contain a text.
 func findByName[T any](tx Tx, s *statement, l *list[T], text string) (found bool, err error) {
-	if none, err := l.dialect.noNameHas(tx, l.workspace, text); none || err != nil {
+	if none, err := noNameHas(tx, l.workspace, text); none || err != nil {
 		s.WriteString("SELECT " + l.columns + " FROM pets WHERE FALSE")
 		return true, err
 	}

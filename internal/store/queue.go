@@ -15,31 +15,31 @@ import (
 // MaxGroup is how many changes share one commit at most.
 const MaxGroup = 256
 
-// ErrClosed is why a closed database takes no changes.
+// ErrClosed is the error of changes in a closed database.
 var ErrClosed = errors.New("the database is closed")
 
 // ErrPanicked is the error of a change that panicked.
 var ErrPanicked = errors.New("the change panicked")
 
-// A change waits for a committer. Its outcome is the committer's until done is closed, and
-// then the caller's.
+// A change waits for a committer, which alone may use its outcome until it closes done.
+// From then on the caller may.
 type change struct {
 	*petstore.Change
 
 	answer   *petstore.Receipt
 	err      error
 	panicked any
-	taken    atomic.Bool // by a committer, or by a caller who withdraws it
+	taken    atomic.Bool // set by the committer that takes it, or by the caller to withdraw it
 	done     chan struct{}
 }
 
 func newChange(c *petstore.Change) *change { return &change{Change: c, done: make(chan struct{})} }
 
-// guard sets err to what f returns. What f panics with is kept for the caller.
+// guard sets err to the result of f. If f panics, it sets panicked for the caller.
 func (c *change) guard(f func() error) { c.panicked, c.err = Guard(f) }
 
-// Guard returns what f returns. If f panics, it returns ErrPanicked, and for somebody else
-// to panic with, what f did, and where.
+// Guard returns the error of f. If f panics, it returns ErrPanicked, and a text with the
+// panic and its stack, with which another goroutine can panic.
 func Guard(f func() error) (panicked any, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -54,19 +54,19 @@ func Guard(f func() error) (panicked any, err error) {
 // group have decided.
 func (c *change) alone() bool { return c.Needs.CategoryUse }
 
-// A queue holds the changes that wait, in the order of their coming.
+// A queue holds the changes that wait, in the order in which they came.
 type queue struct {
-	mu     sync.Mutex
-	waits  []*change
-	closed bool
-	wake   chan struct{} // holds a token while there may be something to do
+	mu      sync.Mutex
+	waiting []*change
+	closed  bool
+	wake    chan struct{} // holds a token while there may be something to do
 }
 
 func newQueue() *queue { return &queue{wake: make(chan struct{}, 1)} }
 
-// do returns after a change was carried out. While it waits, the end of ctx withdraws
-// it: then, and if the queue is closed, do returns why it was not carried out. What
-// the change panicked with becomes the caller's.
+// do waits until a change was carried out. If ctx ends before a committer takes the
+// change, or if the queue is closed, it returns why the change was not carried out. If
+// the change panicked, do panics.
 func (q *queue) do(ctx context.Context, c *change) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -92,7 +92,7 @@ func (q *queue) add(c *change) bool {
 	q.mu.Lock()
 	ok := !q.closed
 	if ok {
-		q.waits = append(q.waits, c)
+		q.waiting = append(q.waiting, c)
 	}
 	q.mu.Unlock()
 	q.nudge()
@@ -118,18 +118,18 @@ func (q *queue) close() {
 func (q *queue) len() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return len(q.waits)
+	return len(q.waiting)
 }
 
-// run is a committer: it calls commit with one group after the other, and returns
-// when the queue is closed and empty. It locks the writer, if there is one, before it takes
-// a group, so that nobody waits who cannot withdraw.
+// run is a committer: it calls commit with one group after the other, and returns when the
+// queue is closed and empty. It locks the writer, if there is one, before it takes a group,
+// so that changes can be withdrawn until then.
 func (q *queue) run(writer sync.Locker, commit func([]*change)) {
 	group := make([]*change, 0, MaxGroup)
 	for open := true; open; {
 		<-q.wake
 		// On one processor the first of many callers wakes the committer before
-		// the others have come so far as to wait: let them.
+		// the others have queued their changes: let them run.
 		runtime.Gosched()
 		if writer != nil {
 			writer.Lock()
@@ -151,8 +151,8 @@ func (q *queue) take(group []*change) (_ []*change, open bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	n := 0
-	for n < len(q.waits) && len(group) < MaxGroup {
-		c := q.waits[n]
+	for n < len(q.waiting) && len(group) < MaxGroup {
+		c := q.waiting[n]
 		if c.alone() && len(group) > 0 {
 			break
 		}
@@ -164,9 +164,9 @@ func (q *queue) take(group []*change) (_ []*change, open bool) {
 			break
 		}
 	}
-	rest := copy(q.waits, q.waits[n:])
-	clear(q.waits[rest:])
-	q.waits = q.waits[:rest]
+	rest := copy(q.waiting, q.waiting[n:])
+	clear(q.waiting[rest:])
+	q.waiting = q.waiting[:rest]
 	if rest > 0 {
 		q.nudge() // other committers, or this one again
 	}

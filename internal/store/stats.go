@@ -2,7 +2,7 @@ package store
 
 import "sync/atomic"
 
-// Stats are numbers for metrics, counted since the start.
+// Stats are numbers for metrics, counted since the store was opened.
 type Stats struct {
 	Groups      int64 // commits that were carried out
 	Writes      int64 // writes in them, refused ones included

@@ -1,8 +1,8 @@
-// Package store keeps everything in the tables of an SQL database, whichever engine has
-// them: changes of shops ([petstore.Store], see [Group]), workspaces, keys, bans and the
-// audit log ([access.Store]), webhooks ([webhook.Store]), and what all engines do alike for
-// [petstore.Feed], [ratelimit.Store] and [usage.Store]. It knows no engine: the statements are those that
-// SQLite and PostgreSQL both understand.
+// Package store keeps everything in the tables of an SQL database, whatever its engine: pets, categories
+// and orders ([petstore.Store], see [Group]), workspaces, keys, bans and the audit log ([access.Store]),
+// webhooks ([webhook.Store]), and what is the same on all engines for [petstore.Feed], [ratelimit.Store]
+// and [usage.Store]. It does not know the engine: its statements are understood by both SQLite and
+// PostgreSQL.
 package store
 
 import (
@@ -21,43 +21,46 @@ import (
 type DB interface {
 	Follower
 
-	// Change calls f in a transaction and returns after it is durable. Changes
-	// come one after the other, on all nodes. f changes no pets, and may be called again.
+	// Change calls f in a transaction and returns after it is durable. Changes run one
+	// after the other, also those of different nodes. f must not change pets, and may be
+	// called again.
 	Change(ctx context.Context, f func(Tx) error) error
-	// Read calls f for reading. Its queries may see different states, a later
-	// one none that is older.
+	// Read calls f for reading. Its queries may see different states, but a later query
+	// sees no older state than an earlier one.
 	Read(ctx context.Context, f func(Tx) error) error
 	// LongRead is Read for queries that may take long: the end of ctx interrupts them.
 	LongRead(ctx context.Context, f func(Tx) error) error
-	// Snapshot calls f for reading. Its queries see the same state, may take as long as
-	// they like, and run while the rows of others are read.
+	// Snapshot calls f for reading. All of its queries see the same state, may take any
+	// time, and may run while the rows of another one are still being read.
 	Snapshot(ctx context.Context, f func(Tx) error) error
-	// Write calls f in a transaction beside those of Change. f changes no pets, and
-	// may be called again.
+	// Write calls f in a transaction, which may run at the same time as those of
+	// Change. f must not change pets, and may be called again.
 	Write(ctx context.Context, f func(Tx) error) error
-	// Step is Write for one of many transactions that write much. It lets others go
-	// first. f may change pets of the workspace; 0 is none.
+	// Step is Write for one of many transactions that together write much. It lets
+	// other writers go first. f may change the pets of the workspace, or none if that
+	// is 0.
 	Step(ctx context.Context, workspace int64, f func(Tx) error) error
 	// Group carries out a group of changes in a transaction, and returns after it is
 	// durable. [petstore.Unavailable] says that the outcome is lost; any other error is
 	// the fault of one of the changes, and nothing has happened.
 	Group(ctx context.Context, g *Group) error
-	// Load carries out a load: by its Run, or by its Issue in a transaction of its own and
-	// then its Keep. An error means that nothing was kept, unless it says that this
-	// is not known.
+	// Load carries out a load: it calls Run in a transaction, or Issue in a first
+	// transaction and Keep in a second one. An error means that nothing was stored, unless
+	// it is that of [petstore.Unavailable].
 	Load(ctx context.Context, l *Load) error
-	// Bar makes sure that each write to the workspace either is committed or will
-	// see what tx does.
-	Bar(tx Tx, workspace int64) error
+	// AwaitWrites waits until the writes to the workspace that have begun are
+	// committed, and has later ones wait for the commit of tx, so that they see what tx
+	// has written.
+	AwaitWrites(tx Tx, workspace int64) error
 }
 
-// A Follower is what [access.Store] says of the servers that follow its changes.
+// A Follower is the part of [access.Store] about the servers that follow its changes.
 type Follower interface {
 	Followed(ctx context.Context, state int64) error
 	AwaitFollower(ctx context.Context) (bool, error)
 }
 
-// A Store is an [access.Store].
+// A Store implements the stores of other packages on a DB, see the package comment.
 type Store struct {
 	Follower
 
@@ -69,16 +72,16 @@ type Store struct {
 	forgot  atomic.Int64 // the day on which old windows were removed last
 }
 
-// Options say what a store is made of.
+// Options say how a store works.
 type Options struct {
 	Dialect Dialect
 	Now     func() time.Time
 
 	NoEvents bool                  // write no events
-	Written  func(workspace int64) // learns that an event was committed
+	Written  func(workspace int64) // is called after an event of the workspace was committed
 
-	// Writer is locked while a group is taken and carried out, if the engine has but one
-	// connection that writes. It may be nil.
+	// Writer is locked while a group is taken and carried out, if the engine has only
+	// one connection for writing. It may be nil.
 	Writer sync.Locker
 }
 

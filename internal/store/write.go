@@ -9,8 +9,9 @@ import (
 )
 
 // Write gives the new rows their ids, in the order of the changes, and adds the
-// statements for all effects: rows before those that refer to them, and existing rows in
-// the order of their keys. Of a row that several changed, the last state is written.
+// statements for all effects: rows come before those that refer to them, and existing
+// rows in the order of their keys. A row that several changes have changed is written
+// once, in its last state.
 func (g *Group) Write(b *Batch) error {
 	if g.whole && slices.ContainsFunc(g.changes, func(m groupedChange) bool { return m.err != nil }) {
 		return petstore.ErrRefused
@@ -51,7 +52,7 @@ func (g *Group) Write(b *Batch) error {
 	return nil
 }
 
-// finish gives the new rows their ids, asks for the receipts and collects the events.
+// finish gives the new rows their ids, makes the receipts and collects the events.
 func (g *Group) finish() error {
 	for i := range g.changes {
 		m := &g.changes[i]
@@ -60,7 +61,7 @@ func (g *Group) finish() error {
 		}
 		if err := g.finishOne(m); err != nil {
 			if len(g.changes) > 1 {
-				return ErrApart
+				return ErrSplit
 			}
 			*m = groupedChange{change: m.change, workspace: m.workspace}
 			m.err, m.workspace.events = err, nil
@@ -71,7 +72,7 @@ func (g *Group) finish() error {
 }
 
 func (g *Group) finishOne(m *groupedChange) error {
-	if err := g.number(m); err != nil {
+	if err := g.assignIDs(m); err != nil {
 		return err
 	}
 	if !g.store.options.NoEvents {
@@ -88,7 +89,7 @@ func (g *Group) finishOne(m *groupedChange) error {
 	return m.err
 }
 
-// each calls f for each change that has decided something.
+// each calls f for each effective change.
 func (g *Group) each(f func(*groupedChange)) {
 	for i := range g.changes {
 		if m := &g.changes[i]; m.effective() {
@@ -97,7 +98,7 @@ func (g *Group) each(f func(*groupedChange)) {
 	}
 }
 
-// newPet returns the row of a new pet, and adds its name.
+// newPet returns the row of a new pet, and adds its name to the index of names.
 func (g *Group) newPet(b *Batch, m *groupedChange) []any {
 	p := storedPet{StockedPet: *m.effects.SavePet}
 	if m.effects.Movement != nil {
@@ -109,7 +110,7 @@ func (g *Group) newPet(b *Batch, m *groupedChange) []any {
 	return petTable.values(m.workspace.id, &p)
 }
 
-// keysOf returns the keys of the rows that are so, ascending.
+// keysOf returns the keys of the rows for which is returns true, in ascending order.
 func keysOf[T any](rows map[rowID]T, is func(T) bool) []rowID {
 	keys := make([]rowID, 0, len(rows))
 	for id, row := range rows {
@@ -157,14 +158,15 @@ func (g *Group) removePets(b *Batch) {
 	}
 }
 
-// rename changes the name by which a pet is found.
+// rename changes the name of a pet in the index of names.
 func (g *Group) rename(b *Batch, id rowID, p *loadedPet, after string) {
 	if before := petstore.Fold(p.loaded.Name); g.dialect.Rename != nil && before != after {
 		g.dialect.Rename(b, id.workspace, id.id, before, after)
 	}
 }
 
-// insertEvent gives an event the id that is $2 before the last, as RaiseFeed left it.
+// insertEvent inserts an event whose id is $2 less than the last one, which RaiseFeed
+// has set.
 var insertEvent = rowStatement{
 	`INSERT INTO events (workspace, id, at, type, request, data, previous)
 		VALUES ($1, (SELECT last FROM feeds WHERE workspace = $1) - $2, $3, $4, $5, $6, $7)`,
@@ -174,9 +176,10 @@ var insertEvent = rowStatement{
 			AS n (workspace, back, at, type, request, data, previous) JOIN feeds f ON f.workspace = n.workspace`,
 }
 
-// addEvents adds the statements that write the events. Feeds are raised in the order of
-// the workspaces, and stay locked until the commit: so nobody sees an id before all
-// smaller ones. They must be the last statements of their transaction that can wait.
+// addEvents adds the statements that write the events. The rows of feeds are updated in
+// the order of the workspaces, and stay locked until the commit, so that no reader sees
+// an id before all smaller ones. These must be the last statements of their transaction
+// that can wait for a lock.
 func (g *Group) addEvents(b *Batch) {
 	var events [][]any
 	for _, w := range g.workspaces {
@@ -206,7 +209,8 @@ type table[T any] struct {
 // arguments are arrays, one for each column.
 type rowStatement struct{ one, all string }
 
-// newTable returns the table with the columns. They are bigint unless another type is said.
+// newTable returns the table with the columns. Each is a name, or a name and a type;
+// without a type it is bigint.
 func newTable[T any](name, columns string, values func(workspace int64, row *T) []any) *table[T] {
 	t := &table[T]{name: name, values: values}
 	var places, arrays, sets, news []string

@@ -7,7 +7,7 @@ import (
 	"example.com/petstore/internal/portal/page"
 )
 
-// A source is what a list is read from: the rows T that a query Q finds.
+// A source reads the rows of a list: the rows T that a query Q selects.
 type source[T, Q any] struct {
 	filters   page.Filters
 	newest    bool   // the page shows the newest first; a download begins with the oldest
@@ -19,17 +19,17 @@ type source[T, Q any] struct {
 	id        func(T) int64
 }
 
-// count returns how many rows there are, as far as a list says that.
+// count returns the number of rows, up to one more than a list shows exactly.
 func (s source[T, Q]) count(v *visit) (int64, error) {
 	*s.page = petstore.Page{Limit: maxCounted + 1}
 	return s.total(v.R.Context(), v.shop(), *s.query)
 }
 
-// maxCounted is up to how many rows a list says exactly how many there are.
+// maxCounted is the greatest number of rows that a list shows exactly.
 const maxCounted = 1000
 
-// read reads the page that the query asks for, and fills in its filters, how many rows there are, which it returns too, and
-// where the list goes on.
+// read reads the page that the query selects, and sets the filters, the number of rows, which it also returns, and
+// the address of the next page.
 func (s source[T, Q]) read(v *visit, l *page.List) (rows []T, n int64, err error) {
 	if l.Filters = s.filters; s.filters.Wrong() != nil {
 		return nil, 0, nil //nolint:nilerr // the list says it
@@ -70,10 +70,11 @@ func (s source[T, Q]) csv(v *visit, head []string, line func(T) []string) error 
 	return pagesCSV(v, head, s.pages(v), line)
 }
 
-// pages returns what reads a page of rowsTogether after the last row of the one before, the oldest first.
+// pages returns a function that reads a page of downloadPage rows after the last row of the page before,
+// the oldest first.
 func (s source[T, Q]) pages(v *visit) func(last *T) ([]T, error) {
 	return func(last *T) ([]T, error) {
-		*s.page = petstore.Page{Limit: rowsTogether}
+		*s.page = petstore.Page{Limit: downloadPage}
 		if last != nil {
 			s.page.After = s.id(*last)
 		}
@@ -81,19 +82,20 @@ func (s source[T, Q]) pages(v *visit) func(last *T) ([]T, error) {
 	}
 }
 
-// rowsTogether is how many rows of a download are read at a time.
-const rowsTogether = 100
+// downloadPage is how many rows of a download are read at a time.
+const downloadPage = 100
 
-// pagesCSV sends a whole list, page by page: fetch returns a page of rowsTogether after the last row of the one before.
+// pagesCSV sends a whole list as CSV. fetch returns a page of downloadPage rows after the last row of the page
+// before.
 func pagesCSV[T any](v *visit, head []string, fetch func(last *T) ([]T, error), line func(T) []string) error {
 	return v.CSV(head, func(row func([]string) error) error {
 		return eachPage(v, fetch, func(r *T) error { return row(line(*r)) })
 	})
 }
 
-// eachPage gives away the rows of a whole list. Each page takes its turn among the reads, and nothing is held for it while its
-// rows are sent.
-func eachPage[T any](v *visit, fetch func(last *T) ([]T, error), give func(*T) error) error {
+// eachPage calls send with each row of a list, which it reads page by page. It holds a share of the reads while it
+// reads a page, but not while the rows are sent.
+func eachPage[T any](v *visit, fetch func(last *T) ([]T, error), send func(*T) error) error {
 	for last := (*T)(nil); ; {
 		var rows []T
 		err := v.Gated(false, func() (err error) {
@@ -104,11 +106,11 @@ func eachPage[T any](v *visit, fetch func(last *T) ([]T, error), give func(*T) e
 			return err
 		}
 		for i := range rows {
-			if err := give(&rows[i]); err != nil {
+			if err := send(&rows[i]); err != nil {
 				return err
 			}
 		}
-		if len(rows) < rowsTogether {
+		if len(rows) < downloadPage {
 			return nil
 		}
 		last = &rows[len(rows)-1]

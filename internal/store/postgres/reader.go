@@ -8,12 +8,12 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// read calls f with a connection for reading, again if that was lost or met
-// another transaction: a read does no harm twice.
+// read calls f with a connection for reading. It calls f again if the connection was
+// lost or another transaction was in the way, which does no harm to a read.
 func (db *DB) read(ctx context.Context, f func(*pgxpool.Conn) error) error {
 	for n := 0; ; n++ {
 		err := db.readers.AcquireFunc(ctx, f)
-		if n == 2 || !lost(err) && gravityOf(err) != conflict || pause(ctx, n) != nil {
+		if n == 2 || !lost(err) && severityOf(err) != conflict || pause(ctx, n) != nil {
 			return toClientError(err)
 		}
 	}

@@ -7,8 +7,9 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// change calls f in a transaction of a rare write and commits it, again if it met another one
-// or its connection was lost before the commit was on its way.
+// change calls f in a transaction and commits it. It starts over if another transaction was
+// in the way, or if the connection was lost before the commit was sent. It is for rare
+// writes.
 func (db *DB) change(ctx context.Context, f func(sqlTx) error) error {
 	return db.retry(ctx, true, func() (bool, error) { return db.changeOnce(ctx, f) })
 }

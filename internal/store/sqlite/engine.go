@@ -42,10 +42,10 @@ func (a engine) Step(ctx context.Context, workspace int64, f func(store.Tx) erro
 	})
 }
 
-// Bar has nothing to do: there is one writer, and each group looks who is barred.
-func (engine) Bar(store.Tx, int64) error { return nil }
+// AwaitWrites has nothing to do: there is one writer, and each group reads which workspaces are closed.
+func (engine) AwaitWrites(store.Tx, int64) error { return nil }
 
-// Group finds the writer locked, see [store.Options].
+// Group is called with the writer locked, see [store.Options].
 func (a engine) Group(_ context.Context, g *store.Group) error {
 	return a.db.transact(func(c *conn) error {
 		err := g.Run(c)
@@ -61,15 +61,13 @@ func (a engine) Load(ctx context.Context, l *store.Load) error {
 	})
 }
 
-// dialect is what SQLite says in its own way. One transaction at a time writes, which is a
-// lock on everything. The plus sign keeps SQLite from planning a statement anew for each
-// value that is bound. Left to itself it would read past rows in the primary key rather
-// than take an index.
+// dialect has what differs in SQLite. It needs no locks of rows, since one transaction
+// writes at a time. Without a hint SQLite would scan the primary key rather than use an
+// index.
 var dialect = store.Dialect{
 	Among:       among,
 	Rename:      renamePet,
 	RemoveNames: removeNames,
-	Parameter:   "+$",
 	Contains:    "instr(folded, ?) > 0",
 	LowStock:    "quantity <= ? AND quantity <= 100",
 	Hint:        func(index string) string { return " INDEXED BY " + index },
@@ -93,7 +91,7 @@ func among(ids []int64) (condition string, arg any) {
 	return " IN (SELECT value FROM json_each($2))", string(append(text, ']'))
 }
 
-// How long a command waits for the server, and how often it looks.
+// How long a command waits for the server, and how often it asks the database meanwhile.
 const (
 	awaitFollower = time.Second
 	lookFollower  = 5 * time.Millisecond

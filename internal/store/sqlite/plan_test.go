@@ -73,14 +73,10 @@ var (
 	byKey   = regexp.MustCompile(`^SEARCH \w+ USING (INTEGER )?PRIMARY KEY \((workspace=\? AND id|rowid)=\?\)$`)
 	inRange = regexp.MustCompile(`^SEARCH \w+ USING COVERING INDEX \w+ \(workspace=\? AND (status=\? AND quantity<\?|complete=\? AND ship_date>\? AND ship_date<\?)\)$`)
 	no      = regexp.MustCompile(`SCAN|TEMP`)
-	bare    = regexp.MustCompile(`[^+]\$[0-9]`) // a parameter whose value would have SQLite plan anew
 )
 
 func wantPlan(t *testing.T, asked storetest.ListStatement, plan []string) {
 	t.Helper()
-	if bare.MatchString(asked.SQL) {
-		t.Errorf("%s: %s has a parameter without a plus sign", asked.List, asked.SQL)
-	}
 	sorted, made, searches := strings.Contains(asked.SQL, "id + 0"), "", 0
 	byID := []string{"(workspace=? AND ", "id>?"}
 	if strings.Contains(asked.SQL, "id < ") {
@@ -135,7 +131,7 @@ func TestChangePlans(t *testing.T) {
 	}
 	updates := map[string]bool{}
 	e := explained{engine{db}, t, updates}
-	s := store.New(e, store.Options{Dialect: dialect, Now: time.Now, Written: db.Ring, Writer: db.writing})
+	s := store.New(e, store.Options{Dialect: dialect, Now: time.Now, Written: db.WakeReaders, Writer: db.writing})
 	go s.CommitChanges()
 	defer s.EndChanges()
 	changeAll(t, petstore.NewService(changedBy{db, s}), w.ID)
@@ -346,7 +342,7 @@ func TestWorkspaceTables(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if !slices.Contains(kept, name) && !slices.ContainsFunc(store.Shops, func(t struct{ Name, Key string }) bool { return t.Name == name }) {
+			if !slices.Contains(kept, name) && !slices.ContainsFunc(store.ShopTables, func(t struct{ Name, Key string }) bool { return t.Name == name }) {
 				t.Errorf("the table %s has rows of workspaces, and is not emptied with them", name)
 			}
 		}
