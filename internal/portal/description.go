@@ -12,30 +12,20 @@ type description struct {
 	Info struct {
 		Title, Version, Description string
 	}
-	Tags      []tag
-	TagGroups []tagGroup `json:"x-tagGroups"`
-	Paths     ordered[pathItem]
-	Unrouted  ordered[*response] `json:"x-unrouted-responses"`
+	Tags      []struct{ Name, Description string }
+	TagGroups []struct {
+		Name string
+		Tags []string
+	} `json:"x-tagGroups"`
+	Paths    ordered[ordered[*operation]] // by path, then by method
+	Unrouted ordered[*response]           `json:"x-unrouted-responses"`
 
 	Components struct {
 		Parameters map[string]*parameter
 		Schemas    map[string]*schema
-		Responses  ordered[*response]
+		Responses  map[string]*response
 		Headers    map[string]*header
 	}
-}
-
-type tag struct {
-	Name, Description string
-}
-
-type tagGroup struct {
-	Name string
-	Tags []string
-}
-
-type pathItem struct {
-	Get, Post, Put, Patch, Delete *operation
 }
 
 type operation struct {
@@ -47,7 +37,7 @@ type operation struct {
 	Successor                         string   `json:"x-successor"`
 	Scopes                            []string `json:"x-scopes"` // all of which a key needs
 	Parameters                        []*parameter
-	RequestBody                       *requestBody
+	RequestBody                       *struct{ Content ordered[*media] }
 	Responses                         ordered[*response]
 
 	method, path string
@@ -59,11 +49,6 @@ type parameter struct {
 	Required              bool
 	Schema                *schema
 	Example               json.RawMessage
-}
-
-type requestBody struct {
-	Description string
-	Content     ordered[*media]
 }
 
 type response struct {
@@ -86,10 +71,7 @@ type media struct {
 	Examples ordered[*example]
 }
 
-type example struct {
-	Summary string
-	Value   json.RawMessage
-}
+type example struct{ Value json.RawMessage }
 
 type schema struct {
 	Ref                            string `json:"$ref"`
@@ -118,15 +100,9 @@ func parse(text []byte) (*description, error) {
 func (d *description) operations() []*operation {
 	var list []*operation
 	for _, p := range d.Paths {
-		for _, o := range []struct {
-			method string
-			op     *operation
-		}{{"GET", p.Value.Get}, {"POST", p.Value.Post}, {"PUT", p.Value.Put}, {"PATCH", p.Value.Patch}, {"DELETE", p.Value.Delete}} {
-			if o.op == nil {
-				continue
-			}
-			o.op.method, o.op.path = o.method, p.Key
-			list = append(list, o.op)
+		for _, o := range p.Value {
+			o.Value.method, o.Value.path = strings.ToUpper(o.Key), p.Key
+			list = append(list, o.Value)
 		}
 	}
 	return list
@@ -137,7 +113,7 @@ func (d *description) parameters(o *operation) []*parameter {
 	var list []*parameter
 	for _, in := range []string{"path", "query", "header"} {
 		for _, p := range o.Parameters {
-			if p = d.parameter(p); p.In == in {
+			if p, _ = follow(p.Ref, d.Components.Parameters, p); p.In == in {
 				list = append(list, p)
 			}
 		}
@@ -145,39 +121,24 @@ func (d *description) parameters(o *operation) []*parameter {
 	return list
 }
 
-func (d *description) parameter(p *parameter) *parameter {
-	if to, ok := d.Components.Parameters[target(p.Ref)]; ok {
-		return to
-	}
-	return p
-}
-
 func (d *description) response(r *response) *response {
-	if to, ok := d.Components.Responses.get(target(r.Ref)); ok {
-		return to
-	}
-	return r
-}
-
-func (d *description) header(h *header) *header {
-	if to, ok := d.Components.Headers[target(h.Ref)]; ok {
-		return to
-	}
-	return h
+	to, _ := follow(r.Ref, d.Components.Responses, r)
+	return to
 }
 
 // schema follows a reference and returns the schema with its name, if it has one.
 func (d *description) schema(s *schema) (*schema, string) {
-	if name := target(s.Ref); name != "" {
-		if to, ok := d.Components.Schemas[name]; ok {
-			return to, name
-		}
-	}
-	return s, ""
+	return follow(s.Ref, d.Components.Schemas, s)
 }
 
-// target is the last part of a reference into the document.
-func target(ref string) string { return ref[strings.LastIndexByte(ref, '/')+1:] }
+// follow returns the component that a reference into the document names, and its name; what has none is itself.
+func follow[T any](ref string, components map[string]*T, itself *T) (*T, string) {
+	name := ref[strings.LastIndexByte(ref, '/')+1:]
+	if to, ok := components[name]; ok {
+		return to, name
+	}
+	return itself, ""
+}
 
 // An ordered is a JSON object whose members keep their order.
 type ordered[V any] []member[V]

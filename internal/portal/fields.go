@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"html/template"
 	"slices"
-	"strconv"
 	"strings"
+
+	consoles "example.com/petstore/internal/portal/page"
 )
 
 // A field is a parameter or a member of a body, as the reference shows it.
@@ -125,11 +126,7 @@ func group(n int64) string {
 	if n == maxID {
 		return "2⁵³ − 1"
 	}
-	text := strconv.FormatInt(n, 10)
-	for at := len(text) - 3; at > 0; at -= 3 {
-		text = text[:at] + "," + text[at:]
-	}
-	return text
+	return consoles.Number(n)
 }
 
 // plain writes a JSON value as a reader would type it: strings without quotes, lists with commas.

@@ -45,47 +45,38 @@ var programs embed.FS
 
 // A guideSamples has the programs that guides show; the tests run them.
 type guideSamples struct {
-	Retry  []sample // wait and repeat
-	Verify []sample // verify events
-	Suite  []sample // test a client
+	Retry  []snippet // wait and repeat
+	Verify []snippet // verify events
+	Suite  []snippet // test a client
 
 	Receive, Mirror string // receive events, keep a copy
 }
 
-func readGuideSamples() (s guideSamples, err error) {
-	for _, list := range []struct {
-		to     *[]sample
-		folder string
-		all    []sample
-	}{
-		{&s.Retry, "retry", []sample{{"sh", "curl", "retry.sh"}, {"javascript", "JavaScript", "retry.mjs"}, {"python", "Python", "retry.py"}, {"go", "Go", "main.go"}}},
-		{&s.Verify, "verify", []sample{{"javascript", "JavaScript", "verify.mjs"}, {"python", "Python", "verify.py"}, {"go", "Go", "verify.go"}, {"sh", "Shell", "verify.sh"}}},
-		{&s.Suite, "suite", []sample{{"javascript", "TypeScript", "suite.ts"}, {"python", "Python", "suite.py"}, {"go", "Go", "suite_test.go"}, {"sh", "Shell", "suite.sh"}}},
-	} {
-		if *list.to, err = samplesIn(list.folder, list.all...); err != nil {
-			return s, err
-		}
+func newGuideSamples() guideSamples {
+	return guideSamples{
+		Retry: []snippet{
+			{"curl", "sh", program("retry/retry.sh")}, {"JavaScript", "javascript", program("retry/retry.mjs")},
+			{"Python", "python", program("retry/retry.py")}, {"Go", "go", program("retry/main.go")},
+		},
+		Verify: []snippet{
+			{"JavaScript", "javascript", program("verify/verify.mjs")}, {"Python", "python", program("verify/verify.py")},
+			{"Go", "go", program("verify/verify.go")}, {"Shell", "sh", program("verify/verify.sh")},
+		},
+		Suite: []snippet{
+			{"TypeScript", "javascript", program("suite/suite.ts")}, {"Python", "python", program("suite/suite.py")},
+			{"Go", "go", program("suite/suite_test.go")}, {"Shell", "sh", program("suite/suite.sh")},
+		},
+		Receive: program("verify/receive.mjs"), Mirror: program("mirror/mirror.py"),
 	}
-	for to, name := range map[*string]string{&s.Receive: "verify/receive.mjs", &s.Mirror: "mirror/mirror.py"} {
-		text, err := programs.ReadFile(name)
-		if err != nil {
-			return s, err
-		}
-		*to = string(text)
-	}
-	return s, nil
 }
 
-// samplesIn reads samples whose code is the name of a file in a folder.
-func samplesIn(folder string, list ...sample) ([]sample, error) {
-	for i := range list {
-		text, err := programs.ReadFile(folder + "/" + list[i].Code)
-		if err != nil {
-			return nil, err
-		}
-		list[i].Code = string(text)
+// program returns the text of a program that guides show.
+func program(name string) string {
+	text, err := programs.ReadFile(name)
+	if err != nil {
+		panic(err) // it is not built in, which the tests find
 	}
-	return list, nil
+	return string(text)
 }
 
 // A failure is one status with its codes, for the guide to errors.

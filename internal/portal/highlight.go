@@ -6,19 +6,11 @@ import (
 	"strings"
 )
 
-// The kinds of tokens, which are the classes of their spans.
-const (
-	tokenComment = "c"
-	tokenString  = "s"
-	tokenKey     = "p"
-	tokenNumber  = "n"
-	tokenWord    = "k"
-)
-
-// A grammar finds the tokens of a language. Each group of the pattern is one kind, in the order of kinds.
+// A grammar finds the tokens of a language. Each group of the pattern is one of the kinds, which are the classes of their spans:
+// c of a comment, s of a string, p of a key, n of a number, k of a word.
 type grammar struct {
 	pattern *regexp.Regexp
-	kinds   []string
+	kinds   string
 }
 
 const (
@@ -30,15 +22,12 @@ const (
 // grammars returns the languages that the reference shows, by the name that their blocks carry.
 func grammars() map[string]grammar {
 	code := func(comment, strings, words string) grammar {
-		return grammar{regexp.MustCompile(`(` + comment + `)|(` + strings + `)|\b(` + words + `)\b|(` + numbers + `)`),
-			[]string{tokenComment, tokenString, tokenWord, tokenNumber}}
+		return grammar{regexp.MustCompile(`(` + comment + `)|(` + strings + `)|\b(` + words + `)\b|(` + numbers + `)`), "cskn"}
 	}
 	return map[string]grammar{
-		"json": {regexp.MustCompile(`(` + quoted + `)\s*:|(` + quoted + `)|\b(true|false|null)\b|(-?` + numbers + `)`),
-			[]string{tokenKey, tokenString, tokenWord, tokenNumber}},
-		"http": {regexp.MustCompile(`(?m)^([A-Za-z-]+):|(` + quoted + `)|^(HTTP/[\d.]+ .*)$`),
-			[]string{tokenKey, tokenString, tokenWord}},
-		"sh": code(`(?m:(?:^|\s)#.*$)`, quoted+`|`+single, `curl|if|then|elif|else|fi|for|do|done|while|case|esac|in|function|local|return|exit|export|until|break`),
+		"json": {regexp.MustCompile(`(` + quoted + `)\s*:|(` + quoted + `)|\b(true|false|null)\b|(-?` + numbers + `)`), "pskn"},
+		"http": {regexp.MustCompile(`(?m)^([A-Za-z-]+):|(` + quoted + `)|^(HTTP/[\d.]+ .*)$`), "psk"},
+		"sh":   code(`(?m:(?:^|\s)#.*$)`, quoted+`|`+single, `curl|if|then|elif|else|fi|for|do|done|while|case|esac|in|function|local|return|exit|export|until|break`),
 		"javascript": code(`//.*`, quoted+`|`+single+"|`[^`]*`",
 			`const|let|await|async|function|if|else|for|of|in|while|return|throw|new|try|catch|import|from|export|continue|break|true|false|null|undefined`),
 		"python": code(`#.*`, `[fr]?`+quoted+`|[fr]?`+single,
@@ -67,7 +56,7 @@ func (h highlighter) html(lang, src string) template.HTML {
 					continue
 				}
 				b.WriteString(inText.Replace(src[at:from]))
-				b.WriteString(`<span class="` + kind + `">` + inText.Replace(src[from:to]) + `</span>`)
+				b.WriteString(`<span class="` + string(kind) + `">` + inText.Replace(src[from:to]) + `</span>`)
 				at = to
 			}
 		}

@@ -14,23 +14,15 @@ import (
 	"example.com/petstore/internal/portal/asset"
 )
 
-var inlineMarks = regexp.MustCompile("`([^`]+)`|\\[([^\\]]+)\\]\\((/[^)\\s]*|https://[^)\\s]*)\\)")
+var (
+	codeMarks = regexp.MustCompile("`([^`]+)`")
+	linkMarks = regexp.MustCompile(`\[([^\]]+)\]\((/[^)\s]*|https://[^)\s]*)\)`)
+)
 
 // inline returns one paragraph of Markdown as HTML: text, `code` and links to this site or to https. Everything else is text.
 func inline(text string) template.HTML {
-	var b strings.Builder
-	at := 0
-	for _, m := range inlineMarks.FindAllStringSubmatchIndex(text, -1) {
-		b.WriteString(template.HTMLEscapeString(text[at:m[0]]))
-		if m[2] >= 0 {
-			b.WriteString("<code>" + template.HTMLEscapeString(text[m[2]:m[3]]) + "</code>")
-		} else {
-			b.WriteString(`<a href="` + template.HTMLEscapeString(text[m[6]:m[7]]) + `">` + template.HTMLEscapeString(text[m[4]:m[5]]) + "</a>")
-		}
-		at = m[1]
-	}
-	b.WriteString(template.HTMLEscapeString(text[at:]))
-	return template.HTML(b.String())
+	text = codeMarks.ReplaceAllString(template.HTMLEscapeString(text), "<code>$1</code>")
+	return template.HTML(linkMarks.ReplaceAllString(text, `<a href="$2">$1</a>`))
 }
 
 // markdown returns the subset of Markdown that the description uses as HTML: paragraphs, headings of the second level and tables.

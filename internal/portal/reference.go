@@ -95,11 +95,11 @@ func (h *reference) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if f := site.assets.Find(r.URL.Path); f != nil {
 		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
-		f.Serve(w, r)
+		f.Serve(w, r, http.StatusOK)
 		return
 	}
 	if render := site.rendering(r); render != nil {
-		h.servePage(w, r, render)
+		h.servePage(w, r, http.StatusOK, render)
 		return
 	}
 	if _, ok := site.pages[strings.TrimSuffix(r.URL.Path, "/")]; ok {
@@ -107,21 +107,11 @@ func (h *reference) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if accept.HTML(r.Header["Accept"]) {
-		h.serveMissing(w, r, site)
+		missing := &view{Site: site, Path: r.URL.Path, Title: "Page not found", Lead: "There is no such page."}
+		h.servePage(w, r, http.StatusNotFound, func() (*asset.File, error) { return renderPage(site.missing, missing) })
 		return
 	}
 	h.notFound.ServeHTTP(w, r)
-}
-
-// serveMissing answers a reader who followed a wrong link.
-func (h *reference) serveMissing(w http.ResponseWriter, r *http.Request, s *site) {
-	f, err := renderPage(s.missing, &view{Site: s, Path: r.URL.Path, Title: "Page not found", Lead: "There is no such page."})
-	if err != nil {
-		h.fail(w, r, err)
-		return
-	}
-	setPageHeaders(w.Header())
-	f.ServeAs(w, r, http.StatusNotFound)
 }
 
 // rendering returns what makes the answer to a request, or nil if there is no such page.
@@ -131,8 +121,7 @@ func (s *site) rendering(r *http.Request) func() (*asset.File, error) {
 		return func() (*asset.File, error) { return s.answerTo(r.URL.Query().Get("q")) }
 	case searchJSON:
 		return func() (*asset.File, error) { return s.suggest(r.URL.Query().Get("q")) }
-	}
-	if r.URL.Path == contentsPath {
+	case contentsPath:
 		return s.listContents
 	}
 	if p, ok := s.pages[r.URL.Path]; ok {
@@ -145,20 +134,17 @@ func (s *site) rendering(r *http.Request) func() (*asset.File, error) {
 	return nil
 }
 
-func (h *reference) servePage(w http.ResponseWriter, r *http.Request, render func() (*asset.File, error)) {
+func (h *reference) servePage(w http.ResponseWriter, r *http.Request, status int, render func() (*asset.File, error)) {
 	f, err := render()
 	if err != nil {
 		h.fail(w, r, err)
 		return
 	}
-	setPageHeaders(w.Header())
-	f.Serve(w, r)
-}
-
-func setPageHeaders(h http.Header) {
-	h.Set("Content-Security-Policy", asset.Policy)
-	h.Set("Referrer-Policy", "same-origin")
-	h.Set("Cache-Control", "no-cache")
+	head := w.Header()
+	head.Set("Content-Security-Policy", asset.Policy)
+	head.Set("Referrer-Policy", "same-origin")
+	head.Set("Cache-Control", "no-cache")
+	f.Serve(w, r, status)
 }
 
 func (h *reference) fail(w http.ResponseWriter, r *http.Request, err error) {

@@ -103,6 +103,9 @@ func TestPages(t *testing.T) {
 				t.Errorf("the page has %d bytes on its way, want at most 40,000", small)
 			}
 			checkElements(t, elements(t, w.Body.String()))
+			if lead := regexp.MustCompile(`<p class="lead">.*`).FindString(w.Body.String()); strings.Contains(lead, "`") {
+				t.Errorf("the lead has marks of Markdown: %s", lead)
+			}
 		})
 	}
 }

@@ -36,18 +36,13 @@ var (
 	pythonLiterals = strings.NewReplacer(": true", ": True", ": false", ": False", ": null", ": None")
 )
 
-// A sample is the same call in one language.
-type sample struct {
-	Lang, Label, Code string
-}
-
 //go:embed samples.txt
 var sampleText string
 
 // samples returns a call in the languages of samples.txt.
-func samples(c call) []sample {
+func samples(c call) []snippet {
 	all := template.Must(template.New("").Parse(sampleText))
-	list := []sample{{Lang: "sh", Label: "curl"}, {Lang: "javascript", Label: "JavaScript"}, {Lang: "python", Label: "Python"}, {Lang: "go", Label: "Go"}}
+	list := []snippet{{Lang: "sh", Title: "curl"}, {Lang: "javascript", Title: "JavaScript"}, {Lang: "python", Title: "Python"}, {Lang: "go", Title: "Go"}}
 	for i := range list {
 		var b strings.Builder
 		if err := all.ExecuteTemplate(&b, list[i].Lang, c); err != nil {

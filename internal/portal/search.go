@@ -1,8 +1,6 @@
 package portal
 
 import (
-	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"html"
@@ -29,6 +27,7 @@ type entry struct {
 	URL      string `json:"url"`
 	Kind     string `json:"kind"` // the method of an operation, "guide" or "code"
 	text     string // also searched, not shown
+	score    int    // of what was found
 }
 
 // An index is everything that can be found. It is read only.
@@ -43,7 +42,7 @@ func (s *site) newIndex() (*index, error) {
 	for _, g := range s.Nav {
 		for _, t := range g.Tags {
 			for _, o := range t.Sections {
-				x.add(entry{o.Summary, o.Path, o.URL, o.Method, o.ID + " " + t.Name + " " + words(o)})
+				x.add(o.Summary, o.Path, o.URL, o.Method, o.ID+" "+t.Name+" "+words(o))
 			}
 		}
 	}
@@ -56,16 +55,16 @@ func (s *site) newIndex() (*index, error) {
 	}
 	for _, f := range s.failures {
 		for _, c := range f.Codes {
-			x.add(entry{c.Code, c.Message, guidePath + "errors#" + c.Code, "code", fmt.Sprint("error ", f.Status, " ", f.Text)})
+			x.add(c.Code, c.Message, guidePath+"errors#"+c.Code, "code", fmt.Sprint("error ", f.Status, " ", f.Text))
 		}
 	}
 	return x, nil
 }
 
-func (x *index) add(e entry) {
-	e.text = strings.ToLower(e.Kind + " " + e.text)
-	x.entries = append(x.entries, e)
-	for _, w := range wordPattern.FindAllString(strings.ToLower(e.Title+" "+e.Subtitle+" ")+e.text, -1) {
+func (x *index) add(title, subtitle, url, kind, text string) {
+	text = strings.ToLower(kind + " " + text)
+	x.entries = append(x.entries, entry{Title: title, Subtitle: subtitle, URL: url, Kind: kind, text: text})
+	for _, w := range wordPattern.FindAllString(strings.ToLower(title+" "+subtitle+" ")+text, -1) {
 		x.words[w] = true
 	}
 }
@@ -78,18 +77,10 @@ var (
 
 // addGuide adds a guide, and each of its sections.
 func (x *index) addGuide(g guide, content string) {
-	heads := headPattern.FindAllStringSubmatchIndex(content, -1)
-	end := len(content)
-	if len(heads) > 0 {
-		end = heads[0][0]
-	}
-	x.add(entry{g.Title, g.Lead, g.URL(), "guide", plainText(content[:end])})
-	for i, h := range heads {
-		end := len(content)
-		if i+1 < len(heads) {
-			end = heads[i+1][0]
-		}
-		x.add(entry{plainText(content[h[4]:h[5]]), g.Title, g.URL() + "#" + content[h[2]:h[3]], "guide", plainText(content[h[1]:end])})
+	texts := headPattern.Split(content, -1)
+	x.add(g.Title, g.Lead, g.URL(), "guide", plainText(texts[0]))
+	for i, head := range headPattern.FindAllStringSubmatch(content, -1) {
+		x.add(plainText(head[2]), g.Title, g.URL()+"#"+head[1], "guide", plainText(texts[i+1]))
 	}
 }
 
@@ -157,27 +148,19 @@ func (x *index) find(question string) []entry {
 	for _, w := range asked {
 		alternatives = append(alternatives, append([]string{x.correct(w)}, synonyms[w]...))
 	}
-	type hit struct {
-		entry
-		score int
-	}
-	var hits []hit
+	var found []entry
 	for _, e := range x.entries {
-		if n := e.score(alternatives); n > 0 {
-			hits = append(hits, hit{e, n})
+		if e.score = e.rate(alternatives); e.score > 0 {
+			found = append(found, e)
 		}
 	}
-	slices.SortStableFunc(hits, func(a, b hit) int { return cmp.Compare(b.score, a.score) })
-	found := make([]entry, 0, min(len(hits), mostFound))
-	for _, h := range hits[:min(len(hits), mostFound)] {
-		found = append(found, h.entry)
-	}
-	return found
+	slices.SortStableFunc(found, func(a, b entry) int { return b.score - a.score })
+	return found[:min(len(found), mostFound)]
 }
 
-// score returns how well an entry answers, or 0 if it has none of the alternatives
+// rate returns how well an entry answers, or 0 if it has none of the alternatives
 // for a word.
-func (e entry) score(asked [][]string) int {
+func (e entry) rate(asked [][]string) int {
 	sum := 0
 	if e.Kind != "guide" && e.Kind != "code" {
 		sum = 2 // of the same words, what can be called comes first
@@ -283,9 +266,6 @@ func (s *site) suggest(raw string) (*asset.File, error) {
 	for i := range found {
 		found[i].URL = s.at(found[i].URL)
 	}
-	var b bytes.Buffer
-	if err := json.NewEncoder(&b).Encode(found); err != nil {
-		return nil, err
-	}
-	return asset.NewFile("application/json", b.Bytes()), nil
+	text, err := json.Marshal(found)
+	return asset.NewFile("application/json", text), err
 }

@@ -27,7 +27,7 @@ type section struct {
 	ReturnType                string
 	Headers                   []field  // of the answer; those of every answer are in the guides
 	Answers, Common           []answer // its own, and those that most operations have
-	Samples                   []sample
+	Samples                   []snippet
 	Response                  *snippet
 	Inputs                    []input
 	BodyText                  string
@@ -63,6 +63,7 @@ type answer struct {
 	Examples    []snippet // of its own errors; those that every operation has are in the guide
 }
 
+// A snippet is code in a language: an answer, or a call in one of several languages.
 type snippet struct {
 	Title, Lang, Code string
 }
@@ -195,7 +196,7 @@ func (d *description) headerFields(r *response) []field {
 		case "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset":
 			continue
 		}
-		to := d.header(h.Value)
+		to, _ := follow(h.Value.Ref, d.Components.Headers, h.Value)
 		list = append(list, field{Name: h.Key, Type: "header", Description: inline(to.Description), Example: plain(to.Example)})
 	}
 	return list

@@ -63,6 +63,7 @@ type view struct {
 	Query      string // what was searched for
 	Found      []entry
 	Contents   []link // of a guide
+	from       string // the file of its content
 }
 
 type link struct{ Title, URL string }
@@ -85,11 +86,7 @@ func newSite(d *description, opts ReferenceOptions) (*site, error) {
 		return nil, err
 	}
 	s.failures, s.index = d.failures(), sync.OnceValues(s.newIndex)
-	samples, err := readGuideSamples()
-	if err != nil {
-		return nil, err
-	}
-	return s, s.addPages(samples)
+	return s, s.addPages()
 }
 
 func (d *description) navigation(opts ReferenceOptions) []navGroup {
@@ -122,7 +119,7 @@ func (d *description) navTag(name string, opts ReferenceOptions) navTag {
 }
 
 // addPages makes the overview, the guides and a page for each tag, in the order in which they are read.
-func (s *site) addPages(samples guideSamples) error {
+func (s *site) addPages() error {
 	layout, err := template.New("layout.html").Funcs(s.functions()).ParseFS(templateFiles, "templates/*.html")
 	if err != nil {
 		return err
@@ -133,14 +130,18 @@ func (s *site) addPages(samples guideSamples) error {
 	if s.missing, err = contentOf(layout, "templates/missing.html"); err != nil {
 		return err
 	}
-	views := []view{{Path: "/docs", Title: "Overview"}, {Path: guideList, Title: "Guides", Lead: "One page for each subject, with requests that you can copy and run."}}
+	views := []view{
+		{Path: "/docs", Title: "Overview", from: "templates/overview.html"},
+		{Path: guideList, Title: "Guides", Lead: "One page for each subject, with requests that you can copy and run.", from: "templates/guides.html"},
+	}
+	samples := newGuideSamples()
 	for _, g := range s.Guides {
-		views = append(views, view{Path: g.URL(), Title: g.Title, Lead: g.Lead, Failures: s.failures, guideSamples: samples})
+		views = append(views, view{Path: g.URL(), Title: g.Title, Lead: g.Lead, Failures: s.failures, guideSamples: samples, from: "guides/" + g.Name + ".html"})
 	}
 	for _, g := range s.Nav {
 		for i := range g.Tags {
 			t := &g.Tags[i]
-			views = append(views, view{Path: t.URL, Title: t.Title, Lead: t.Description, Tag: t})
+			views = append(views, view{Path: t.URL, Title: t.Title, Lead: t.Description, Tag: t, from: "templates/tag.html"})
 		}
 	}
 	for i := range views {
@@ -160,16 +161,7 @@ func (s *site) addPages(samples guideSamples) error {
 }
 
 func newPage(layout *template.Template, v *view) (*page, error) {
-	name := "templates/overview.html"
-	switch {
-	case v.Tag != nil:
-		name = "templates/tag.html"
-	case v.Path == guideList:
-		name = "templates/guides.html"
-	case strings.HasPrefix(v.Path, guidePath):
-		name = "guides/" + strings.TrimPrefix(v.Path, guidePath) + ".html"
-	}
-	t, err := contentOf(layout, name)
+	t, err := contentOf(layout, v.from)
 	if err != nil {
 		return nil, err
 	}
@@ -239,7 +231,7 @@ func (s *site) functions() template.FuncMap {
 			return h.html(lang, strings.TrimSpace(strings.ReplaceAll(text, "BASE_URL", s.BaseURL)))
 		},
 		"snippet":  func(title, lang, code string) snippet { return snippet{title, lang, code} },
-		"tabs":     func(id string, list []sample) tabs { return tabs{id, list} },
+		"tabs":     func(id string, list []snippet) tabs { return tabs{id, list} },
 		"path":     pathHTML,
 		"lower":    strings.ToLower,
 		"day":      func(t time.Time) string { return t.UTC().Format("2 January 2006") },
@@ -255,7 +247,7 @@ func (s *site) at(path string) string { return s.prefix + path }
 // tabs are samples of which one is shown at a time.
 type tabs struct {
 	ID      string
-	Samples []sample
+	Samples []snippet
 }
 
 // pathHTML returns a path with its parameters marked.

@@ -132,6 +132,9 @@ func (b *tab) inspect(t *testing.T, page, program string) {
 		b.window(t, width, 900)
 		what := fmt.Sprintf("%s, %d wide", page, width)
 		b.fits(t, what)
+		if cut := ask(t, b, chromedp.Evaluate[string](narrow)); cut != "" {
+			t.Errorf("%s has fields in which a day has no room: %s", what, cut)
+		}
 		if low := ask(t, b, chromedp.Evaluate[string](small)); low != "" {
 			t.Errorf("%s has controls of less than 24 pixels: %s", what, low)
 		}
@@ -140,6 +143,9 @@ func (b *tab) inspect(t *testing.T, page, program string) {
 
 // small are the controls of a console's page that are less than 24 pixels high.
 const small = `[...document.querySelectorAll("body:has(.me) :is(.does a, .crumb a, .card h2 > a, .spans a, .choices a, .acts a, .nav a, .me a, .me button, td > a, .facts dd > a)")].filter((e) => e.offsetParent && e.getBoundingClientRect().height < 24).map((e) => e.textContent).join(", ")`
+
+// narrow are the fields for a day that are narrower than "mm/dd/yyyy" with its button, in the greatest size that they have.
+const narrow = `[...document.querySelectorAll("input[type=date]")].filter((e) => e.offsetParent && e.offsetWidth < 140).map((e) => e.name).join(", ")`
 
 // zoom holds that the page is not too wide at twice the size, in a window of 320 pixels, and on paper.
 func (b *tab) zoom(t *testing.T, page string) {

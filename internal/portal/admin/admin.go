@@ -153,14 +153,12 @@ func (v *visit) acting() *operator.Local {
 }
 
 func showSignIn(v *visit) error {
-	v.Refuse(http.StatusOK, "Operators only", "Run petstore operator login on the machine of the service, and open the link that it prints.")
-	return nil
+	return v.Refuse(http.StatusOK, "Operators only", "Run petstore operator login on the machine of the service, and open the link that it prints.")
 }
 
 // AskAgain implements page.Guest: a link opens in another tab, and this page can be sent once more.
 func (v *visit) AskAgain(why page.Notice) error {
-	v.Refuse(http.StatusForbidden, "Your session is over", "Nothing was done. Run petstore operator login, open the link that it prints in another tab, and sign in. Then reload this page: that sends what you entered once more.")
-	return nil
+	return v.Refuse(http.StatusForbidden, "Your session is over", "Nothing was done. Run petstore operator login, open the link that it prints in another tab, and sign in. Then reload this page: that sends what you entered once more.")
 }
 
 func useLink(v *visit) error {
@@ -170,8 +168,7 @@ func useLink(v *visit) error {
 }
 
 func (v *visit) linkEnded() error {
-	v.Refuse(http.StatusGone, "This link has ended", "It has been used, or its ten minutes are over. Run petstore operator login again.")
-	return nil
+	return v.Refuse(http.StatusGone, "This link has ended", "It has been used, or its ten minutes are over. Run petstore operator login again.")
 }
 
 func signOutEverywhere(v *visit) (page.Form, error) {

@@ -18,11 +18,7 @@ func newWorkspace(v *visit) (page.Form, error) {
 		Back:   page.Link{Title: "Workspaces", URL: "/console/workspaces"},
 		Fields: append([]page.Field{{Name: "name", Label: "Name", Required: true, Max: access.MaxName}}, planFields(access.Free)...),
 		Send: func(in *page.Input) error {
-			plan, err := planOf(in)
-			if err != nil {
-				return err
-			}
-			n := operator.NewWorkspace{Name: strings.TrimSpace(in.Text("name")), Plan: plan}
+			n := operator.NewWorkspace{Name: strings.TrimSpace(in.Text("name")), Plan: planOf(in, access.Quota{})}
 			w, err := v.acting().CreateWorkspace(v.R.Context(), n)
 			return v.ThenRefresh(workspacePath(w.ID)+"/owner", "The workspace was created.", err)
 		},
@@ -112,7 +108,7 @@ func rotateKey(v *visit) (page.Form, error) {
 		err = k.CheckRotation(v.Now())
 	}
 	f := page.RotateForm()
-	f.Facts, f.Back = facts, back
+	f.Heading, f.Facts, f.Back = access.Printable(k.Name), facts, back
 	f.Send = func(in *page.Input) error {
 		made, _, err := v.acting().RotateKeyOnce(v.R.Context(), k.ID, in.Hours("overlap"), v.OnceHere())
 		return showMade(v, made, back.URL, err)
@@ -127,7 +123,7 @@ func revokeKey(v *visit) (page.Form, error) {
 	}
 	return page.Form{
 		Title: "Revoke this key?", Lead: "Requests with it are refused within a second. This cannot be undone.", Submit: "Revoke the key", Danger: true,
-		Back: back, Facts: facts,
+		Heading: access.Printable(k.Name), Back: back, Facts: facts,
 		Send: func(*page.Input) error {
 			_, err := v.acting().RevokeKey(v.R.Context(), k.ID)
 			return v.ThenRefresh(back.URL, "The key was revoked.", err)
@@ -138,7 +134,8 @@ func revokeKey(v *visit) (page.Form, error) {
 func banKey(v *visit) (page.Form, error) {
 	k, facts, back, err := keyInPath(v)
 	return page.Form{
-		Title: "Ban this key?", Lead: "Its requests are refused with 429 until the ban ends or is lifted.", Submit: "Ban the key", Danger: true, Back: back, Facts: facts,
+		Title: "Ban this key?", Lead: "Its requests are refused with 429 until the ban ends or is lifted.", Submit: "Ban the key", Danger: true,
+		Heading: access.Printable(k.Name), Back: back, Facts: facts,
 		Fields: []page.Field{
 			{Name: "for", Label: "For", Kind: "select", Options: []page.Option{
 				{Value: "1", Label: "an hour"}, {Value: "24", Label: "a day"}, {Value: "168", Label: "7 days"}, {Value: "720", Label: "30 days"},
@@ -164,11 +161,8 @@ func changePlan(v *visit) (page.Form, error) {
 		f.Fields[1].Value, f.Fields[2].Value = page.Text(w.PerMinute), page.Text(w.PerDay)
 	}
 	f.Send = func(in *page.Input) error {
-		p, err := planOf(in)
-		if err != nil {
-			return err
-		}
-		_, err = v.acting().SetPlan(v.R.Context(), w.ID, p)
+		p := planOf(in, access.Quota{PerMinute: w.PerMinute, PerDay: w.PerDay})
+		_, err := v.acting().SetPlan(v.R.Context(), w.ID, p)
 		return v.ThenRefresh(f.Back.URL, fmt.Sprintf("The plan of %s is now %s.", access.Printable(w.Name), p.Plan), err)
 	}
 	return f, err
@@ -177,8 +171,8 @@ func changePlan(v *visit) (page.Form, error) {
 func planFields(p access.Plan) []page.Field {
 	return []page.Field{
 		{Name: "plan", Label: "Plan", Kind: "radios", Options: page.Choose(planChoices(), string(p))},
-		{Name: "perMinute", Label: "Requests a minute", Kind: "number", WithPlan: access.Enterprise, Hint: "Only for the plan enterprise."},
-		{Name: "perDay", Label: "Requests a day", Kind: "number", WithPlan: access.Enterprise, Hint: "Only for the plan enterprise."},
+		{Name: "perMinute", Label: "Requests a minute", Kind: "number", Hint: "Only for the plan enterprise."},
+		{Name: "perDay", Label: "Requests a day", Kind: "number", Hint: "Only for the plan enterprise."},
 	}
 }
 
@@ -195,20 +189,17 @@ func planChoices() []page.Option {
 	return plans
 }
 
-// planOf returns the plan that was chosen. Numbers that another one than enterprise does not have are refused, but for those
+// planOf returns the plan that was chosen, with the numbers that were entered. A plan that has none is not asked for those
 // that the form came with.
-func planOf(in *page.Input) (operator.Plan, error) {
-	p := operator.Plan{Plan: access.Plan(in.Text("plan"))}
-	if p.Plan == access.Enterprise {
-		p.PerMinute, p.PerDay = in.Number("perMinute"), in.Number("perDay")
-		return p, nil
+func planOf(in *page.Input, with access.Quota) operator.Plan {
+	p := operator.Plan{Plan: access.Plan(in.Text("plan")), PerMinute: in.Number("perMinute"), PerDay: in.Number("perDay")}
+	if p.Plan != access.Enterprise && p.PerMinute == with.PerMinute {
+		p.PerMinute = 0
 	}
-	for _, f := range in.Form.Fields {
-		if entered := in.Text(f.Name); f.WithPlan != "" && entered != "" && entered != f.Value {
-			return p, page.FieldError(f.Name, "Only the plan enterprise has numbers of its own. Choose it, or leave this empty.")
-		}
+	if p.Plan != access.Enterprise && p.PerDay == with.PerDay {
+		p.PerDay = 0
 	}
-	return p, nil
+	return p
 }
 
 func liftBan(v *visit) (page.Form, error) {
@@ -225,7 +216,7 @@ func liftBan(v *visit) (page.Form, error) {
 	}
 	return page.Form{
 		Title: "Lift the ban?", Lead: usableAfter(v, k.ID, "The key may be used again within a second.") + " If it goes on as before, the next ban is longer.", Submit: "Lift the ban",
-		Back:  page.Link{Title: "Bans", URL: "/console/bans"},
+		Heading: access.Printable(k.Name), Back: page.Link{Title: "Bans", URL: "/console/bans"},
 		Facts: append(facts, page.Fact{Title: "Level", Cell: page.Cell{Text: page.Text(int64(k.Ban.Level))}}, page.Fact{Title: "Reason", Cell: page.Cell{Text: k.Ban.Reason, Name: true}}),
 		Send: func(*page.Input) error {
 			if _, err := v.acting().UnbanKey(v.R.Context(), k.ID); err != nil {

@@ -111,8 +111,13 @@ func listBans(ctx context.Context, v *visit) (page.List, error) {
 
 func listHealth(_ context.Context, v *visit) (page.List, error) {
 	l := page.NewList("Health", "The state of this node, its database and its limits.", "", "Part", "State")
-	for _, f := range v.Health() {
-		l.Rows = append(l.Rows, []page.Cell{{Text: f.Name}, figureCell(f)})
+	health := v.Health()
+	for _, first := range []bool{true, false} { // what is wrong
+		for _, f := range health {
+			if f.Bad == first {
+				l.Rows = append(l.Rows, []page.Cell{{Text: f.Name}, figureCell(f)})
+			}
+		}
 	}
 	return l, nil
 }
@@ -150,7 +155,6 @@ func listAudit(ctx context.Context, v *visit) (page.List, error) {
 	if l.Filters = f; f.Wrong() != nil {
 		return l, nil //nolint:nilerr // the list says it
 	}
-	l.Filtered = q.Text != "" || q.Action != "" || q.Workspace != 0
 	if q.Workspace != 0 {
 		w, err := v.acting().Workspace(ctx, q.Workspace)
 		if err != nil {
@@ -163,7 +167,7 @@ func listAudit(ctx context.Context, v *visit) (page.List, error) {
 	l.Rows = auditRows(entries)
 	f.Query.Del("before")
 	l.CSV, l.NDJSON = page.Address("/console/audit.csv", f.Query), page.Address("/console/audit.ndjson", f.Query)
-	if q.Before == 0 && !l.Filtered {
+	if q.Before == 0 && !l.Filtered() {
 		l.Live = "/console/audit/live"
 	}
 	l.Turn(v.R.URL, "before", page.Text(next), next != 0)

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"sync"
@@ -175,11 +176,8 @@ func healthSummary(health []Figure) summary {
 func showOverview(v *visit) error {
 	s := page.SpanOf(page.ShortSpans(), v.R.URL.Query().Get("range"))
 	w, err := readFigures(v, v.R.Context(), s)
-	if err != nil {
-		return err
-	}
 	o := overview{figures: w, Spans: s.Links(page.ShortSpans(), "/console"), Live: "/console/live?range=" + s.Name}
-	return v.Render(http.StatusOK, "overview", "Overview", o)
+	return cmp.Or(err, v.Render(http.StatusOK, "overview", "Overview", o))
 }
 
 func liveOverview(v *visit) error {

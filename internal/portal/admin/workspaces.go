@@ -67,13 +67,12 @@ func workspacePage(v *visit, ctx context.Context, l *page.List) ([]operator.Work
 	if l.Filters = f; f.Wrong() != nil {
 		return nil, nil //nolint:nilerr // the list says it
 	}
-	l.Filtered = name != "" || plan != "" || state != ""
 	from := int(page.PlaceIn(f.Query, "from"))
 	next := strconv.Itoa(from + page.PageSize)
 	onPage := func(some []operator.Workspace) []operator.Workspace {
 		return page.Cut(l, v.R.URL, some, "from", func(*operator.Workspace) string { return next })
 	}
-	if !l.Filtered && sorted == "" {
+	if !l.Filtered() {
 		some, err := v.acting().WorkspacesFrom(ctx, from, page.PageSize+1)
 		if err != nil {
 			return nil, err
@@ -105,16 +104,13 @@ func workspacePage(v *visit, ctx context.Context, l *page.List) ([]operator.Work
 
 // A workspaceView is the page of a workspace.
 type workspaceView struct {
-	Name, Path, Lead         string
-	Plan                     access.Plan
-	Made, Used               time.Time
-	Over                     string // in words, or ""
-	Meters                   []page.Gauge
-	Keys                     int64
-	Pets, Orders, Categories int64
+	operator.WorkspaceDetail
 	page.Drawing
-	Spans  []page.NavLink
-	Sheets []page.List
+	Path, Lead string
+	Over       string // in words, or ""
+	Meters     []page.Gauge
+	Spans      []page.NavLink
+	Sheets     []page.List
 }
 
 func workspaceInPath(v *visit) (operator.WorkspaceDetail, error) {
@@ -130,14 +126,11 @@ func showWorkspace(v *visit) error {
 	if err != nil {
 		return err
 	}
+	w.Name = access.Printable(w.Name)
 	shown := workspaceView{
-		Name: access.Printable(w.Name), Path: workspacePath(w.ID), Plan: w.Plan, Made: *w.CreatedAt,
+		WorkspaceDetail: w, Path: workspacePath(w.ID),
 		Lead:   fmt.Sprintf("%s a minute, %s a day.", page.Counted(w.PerMinute, "request", "requests"), page.Number(w.PerDay)),
 		Meters: []page.Gauge{gaugeOf("This minute", w.Minute), gaugeOf("Today (UTC)", w.Day)},
-		Keys:   int64(w.Keys), Pets: w.Pets, Orders: w.Orders, Categories: w.Categories,
-	}
-	if w.LastUsedAt != nil {
-		shown.Used = *w.LastUsedAt
 	}
 	if over := w.ExceededWindow(); over != "" {
 		full := map[string]operator.Window{"day": w.Day, "minute": w.Minute}[over]
@@ -155,11 +148,8 @@ func showWorkspace(v *visit) error {
 		return err
 	}
 	audit, err := auditSheet(v, w.ID)
-	if err != nil {
-		return err
-	}
 	shown.Sheets = []page.List{keySheet(w.ID, keys), refusalSheet(v, w.ID, all), audit}
-	return v.Render(http.StatusOK, "workspace", shown.Name, shown)
+	return cmp.Or(err, v.Render(http.StatusOK, "workspace", shown.Name, shown))
 }
 
 func addUse(v *visit, shown *workspaceView, id int64) error {

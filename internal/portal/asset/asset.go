@@ -49,8 +49,9 @@ func Compress(text []byte) []byte {
 	return b.Bytes()
 }
 
-// Serve answers GET and HEAD, also of a client that has the file already.
-func (f *File) Serve(w http.ResponseWriter, r *http.Request) {
+// Serve answers GET and HEAD with the status, which is 200 unless the file says that there is no other; also a client that
+// has the file already.
+func (f *File) Serve(w http.ResponseWriter, r *http.Request, status int) {
 	h := w.Header()
 	body, tag := f.text, `"`+f.etag+`"`
 	if accept.Gzip(r.Header["Accept-Encoding"]) {
@@ -58,25 +59,17 @@ func (f *File) Serve(w http.ResponseWriter, r *http.Request) {
 		h.Set("Content-Encoding", "gzip")
 	}
 	h.Set("Vary", "Accept-Encoding")
-	h.Set("ETag", tag)
 	h.Set("X-Content-Type-Options", "nosniff")
-	if strings.Contains(r.Header.Get("If-None-Match"), tag) {
-		h.Del("Content-Encoding")
-		w.WriteHeader(http.StatusNotModified)
-		return
+	if status == http.StatusOK {
+		h.Set("ETag", tag)
+		if strings.Contains(r.Header.Get("If-None-Match"), tag) {
+			h.Del("Content-Encoding")
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
 	}
-	f.send(w, r, http.StatusOK, body)
-}
-
-// ServeAs answers GET and HEAD with another status than 200, and without a tag.
-func (f *File) ServeAs(w http.ResponseWriter, r *http.Request, status int) {
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	f.send(w, r, status, f.text)
-}
-
-func (f *File) send(w http.ResponseWriter, r *http.Request, status int, body []byte) {
-	w.Header().Set("Content-Type", f.mediaType)
-	w.Header().Set("Content-Length", fmt.Sprint(len(body)))
+	h.Set("Content-Type", f.mediaType)
+	h.Set("Content-Length", fmt.Sprint(len(body)))
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
 		_, _ = w.Write(body) // fails only for a client that went away

@@ -122,12 +122,12 @@ func TestOperator(t *testing.T) {
 	g.post("/console/link", "token", strings.TrimPrefix(link, "/console/link?token=")).leadsTo("/console")
 
 	g.post("/console/workspaces/1/plan", "plan", "enterprise", "perMinute", "x", "perDay", "9").want(422, "whole number")
-	g.post("/console/workspaces/1/plan", "plan", "enterprise").want(422, "Requests a minute must be a whole number").want(422, "Requests a day must be a whole number")
+	g.post("/console/workspaces/1/plan", "plan", "enterprise").want(422, `id="h-perMinute">the enterprise plan needs its requests per minute and per day`)
 	g.post("/console/workspaces/1/plan", "plan", "enterprise", "perMinute", "0", "perDay", "9").want(422, "needs its requests per minute")
 	g.post("/console/workspaces/1/plan", "plan", "gold").want(422, "no plan")
 	g.post("/console/workspaces/9/plan", "plan", "pro").want(404, "Not found")
-	for _, number := range []string{"500", "of enterprise"} {
-		g.post("/console/workspaces/1/plan", "plan", "pro", "perMinute", number).want(422, `id="h-perMinute">Only the plan enterprise has numbers of its own`).want(422, `value="`+number+`"`)
+	for number, fault := range map[string]string{"500": "the numbers of the pro plan are fixed at 300 a minute and 10000 a day; only enterprise has its own.", "of enterprise": "Requests a minute must be a whole number."} {
+		g.post("/console/workspaces/1/plan", "plan", "pro", "perMinute", number).want(422, `id="h-perMinute">`+fault).want(422, `value="`+number+`"`)
 	}
 	g.post("/console/workspaces/1/plan", "plan", "pro", "perMinute", "1000000000").leadsTo("/console/workspaces/1") // what the form came with
 	g.get("/console/workspaces").want(200, "The plan of shop is now pro")
@@ -153,7 +153,7 @@ func TestOperator(t *testing.T) {
 	g.post("/console/bans/" + k.ID).leadsTo("/console/bans")
 	g.get("/console/bans").want(200, "No key is banned")
 	g.post("/console/bans/"+k.ID).want(404, "not banned")
-	g.get("/console/health").want(200, "on fire").want(200, `<span class="badge active">ready`)
+	g.get("/console/health").want(200, `<tbody role="rowgroup"><tr role="row"><td role="cell" data-label="Part">store`).want(200, "on fire").want(200, `<span class="badge active">ready`)
 	g.get("/console/audit").want(200, "ban.lift").want(200, "workspace.set_plan").want(200, "till of shop")
 	g.post("/console/signout").leadsTo("/console/signin")
 	if got, want := h.audited(1), "operator operator.sign_out"; got != want {

@@ -1,27 +1,18 @@
 package console
 
 import (
-	"context"
 	"net/url"
 
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/portal/page"
 )
 
-func categorySource(v *visit) source[petstore.Category] {
+func categorySource(v *visit) source[petstore.Category, petstore.CategoryQuery] {
 	f := page.Filters{Query: v.R.URL.Query()}
-	q := petstore.CategoryQuery{Name: petstore.Fold(f.Add(page.Field{Name: "name", Label: "Name", Kind: "text", Hint: "Part of a name"}))}
-	return source[petstore.Category]{
-		filters: f, one: "category", many: "categories",
-		id: func(c petstore.Category) int64 { return c.ID },
-		fetch: func(ctx context.Context, p petstore.Page) ([]petstore.Category, error) {
-			q.Page = p
-			return v.Service.Categories(ctx, v.shop(), q)
-		},
-		total: func(ctx context.Context, p petstore.Page) (int64, error) {
-			q.Page = p
-			return v.Service.CountCategories(ctx, v.shop(), q)
-		},
+	q := &petstore.CategoryQuery{Name: petstore.Fold(f.Add(page.Field{Name: "name", Label: "Name", Kind: "text", Hint: "Part of a name"}))}
+	return source[petstore.Category, petstore.CategoryQuery]{
+		filters: f, one: "category", many: "categories", id: func(c petstore.Category) int64 { return c.ID },
+		query: q, page: &q.Page, fetch: v.Service.Categories, total: v.Service.CountCategories,
 	}
 }
 

@@ -138,15 +138,15 @@ func addShop(t *page.Table[*visit]) {
 	t.Form(access.Write, "/console/categories/{id}/delete", deleteCategory)
 
 	t.Look("/console/stock", func(v *visit) error { return v.Redirect("/console/pets") })
-	t.Form(access.Write, "/console/stock/{id}", setStock)
-	t.Form(access.Write, "/console/stock/{id}/add", addStock)
+	t.Form(access.Write, "/console/stock/{id}", changeStock(1))
+	t.Form(access.Write, "/console/stock/{id}/add", changeStock(0))
 
 	t.Look("/console/orders", showOrders)
 	t.Download("/console/orders.csv", ordersCSV)
 	t.Form(access.Write, "/console/orders/new", newOrder)
 	t.Form(access.Write, "/console/orders/{id}", showOrder)
-	t.Form(access.Write, "/console/orders/{id}/complete", completeOrder)
-	t.Form(access.Write, "/console/orders/{id}/cancel", cancelOrder)
+	t.Form(access.Write, "/console/orders/{id}/complete", askAboutOrder(0))
+	t.Form(access.Write, "/console/orders/{id}/cancel", askAboutOrder(1))
 }
 
 func addEvents(t *page.Table[*visit]) {

@@ -439,7 +439,7 @@ func TestStockConflict(t *testing.T) {
 	if got := strings.Count(a.body, `name="overwrite"`); got != 1 {
 		t.Errorf("the page asks %d times whether to overwrite, want once", got)
 	}
-	g.get("/console/stock/1").want(200, "Why is it 43?")
+	g.get("/console/stock/1").want(200, "Why is it 43?").want(200, `<span class="badge available">43 units</span></h1>`)
 }
 
 // count sets the stock of the first pet.

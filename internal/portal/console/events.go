@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -24,13 +25,12 @@ func listEvents(ctx context.Context, v *visit) (page.List, error) {
 	if wanted := petstore.EventType(f.Add(page.Field{Name: "type", Label: "Type", Kind: "select", Options: page.OptionsOf("Any type", petstore.EventTypes()...)})); wanted != "" {
 		q.Types = []petstore.EventType{wanted}
 	}
-	q.Order = orderFilter(&f, page.Field{Name: "order", Label: "Order", Hint: "Number of an order"})
+	q.Order = orderFilter(&f, page.Field{Name: "order", Label: "Order", Hint: "Its number"})
 	pet, err := petPicker.filter(v, &f)
 	if q.Pet = pet; q.Pet != 0 && q.Order != 0 {
 		f.Fault("Choose an order or a pet, not both.")
 	}
-	l.Filters, l.Filtered = f, len(q.Types) > 0 || q.Order > 0 || q.Pet > 0
-	if err != nil || f.Wrong() != nil {
+	if l.Filters = f; err != nil || f.Wrong() != nil {
 		return l, err
 	}
 	by, err := keyCells(ctx, v)
@@ -126,18 +126,15 @@ func showEvent(v *visit) error {
 		return err
 	}
 	by, err := keyCells(v.R.Context(), v)
-	if err != nil {
-		return err
-	}
 	title := "Event " + page.Text(e.ID) + ": " + string(e.Type)
-	return v.Render(http.StatusOK, "sheets", title, sheetPage{
+	return cmp.Or(err, v.Render(http.StatusOK, "sheets", title, sheetPage{
 		Title: title, Lead: "What changed, when, and by whom.", Back: page.Link{Title: "Events", URL: "/console/events"},
 		Sheets: []page.List{changed},
 		Facts: []page.Fact{
 			{Title: "Type", Cell: page.Cell{Text: string(e.Type), Code: true}}, {Title: "What", Cell: subjectOf(&e)}, {Title: "When", Cell: page.Cell{At: e.CreatedAt.UTC()}},
 			{Title: "By", Cell: requestKeyCells(v, by)(&e)}, {Title: "Request", Cell: requestCell(e.RequestID)},
 		},
-	})
+	}))
 }
 
 // changeOf returns the members of an event's data: for an update those that changed,
@@ -147,19 +144,19 @@ func changeOf(e *petstore.Event) (page.List, error) {
 	if err := json.Unmarshal(e.Data, &now); err != nil {
 		return page.List{}, err
 	}
-	if len(e.Previous) == 0 {
-		l := page.NewList("Content", "", "It has no members.", "Member", "Value")
-		for _, name := range slices.Sorted(maps.Keys(now)) {
-			l.Rows = append(l.Rows, []page.Cell{{Text: name, Code: true}, {Text: inPlainText(now[name]), Name: true}})
+	if len(e.Previous) > 0 {
+		err := json.Unmarshal(e.Previous, &before)
+		l := page.NewList("What changed", "", "", "Member", "Before", "Now")
+		for _, name := range slices.Sorted(maps.Keys(before)) {
+			l.Rows = append(l.Rows, []page.Cell{{Text: name, Code: true}, {Text: inPlainText(before[name]), Name: true}, {Text: inPlainText(now[name]), Name: true}})
 		}
-		return l, nil
+		return l, err
 	}
-	l := page.NewList("What changed", "", "", "Member", "Before", "Now")
-	err := json.Unmarshal(e.Previous, &before)
-	for _, name := range slices.Sorted(maps.Keys(before)) {
-		l.Rows = append(l.Rows, []page.Cell{{Text: name, Code: true}, {Text: inPlainText(before[name]), Name: true}, {Text: inPlainText(now[name]), Name: true}})
+	l := page.NewList("Content", "", "It has no members.", "Member", "Value")
+	for _, name := range slices.Sorted(maps.Keys(now)) {
+		l.Rows = append(l.Rows, []page.Cell{{Text: name, Code: true}, {Text: inPlainText(now[name]), Name: true}})
 	}
-	return l, err
+	return l, nil
 }
 
 // inPlainText returns a JSON value, which may be absent, as text for display.

@@ -62,40 +62,22 @@ func takeImport(v *visit, in *page.Input) error {
 	return v.Gated(true, func() error { return importFile(v, in, file) })
 }
 
-// upload reads the form. It returns the file, of which there is one copy in memory, and adds the other values to
-// PostForm.
+// upload reads the form. It returns the file and adds the other values to PostForm.
 func upload(v *visit) ([]byte, error) {
 	_ = http.NewResponseController(v.W).SetReadDeadline(time.Now().Add(uploadTimeout)) // if there is no deadline to set, none is needed
 	v.R.Body = &heldBody{ReadCloser: v.R.Body, gate: v.gate}
-	form, err := v.R.MultipartReader()
-	if err != nil {
-		return nil, errNoFile
+	part, head, err := v.R.FormFile("file")
+	switch {
+	case err != nil:
+		return nil, uploadFault(err)
+	case head.Size > maxUpload:
+		return nil, errTooLong
 	}
-	var file []byte
-	for found := false; ; {
-		part, err := form.NextPart()
-		switch {
-		case err == io.EOF && found: // a wrapped io.EOF means that the form is incomplete
-			return file, nil
-		case err == io.EOF:
-			return nil, errNoFile
-		case err != nil:
-			return nil, uploadFault(err)
-		}
-		content, err := io.ReadAll(part)
-		if err != nil {
-			return nil, uploadFault(err)
-		}
-		switch name := part.FormName(); {
-		case name == "file" && part.FileName() != "" && !found:
-			if len(content) > maxUpload {
-				return nil, errTooLong
-			}
-			file, found = content, true
-		case name == "do" || name == "again":
-			v.R.PostForm.Add(name, string(content))
-		}
-	}
+	v.R.MultipartForm = nil          // its copy of the file
+	v.R.PostForm.Del(page.OnceField) // who has to sign in again has to choose the file again, too
+	file := make([]byte, head.Size)
+	_, err = io.ReadFull(part, file)
+	return file, err
 }
 
 // A heldBody counts the bytes that it reads as memory that the page holds, a piece at a time, before

@@ -137,7 +137,7 @@ func rotateKey(v *visit) (page.Form, error) {
 		return page.Form{}, err
 	}
 	f := page.RotateForm()
-	f.Back = page.Link{Title: "API keys", URL: "/console/keys"}
+	f.Heading, f.Back = access.Printable(k.Name), page.Link{Title: "API keys", URL: "/console/keys"}
 	f.Send = func(in *page.Input) error {
 		made, err := v.keyring().Rotate(v.R.Context(), k.ID, in.Hours("overlap"), v.OnceHere())
 		return showMade(v, made, k.Scopes, err)
@@ -154,7 +154,7 @@ func revokeKey(v *visit) (page.Form, error) {
 	facts, err := whatBreaks(v, k)
 	f := page.Form{
 		Title: "Revoke this key?", Lead: "Whatever still uses it stops working within a second. This cannot be undone.", Submit: "Revoke the key", Danger: true,
-		Back: page.Link{Title: access.Printable(k.Name), URL: "/console/keys/" + k.ID}, Facts: facts,
+		Heading: access.Printable(k.Name), Back: page.Link{Title: access.Printable(k.Name), URL: "/console/keys/" + k.ID}, Facts: facts,
 		Send: func(*page.Input) error {
 			err := v.keyring().Revoke(v.R.Context(), k.ID, petstore.Condition{})
 			return v.ThenRefresh("/console/keys", "The key was revoked.", err)
@@ -169,6 +169,7 @@ func revokeKey(v *visit) (page.Form, error) {
 // A keyPage is one key: what it may do, what it did, and what can be done with it.
 type keyPage struct {
 	Title string
+	State page.Cell
 	Links []page.Link
 	Forms []page.Form
 	Facts []page.Fact
@@ -203,7 +204,7 @@ func readKeyPage(v *visit, k access.Key) (keyPage, error) {
 	if err != nil {
 		return keyPage{}, err
 	}
-	p := keyPage{Title: access.Printable(k.Name), ID: k.ID, Facts: facts, Links: keyLinks(v, &k)}
+	p := keyPage{Title: access.Printable(k.Name), State: page.Cell{Text: k.State(v.Now()), Badge: k.State(v.Now())}, ID: k.ID, Facts: facts, Links: keyLinks(v, &k)}
 	p.Uses, p.Since = usesOf(v, k.ID)
 	days, err := v.Usage.KeyDays(v.R.Context(), v.who.Workspace.ID, k.ID, v.Now().AddDate(0, 0, 1-shownDays))
 	p.Days, p.Sum = daysOf(days)
@@ -262,11 +263,8 @@ func showKey(v *visit) (page.Form, error) {
 	}
 	f.Page = func(status int, f page.Form) error {
 		p, err := readKeyPage(v, k)
-		if err != nil {
-			return err
-		}
 		p.Forms = []page.Form{f}
-		return v.Render(status, "key", p.Title, p)
+		return cmp.Or(err, v.Render(status, "key", p.Title, p))
 	}
 	f.Send = func(in *page.Input) error {
 		patch := access.KeyPatch{Name: petstore.Some(strings.TrimSpace(in.Text("name")))}

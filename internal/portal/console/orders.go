@@ -2,12 +2,12 @@ package console
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/portal/page"
@@ -26,18 +26,10 @@ var orderViews = []struct {
 	{"complete", "Done", func(petstore.Time) petstore.OrderQuery { return petstore.OrderQuery{Complete: new(true)} }},
 }
 
-func sourceOfOrders(v *visit, f page.Filters, q petstore.OrderQuery) source[petstore.Order] {
-	return source[petstore.Order]{
-		filters: f, newest: true, one: "order", many: "orders",
-		id: func(o petstore.Order) int64 { return o.ID },
-		fetch: func(ctx context.Context, p petstore.Page) ([]petstore.Order, error) {
-			q.Page = p
-			return v.Service.Orders(ctx, v.shop(), q)
-		},
-		total: func(ctx context.Context, p petstore.Page) (int64, error) {
-			q.Page = p
-			return v.Service.CountOrders(ctx, v.shop(), q)
-		},
+func sourceOfOrders(v *visit, f page.Filters, q *petstore.OrderQuery) source[petstore.Order, petstore.OrderQuery] {
+	return source[petstore.Order, petstore.OrderQuery]{
+		filters: f, newest: true, one: "order", many: "orders", id: func(o petstore.Order) int64 { return o.ID },
+		query: q, page: &q.Page, fetch: v.Service.Orders, total: v.Service.CountOrders,
 	}
 }
 
@@ -52,7 +44,7 @@ func orderFilter(f *page.Filters, field page.Field) (id int64) {
 }
 
 // orderSource returns the orders that the query asks for, and the number of one or 0.
-func orderSource(v *visit) (s source[petstore.Order], number int64, err error) {
+func orderSource(v *visit) (s source[petstore.Order, petstore.OrderQuery], number int64, err error) {
 	f := page.Filters{Query: v.R.URL.Query()}
 	var q petstore.OrderQuery
 	view, known := f.Query.Get("state"), false
@@ -73,7 +65,7 @@ func orderSource(v *visit) (s source[petstore.Order], number int64, err error) {
 		f.Fields[0].Error = fmt.Sprintf("There is no view called %q.", petstore.Shorten(view, 40))
 	}
 	f.Fields = append(f.Fields, page.Field{Name: "state", Kind: "hidden", Value: view})
-	return sourceOfOrders(v, f, q), number, nil
+	return sourceOfOrders(v, f, &q), number, nil
 }
 
 // stateCell says how an order stands.
@@ -141,7 +133,8 @@ func viewsOfOrders(v *visit, shown int64) (all []page.NavLink, err error) {
 		if o.name != "" {
 			query, n := "state="+o.name, shown
 			if v.R.URL.RawQuery != query {
-				if n, err = sourceOfOrders(v, page.Filters{}, o.query(petstore.At(v.Now()))).total(v.R.Context(), counts); err != nil {
+				q := o.query(petstore.At(v.Now()))
+				if n, err = sourceOfOrders(v, page.Filters{}, &q).count(v); err != nil {
 					return nil, err
 				}
 			}
@@ -156,10 +149,21 @@ func viewsOfOrders(v *visit, shown int64) (all []page.NavLink, err error) {
 // actsOnOrder are what can be done with an open order. Afterwards the list is shown with the query from, unless that is nil.
 func actsOnOrder(v *visit, o petstore.Order, from *string) []page.Form {
 	id := page.Text(o.ID)
-	acts := []page.Form{
-		{Heading: "Complete", Title: "Complete order " + id + "?", Lead: "The order counts as fulfilled. This is final.", Submit: "Complete the order", Action: orderPath(o.ID) + "/complete"},
-		{Heading: "Cancel", Title: "Cancel order " + id + "?", Lead: "Its units go back into the stock, and the order is removed.", Submit: "Cancel the order", Action: orderPath(o.ID) + "/cancel", Danger: true},
-	}
+	acts := []page.Form{{
+		Heading: "Complete", Title: "Complete order " + id + "?", Lead: "The order counts as fulfilled. This is final.", Submit: "Complete the order",
+		Action: orderPath(o.ID) + "/complete",
+		Send: func(in *page.Input) error {
+			_, err := v.Service.UpdateOrder(v.R.Context(), v.shop(), o.ID, petstore.OrderPatch{Complete: petstore.Some(true)}, in.Condition())
+			return v.Then(afterOrder(in, orderPath(o.ID)), "Order "+id+" is complete.", err)
+		},
+	}, {
+		Heading: "Cancel", Title: "Cancel order " + id + "?", Lead: "Its units go back into the stock, and the order is removed.", Submit: "Cancel the order", Danger: true,
+		Action: orderPath(o.ID) + "/cancel",
+		Send: func(in *page.Input) error {
+			err := v.Service.CancelOrder(v.R.Context(), v.shop(), o.ID, in.Condition())
+			return v.Then(afterOrder(in, orderPath(o.ID)), "Order "+id+" was cancelled, and its units are back in stock.", err)
+		},
+	}}
 	for i := range acts {
 		if acts[i].Fields = []page.Field{page.VersionField(o)}; from != nil {
 			acts[i].Fields = append(acts[i].Fields, page.Field{Name: "from", Kind: "hidden", Value: *from})
@@ -271,6 +275,7 @@ func showOrder(v *visit) (page.Form, error) {
 		if p.Facts, err = orderFacts(v, o, gone); err != nil {
 			return err
 		}
+		p.State, p.Lead = &p.Facts[2].Cell, page.Counted(o.Quantity, "unit", "units")+" of "+p.Facts[0].Text+". "+p.Lead
 		history, err := orderHistory(v, o, moves)
 		p.Sheets = []page.List{history}
 		return err
@@ -297,8 +302,8 @@ func orderHistory(v *visit, o petstore.Order, moves []petstore.Movement) (page.L
 	}
 	for i := range moves {
 		m := &moves[i]
-		what := page.Cell{Text: map[petstore.MovementKind]string{petstore.MovedPlaced: "Placed", petstore.MovedSale: "Placed and completed", petstore.MovedCompleted: "Completed", petstore.MovedCancelled: "Cancelled"}[m.Kind]}
-		l.Rows = append(l.Rows, []page.Cell{what, timeCell(m.At), by(m.By), {Text: page.Number(m.Quantity-m.Delta) + " → " + page.Number(m.Quantity)}})
+		what := moved(m.Kind)
+		l.Rows = append(l.Rows, []page.Cell{{Text: strings.ToUpper(what[:1]) + what[1:]}, timeCell(m.At), by(m.By), {Text: page.Number(m.Quantity-m.Delta) + " → " + page.Number(m.Quantity)}})
 	}
 	if v.Events == nil {
 		return l, nil
@@ -321,32 +326,16 @@ func orderHistory(v *visit, o petstore.Order, moves []petstore.Movement) (page.L
 	return l, err
 }
 
-// orderQuestion returns the form that asks whether to do one of actsOnOrder with the order in the path.
-func orderQuestion(v *visit, which int) (page.Form, petstore.Order, error) {
-	o, err := inPath(v, v.Service.Order)
-	if err != nil {
-		return page.Form{}, o, err
+// askAboutOrder returns the form that asks whether to do one of actsOnOrder with the order in the path.
+func askAboutOrder(which int) func(*visit) (page.Form, error) {
+	return func(v *visit) (page.Form, error) {
+		o, err := inPath(v, v.Service.Order)
+		if err != nil {
+			return page.Form{}, err
+		}
+		f := actsOnOrder(v, o, nil)[which]
+		f.Heading, f.Back = "", page.Link{Title: "Order " + page.Text(o.ID), URL: orderPath(o.ID)}
+		f.Facts, err = orderFacts(v, o, false)
+		return f, err
 	}
-	f := actsOnOrder(v, o, nil)[which]
-	f.Heading, f.Back = "", page.Link{Title: "Order " + page.Text(o.ID), URL: orderPath(o.ID)}
-	f.Facts, err = orderFacts(v, o, false)
-	return f, o, err
-}
-
-func completeOrder(v *visit) (page.Form, error) {
-	f, o, err := orderQuestion(v, 0)
-	f.Send = func(in *page.Input) error {
-		_, err := v.Service.UpdateOrder(v.R.Context(), v.shop(), o.ID, petstore.OrderPatch{Complete: petstore.Some(true)}, in.Condition())
-		return v.Then(afterOrder(in, orderPath(o.ID)), fmt.Sprintf("Order %d is complete.", o.ID), err)
-	}
-	return f, err
-}
-
-func cancelOrder(v *visit) (page.Form, error) {
-	f, o, err := orderQuestion(v, 1)
-	f.Send = func(in *page.Input) error {
-		err := v.Service.CancelOrder(v.R.Context(), v.shop(), o.ID, in.Condition())
-		return v.Then(afterOrder(in, orderPath(o.ID)), fmt.Sprintf("Order %d was cancelled, and its units are back in stock.", o.ID), err)
-	}
-	return f, err
 }

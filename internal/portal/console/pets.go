@@ -13,9 +13,9 @@ import (
 	"example.com/petstore/internal/portal/page"
 )
 
-func petSource(v *visit) (source[petstore.StockedPet], error) {
+func petSource(v *visit) (source[petstore.StockedPet, petstore.PetQuery], error) {
 	f := page.Filters{Query: v.R.URL.Query()}
-	q := petstore.PetQuery{Name: petstore.Fold(f.Add(page.Field{Name: "name", Label: "Name", Kind: "text", Hint: "Part of a name"}))}
+	q := &petstore.PetQuery{Name: petstore.Fold(f.Add(page.Field{Name: "name", Label: "Name", Kind: "text", Hint: "Part of a name"}))}
 	if s := f.Add(page.Field{Name: "status", Label: "Status", Kind: "select", Options: page.OptionsOf("Any status", petstore.Statuses()...)}); s != "" {
 		q.Statuses = []petstore.Status{petstore.Status(s)}
 	}
@@ -25,17 +25,9 @@ func petSource(v *visit) (source[petstore.StockedPet], error) {
 	}
 	var err error
 	q.CategoryID, err = categoryPicker.filter(v, &f)
-	return source[petstore.StockedPet]{
-		filters: f, newest: true, one: "pet", many: "pets",
-		id: func(p petstore.StockedPet) int64 { return p.ID },
-		fetch: func(ctx context.Context, p petstore.Page) ([]petstore.StockedPet, error) {
-			q.Page = p
-			return v.Bulk.StockedPets(ctx, v.shop(), q)
-		},
-		total: func(ctx context.Context, p petstore.Page) (int64, error) {
-			q.Page = p
-			return v.Service.CountPets(ctx, v.shop(), q)
-		},
+	return source[petstore.StockedPet, petstore.PetQuery]{
+		filters: f, newest: true, one: "pet", many: "pets", id: func(p petstore.StockedPet) int64 { return p.ID },
+		query: q, page: &q.Page, fetch: v.Bulk.StockedPets, total: v.Service.CountPets,
 	}, err
 }
 
@@ -160,7 +152,7 @@ func showPet(v *visit) (page.Form, error) {
 	}
 	f, err := petForm(v, p.Name, pickName(category, p.CategoryID))
 	at := "/console/pets/" + page.Text(p.ID)
-	f.Title, f.Lead, f.Submit, f.Facts = p.Name, "Pet "+page.Text(p.ID), "Save", petFacts(v, &p)
+	f.Title, f.Lead, f.Submit, f.Facts = p.Name, "Pet "+page.Text(p.ID)+": "+page.Counted(p.Quantity, "unit", "units")+" in stock", "Save", petFacts(v, &p)
 	status := page.Field{Name: "status", Label: "Status", Kind: "select", Options: page.Choose(page.OptionsOf("automatic, from the stock", petstore.Statuses()...), string(p.Status)),
 		Hint: "A pending pet cannot be ordered for now. Available needs stock. Sold needs no open orders, and sets the stock to 0."}
 	f.Fields = append(f.Fields, status, page.VersionField(p.Pet))

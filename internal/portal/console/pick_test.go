@@ -137,7 +137,7 @@ func TestFindOrder(t *testing.T) {
 	if a := g.get(next).want(200, "#1<"); strings.Contains(a.body, "#8<") || !strings.Contains(a.body, "#7<") {
 		t.Errorf("the second page of orders begins elsewhere than with 7:\n%s", a.body)
 	}
-	g.get("/console/orders/2").want(200, "Placed and completed</td>")
+	g.get("/console/orders/2").want(200, "Placed and completed</td>").want(200, `<h1><bdi>Order 2</bdi> <span class="badge complete">complete</span></h1><p class="lead">1 unit of `)
 	g.post("/console/orders/32", "shipDate", "2026-03-01T13:00").leadsTo("/console/orders/32")
 	g.get("/console/orders?state=late").want(200, "1 order. ").want(200, `href="/console/orders?state=open">Open 30</a>`).want(200, `>Late 1</a>`).want(200, `>Done 2</a>`)
 	act := regexp.MustCompile(`action="(/console/orders/32/cancel)">(?s:.*?)name="version" value="([^"]+)"/><input type="hidden" name="from" value="([^"]+)"`)

@@ -111,7 +111,6 @@ func listRequests(ctx context.Context, v *visit) (page.List, error) {
 			code, {Text: page.Milliseconds(e.Duration)}, {Text: cmp.Or(names[e.KeyID], e.KeyID), Name: true}, exactly(e.At),
 		})
 	}
-	l.Filtered = wanted != requestFilter{at: wanted.at, last: wanted.last}
 	query := v.R.URL.Query()
 	query.Del("before")
 	l.CSV = page.Address("/console/requests.csv", query)
@@ -171,19 +170,15 @@ func showRequest(v *visit) error {
 	events := latestOf(v)
 	i := slices.IndexFunc(events, func(e usage.Event) bool { return e.RequestID == v.ID })
 	if i < 0 {
-		v.Refuse(http.StatusNotFound, "This request is not in the log",
+		return v.Refuse(http.StatusNotFound, "This request is not in the log",
 			"The log holds the latest few hundred successes, errors and refusals that this server answered since it started. Look for it in the log of the server.")
-		return nil
 	}
 	keys, err := knownKeys(v.R.Context(), v)
-	if err != nil {
-		return err
-	}
 	e := &events[i]
 	p := requestPage{Event: *e, Refusal: refusedBy(v, e), Curl: curlOf(v, e)}
 	p.HasBody = strings.Contains(p.Curl, "body.json")
 	p.Facts = []page.Fact{{Title: "Took", Cell: page.Cell{Text: page.Milliseconds(e.Duration)}}, {Title: "Key", Cell: page.Cell{Text: cmp.Or(page.KeyNames(keys)[e.KeyID], e.KeyID), Name: true}}, {Title: "Request id", Cell: page.Cell{Text: e.RequestID, Code: true}}, {Title: "Operation", Cell: page.Cell{Text: cmp.Or(e.Operation, "none"), Code: e.Operation != ""}}}
-	return v.Render(http.StatusOK, "request", "Request", p)
+	return cmp.Or(err, v.Render(http.StatusOK, "request", "Request", p))
 }
 
 // refusedBy returns why the limits refused a request, or nil if they did not.

@@ -36,7 +36,7 @@ func TestRequestPage(t *testing.T) {
 			t.Errorf("?%s shows other requests too", query)
 		}
 	}
-	a := g.get("/console/requests/the-one.7").want(200, "getPet").want(200, "till").want(200, `href="/docs/guides/errors#pet_not_found"`)
+	a := g.get("/console/requests/the-one.7").want(200, `<span class="status s4">404</span></h1>`).want(200, "getPet").want(200, "till").want(200, `href="/docs/guides/errors#pet_not_found"`)
 	a.want(200, `curl -i &#39;`+h.url+`/pets/it%27s?name=a&#43;b&amp;x=&lt;i&gt;&#39; \`).want(200, "$PETSTORE_KEY")
 	if strings.Contains(a.body, secret[4:]) || strings.Contains(a.body, "Why was this refused?") {
 		t.Errorf("the page of a request says too much:\n%s", a.body)

@@ -7,35 +7,41 @@ import (
 	"example.com/petstore/internal/portal/page"
 )
 
-// A source reads the rows of a list.
-type source[T any] struct {
+// A source reads the rows of a list: the rows T that a query Q selects.
+type source[T, Q any] struct {
 	filters   page.Filters
 	newest    bool   // the page shows the newest first; a download begins with the oldest
 	one, many string // what its rows are called
-	fetch     func(context.Context, petstore.Page) ([]T, error)
-	total     func(context.Context, petstore.Page) (int64, error)
+	query     *Q
+	page      *petstore.Page // of the query
+	fetch     func(ctx context.Context, workspace int64, query Q) ([]T, error)
+	total     func(ctx context.Context, workspace int64, query Q) (int64, error)
 	id        func(T) int64
+}
+
+// count returns the number of rows, up to one more than a list shows exactly.
+func (s source[T, Q]) count(v *visit) (int64, error) {
+	*s.page = petstore.Page{Limit: maxCounted + 1}
+	return s.total(v.R.Context(), v.shop(), *s.query)
 }
 
 // maxCounted is the greatest number of rows that a list shows exactly.
 const maxCounted = 1000
 
-// counts is the page of which rows are counted.
-var counts = petstore.Page{Limit: maxCounted + 1}
-
 // read reads the page that the query selects, and sets the filters, the number of rows, which it also returns, and
 // the address of the next page.
-func (s source[T]) read(v *visit, l *page.List) (rows []T, n int64, err error) {
+func (s source[T, Q]) read(v *visit, l *page.List) (rows []T, n int64, err error) {
 	if l.Filters = s.filters; s.filters.Wrong() != nil {
 		return nil, 0, nil //nolint:nilerr // the list says it
 	}
 	query := v.R.URL.Query()
-	p := petstore.Page{After: page.PlaceIn(query, "after"), Limit: page.PageSize + 1, Newest: s.newest}
-	if rows, err = s.fetch(v.R.Context(), p); err != nil {
+	after := page.PlaceIn(query, "after")
+	*s.page = petstore.Page{After: after, Limit: page.PageSize + 1, Newest: s.newest}
+	if rows, err = s.fetch(v.R.Context(), v.shop(), *s.query); err != nil {
 		return nil, 0, err
 	}
-	if n = int64(len(rows)); p.After > 0 || n > page.PageSize { // there may be more
-		if n, err = s.total(v.R.Context(), counts); err != nil {
+	if n = int64(len(rows)); after > 0 || n > page.PageSize { // there may be more
+		if n, err = s.count(v); err != nil {
 			return nil, 0, err
 		}
 	}
@@ -46,9 +52,6 @@ func (s source[T]) read(v *visit, l *page.List) (rows []T, n int64, err error) {
 	l.Lead = counted(n) + " " + what + ". " + l.Lead
 	query.Del("after")
 	l.CSV = page.Address(v.R.URL.Path+".csv", query)
-	for _, f := range l.Fields {
-		l.Filtered = l.Filtered || f.Value != "" || chosen(f.Options) != ""
-	}
 	return page.Cut(l, v.R.URL, rows, "after", func(last *T) string { return page.Text(s.id(*last)) }), n, nil
 }
 
@@ -60,16 +63,7 @@ func counted(n int64) string {
 	return page.Number(n)
 }
 
-func chosen(options []page.Option) string {
-	for _, o := range options {
-		if o.Chosen {
-			return o.Value
-		}
-	}
-	return ""
-}
-
-func (s source[T]) csv(v *visit, head []string, line func(T) []string) error {
+func (s source[T, Q]) csv(v *visit, head []string, line func(T) []string) error {
 	if err := s.filters.Wrong(); err != nil {
 		return err
 	}
@@ -78,13 +72,13 @@ func (s source[T]) csv(v *visit, head []string, line func(T) []string) error {
 
 // pages returns a function that reads a page of downloadPage rows after the last row of the page before,
 // the oldest first.
-func (s source[T]) pages(v *visit) func(last *T) ([]T, error) {
+func (s source[T, Q]) pages(v *visit) func(last *T) ([]T, error) {
 	return func(last *T) ([]T, error) {
-		p := petstore.Page{Limit: downloadPage}
+		*s.page = petstore.Page{Limit: downloadPage}
 		if last != nil {
-			p.After = s.id(*last)
+			s.page.After = s.id(*last)
 		}
-		return s.fetch(v.R.Context(), p)
+		return s.fetch(v.R.Context(), v.shop(), *s.query)
 	}
 }
 

@@ -30,6 +30,7 @@ func setLowStock(v *visit) (page.Form, error) {
 // A sheetPage shows one object, with forms that change it and tables about it.
 type sheetPage struct {
 	Title, Lead string
+	State       *page.Cell // how it stands, beside its title
 	Back        page.Link
 	Links       []page.Link
 	Acts, Forms []page.Form
@@ -50,32 +51,33 @@ func (p *sheetPage) form(v *visit, which int) (f page.Form) {
 		if p.Forms != nil {
 			p.Forms[which] = f
 		}
-		if err := p.read(); err != nil {
-			return err
-		}
-		return v.Render(status, "sheets", p.Title, p)
+		return cmp.Or(p.read(), v.Render(status, "sheets", p.Title, p))
 	}
 	return f
 }
 
 // stockPage reads the page of the pet in the path: the forms that change its stock, and what has changed it.
-func stockPage(v *visit) (*sheetPage, petstore.InventoryItem, error) {
+func stockPage(v *visit) (*sheetPage, error) {
 	pet, err := petInPath(v)
 	if err != nil {
-		return nil, petstore.InventoryItem{}, err
+		return nil, err
 	}
 	i, at := pet.Item(), "/console/stock/"+page.Text(pet.ID)
 	facts := petFacts(v, &pet)
 	facts[0] = page.Fact{Title: "Pet", Cell: page.Cell{Text: pickName(pet.Name, pet.ID), Name: true, URL: "/console/pets/" + page.Text(pet.ID)}} // the stock is on the page
 	p := &sheetPage{
 		Title: "Stock of " + pet.Name, Lead: page.Counted(i.Quantity, "unit", "units") + " can be ordered. Units in open orders are not counted.",
-		Back: page.Link{Title: "Pets", URL: "/console/pets"}, Facts: facts,
+		State: &page.Cell{Text: page.Counted(i.Quantity, "unit", "units"), Badge: string(pet.Status)},
+		Back:  page.Link{Title: "Pets", URL: "/console/pets"}, Facts: facts,
 		Forms: []page.Form{
 			v.Ready(page.Form{Heading: "Add to the stock", Action: at + "/add", Submit: "Add the units", Fields: []page.Field{
 				{Name: "units", Label: "Units to add", Kind: "number", Required: true, Sum: &i.Quantity, Hint: "A negative number, such as -2, takes units away."},
-			}}),
+			}, Send: func(in *page.Input) error { return addUnits(v, i, in.Number("units")) }}),
 			v.Ready(page.Form{Heading: "Set the stock", Action: at, Submit: "Set the stock", Fields: []page.Field{
 				{Name: "quantity", Label: "Counted", Kind: "number", Value: page.Text(i.Quantity), Required: true, Hint: "What is there now, whatever was noted before."}, page.VersionField(i),
+			}, Send: func(in *page.Input) error {
+				after, err := v.Service.UpdateInventory(v.R.Context(), v.shop(), i.PetID, in.Number("quantity"), in.Condition())
+				return v.Then(at, "The stock was set to "+page.Number(after.Quantity)+".", err)
 			}}),
 		},
 	}
@@ -84,45 +86,32 @@ func stockPage(v *visit) (*sheetPage, petstore.InventoryItem, error) {
 		p.Sheets = []page.List{history}
 		return err
 	}
-	return p, i, nil
+	return p, nil
 }
 
-func setStock(v *visit) (page.Form, error) {
-	p, item, err := stockPage(v)
-	if err != nil {
-		return page.Form{}, err
-	}
-	f := p.form(v, 1)
-	f.Send = func(in *page.Input) error {
-		i, err := v.Service.UpdateInventory(v.R.Context(), v.shop(), item.PetID, in.Number("quantity"), in.Condition())
-		return v.Then(f.Action, "The stock was set to "+page.Number(i.Quantity)+".", err)
-	}
-	return f, nil
-}
-
-func addStock(v *visit) (page.Form, error) {
-	p, item, err := stockPage(v)
-	if err != nil {
-		return page.Form{}, err
-	}
-	f := p.form(v, 0)
-	f.Send = func(in *page.Input) error {
-		units := in.Number("units")
-		made, err := v.Service.AddStock(v.R.Context(), v.shop(), item.PetID, units, v.Once())
+// changeStock is one of the forms of stockPage.
+func changeStock(which int) func(*visit) (page.Form, error) {
+	return func(v *visit) (page.Form, error) {
+		p, err := stockPage(v)
 		if err != nil {
-			return err
+			return page.Form{}, err
 		}
-		var after petstore.InventoryItem
-		if err := json.Unmarshal(made.Body, &after); err != nil {
-			return err
-		}
-		said := page.Counted(units, "unit was", "units were") + " added"
-		if units < 0 {
-			said = page.Counted(-units, "unit was", "units were") + " taken away"
-		}
-		return v.Then("/console/stock/"+page.Text(item.PetID), said+". There are "+page.Number(after.Quantity)+" now.", nil)
+		return p.form(v, which), nil
 	}
-	return f, nil
+}
+
+// addUnits adds to the stock of a pet, or takes from it if units is negative.
+func addUnits(v *visit, i petstore.InventoryItem, units int64) error {
+	made, err := v.Service.AddStock(v.R.Context(), v.shop(), i.PetID, units, v.Once())
+	if err != nil {
+		return err
+	}
+	said := page.Counted(units, "unit was", "units were") + " added"
+	if units < 0 {
+		said = page.Counted(-units, "unit was", "units were") + " taken away"
+	}
+	err = json.Unmarshal(made.Body, &i)
+	return v.Then("/console/stock/"+page.Text(i.PetID), said+". There are "+page.Number(i.Quantity)+" now.", err)
 }
 
 // stockHistory returns the movements of the stock that the query asks for, the newest first.
@@ -137,9 +126,12 @@ func stockHistory(v *visit, i petstore.InventoryItem) (page.List, error) {
 	by, err := keyCells(v.R.Context(), v)
 	for i := range moves {
 		m := &moves[i]
-		what, change := page.Cell{Text: moved(m)}, page.Number(m.Delta)
-		if m.OrderID > 0 {
-			what.URL = orderPath(m.OrderID)
+		what, change := page.Cell{Text: "Pet " + moved(m.Kind)}, page.Number(m.Delta)
+		switch {
+		case m.OrderID > 0:
+			what = page.Cell{Text: "Order " + page.Text(m.OrderID) + " " + moved(m.Kind), URL: orderPath(m.OrderID)}
+		case m.Kind == petstore.MovedSet:
+			what.Text = "Stock set to " + page.Number(m.Quantity)
 		}
 		if m.Delta > 0 {
 			change = "+" + change
@@ -162,23 +154,8 @@ func keyCells(ctx context.Context, v *visit) (func(id string) page.Cell, error) 
 	}, err
 }
 
-func moved(m *petstore.Movement) string {
-	order := "Order " + page.Text(m.OrderID)
-	switch m.Kind {
-	case petstore.MovedCreated:
-		return "Pet added"
-	case petstore.MovedPlaced:
-		return order + " placed"
-	case petstore.MovedSale:
-		return order + " placed, complete at once"
-	case petstore.MovedCompleted:
-		return order + " completed"
-	case petstore.MovedCancelled:
-		return order + " cancelled"
-	case petstore.MovedSold:
-		return "Pet marked as sold"
-	case petstore.MovedDeleted:
-		return "Pet deleted"
-	}
-	return "Stock set to " + page.Number(m.Quantity)
+// moved says what happened to an order or a pet when stock was moved.
+func moved(kind petstore.MovementKind) string {
+	words := map[petstore.MovementKind]string{petstore.MovedSale: "placed and completed", petstore.MovedCreated: "added", petstore.MovedSold: "marked as sold"}
+	return cmp.Or(words[kind], string(kind))
 }

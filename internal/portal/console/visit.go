@@ -1,7 +1,6 @@
 package console
 
 import (
-	"cmp"
 	"context"
 	"net/http"
 	"net/netip"
@@ -100,8 +99,7 @@ func (v *visit) spend() error {
 		return nil
 	case v.limits.Outcome == ratelimit.Unavailable:
 		v.RetryAfter(v.limits.Decision.RetryAfter)
-		v.Refuse(http.StatusServiceUnavailable, "Requests cannot be counted at the moment", nothingChanged)
-		return page.ErrRefused
+		return v.Refuse(http.StatusServiceUnavailable, "Requests cannot be counted at the moment", nothingChanged)
 	}
 	return v.refuseByLimits()
 }
@@ -110,11 +108,11 @@ const nothingChanged = "Nothing was changed; what you entered is still there if 
 
 // refuseByLimits answers that the key cannot be used now, and returns ErrRefused.
 func (v *visit) refuseByLimits() error {
-	title, text := v.limits.Words()
+	note := v.limits.Note()
 	if v.R.Method == http.MethodPost {
-		text += " " + nothingChanged
+		note.Text += " " + nothingChanged
 	}
-	return v.tooMany(title, text, v.limits.Decision.RetryAfter)
+	return v.tooMany(note.Title, note.Text, v.limits.Decision.RetryAfter)
 }
 
 // tooMany answers that there were too many requests and how long to wait, and returns
@@ -122,8 +120,7 @@ func (v *visit) refuseByLimits() error {
 func (v *visit) tooMany(title, text string, retryAfter int64) error {
 	v.limits = page.KeyLimits{} // the page says it
 	v.RetryAfter(retryAfter)
-	why := page.Refusal{Title: title, Text: text, Until: v.Now().Add(time.Duration(retryAfter) * time.Second)}
-	return cmp.Or(v.Render(http.StatusTooManyRequests, "refused", title, why), error(page.ErrRefused))
+	return v.RefuseUntil(v.Now().Add(time.Duration(retryAfter)*time.Second), http.StatusTooManyRequests, title, text)
 }
 
 func (v *visit) Enter(write bool) (leave func(), err error) { return v.gate.Enter(write) }

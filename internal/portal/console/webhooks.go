@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -71,18 +72,17 @@ func typesOf(w *webhook.Webhook) string {
 	return strings.ReplaceAll(strings.Trim(fmt.Sprint(w.Types), "[]"), " ", ", ")
 }
 
+// hookFacts are what there is to know of a webhook, first of all whether it fails, and why.
 func hookFacts(w *webhook.Webhook) []page.Fact {
-	facts := []page.Fact{
-		{Title: "URL", Cell: page.Cell{Text: w.URL, Name: true}}, {Title: "Events", Cell: page.Cell{Text: typesOf(w)}}, {Title: "State", Cell: healthOf(w)},
-		{Title: "Created", Cell: page.Cell{At: w.CreatedAt}}, {Title: "Read up to event", Cell: page.Cell{Text: page.Text(w.After)}}, {Title: "Id", Cell: page.Cell{Text: w.ID, Code: true}},
-	}
-	for _, f := range []page.Fact{{Title: "Description", Cell: page.Cell{Text: w.Description}}, {Title: "Why it fails", Cell: page.Cell{Text: w.Failure}}} {
+	facts := []page.Fact{{Title: "State", Cell: healthOf(w)}}
+	for _, f := range []page.Fact{{Title: "Why it fails", Cell: page.Cell{Text: w.Failure}}, {Title: "URL", Cell: page.Cell{Text: w.URL}}, {Title: "Description", Cell: page.Cell{Text: w.Description}}} {
 		if f.Text != "" {
 			f.Text, f.Name = access.Printable(f.Text), true
 			facts = append(facts, f)
 		}
 	}
-	return facts
+	return append(facts, page.Fact{Title: "Events", Cell: page.Cell{Text: typesOf(w)}}, page.Fact{Title: "Created", Cell: page.Cell{At: w.CreatedAt}},
+		page.Fact{Title: "Read up to event", Cell: page.Cell{Text: page.Text(w.After)}}, page.Fact{Title: "Id", Cell: page.Cell{Text: w.ID, Code: true}})
 }
 
 func newWebhook(v *visit) (page.Form, error) {
@@ -170,9 +170,6 @@ func showWebhook(v *visit) error {
 		return err
 	}
 	deliveries, err := deliveriesOf(v.R.Context(), v, &w)
-	if err != nil {
-		return err
-	}
 	at := webhookPath(w.ID)
 	deliveries.Live = page.Address(at+"/live", v.R.URL.Query())
 	p := sheetPage{
@@ -183,7 +180,7 @@ func showWebhook(v *visit) error {
 	if w.State != webhook.Active {
 		p.Links[0] = page.Link{Title: "Resume", URL: at + "/resume"}
 	}
-	return v.Render(http.StatusOK, "sheets", p.Title, p)
+	return cmp.Or(err, v.Render(http.StatusOK, "sheets", p.Title, p))
 }
 
 // listDeliveries is deliveriesOf for the webhook in the path.
@@ -283,38 +280,38 @@ func showDelivery(v *visit) (page.Form, error) {
 		return page.Form{}, err
 	}
 	event, at := page.Text(d.ID), webhookPath(w.ID)+"/delivery"
-	return page.Form{
-		Heading: "Send it again", Submit: "Try again", Lead: "What is sent, and what became of each try. If you send it again and that fails, it is tried as often as a new event.",
-		Send: func(*page.Input) error {
-			_, err := v.Webhooks.Retry(ctx, workspace, w.ID, d.ID)
-			return v.Then(at+"?event="+event, "The event is sent again. What comes of it is in the table of tries.", err)
-		},
-		Page: func(status int, f page.Form) error {
-			tries := triesOf(&w, &d)
-			tries.Live = page.Address(at+"/live", v.R.URL.Query())
-			p := sheetPage{
-				Title: "Delivery of event " + event, Lead: f.Lead, Back: page.Link{Title: "Webhook", URL: webhookPath(w.ID)}, Forms: []page.Form{f}, Sheets: []page.List{tries}, Facts: tries.Facts,
-			}
-			e, err := v.Events.Event(ctx, workspace, d.ID)
-			if err == nil {
-				var sent []byte
-				sent, err = v.Webhooks.Request(ctx, &w, e)
-				p.Sent = strings.ReplaceAll(access.Printable(string(sent)), `\u000d\u000a`, "\n")
-			} else if petstore.CodeOf(err) == petstore.CodeEventNotFound {
-				p.Lead, err = "The event is no longer kept, and cannot be sent again.", nil
-			}
-			if err != nil {
-				return err
-			}
-			return v.Render(status, "sheets", p.Title, p)
-		},
-	}, nil
+	p := &sheetPage{
+		Title: "Delivery of event " + event, Lead: "What is sent, and what became of each try. If you send it again and that fails, it is tried as often as a new event.",
+		Back: page.Link{Title: "Webhook", URL: webhookPath(w.ID)}, Forms: []page.Form{{Heading: "Send it again", Submit: "Try again"}},
+	}
+	p.read = func() error {
+		tries := triesOf(&w, &d)
+		tries.Live = page.Address(at+"/live", v.R.URL.Query())
+		p.Sheets, p.Facts = []page.List{tries}, tries.Facts
+		e, err := v.Events.Event(ctx, workspace, d.ID)
+		if petstore.CodeOf(err) == petstore.CodeEventNotFound {
+			p.Lead = "The event is no longer kept, and cannot be sent again."
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		sent, err := v.Webhooks.Request(ctx, &w, e)
+		p.Sent = strings.ReplaceAll(access.Printable(string(sent)), `\u000d\u000a`, "\n")
+		return err
+	}
+	f := p.form(v, 0)
+	f.Send = func(*page.Input) error {
+		_, err := v.Webhooks.Retry(ctx, workspace, w.ID, d.ID)
+		return v.Then(at+"?event="+event, "The event is sent again. What comes of it is in the table of tries.", err)
+	}
+	return f, nil
 }
 
 // hookForm completes a form of the webhook in the path.
 func hookForm(v *visit, f page.Form) (page.Form, error) {
 	w, err := webhookInPath(v)
-	f.Back, f.Facts = page.Link{Title: "Webhook", URL: webhookPath(w.ID)}, hookFacts(&w)
+	f.Heading, f.Back, f.Facts = w.URL, page.Link{Title: "Webhook", URL: webhookPath(w.ID)}, hookFacts(&w)
 	return f, err
 }
 
@@ -406,18 +403,11 @@ func lastEventBefore(v *visit, t petstore.Time) (int64, error) {
 	if err != nil || len(first.Events) == 0 {
 		return first.Last, err
 	}
-	low, high := first.Events[0].ID-1, first.Last
-	for low < high {
-		middle := low + (high-low)/2
-		next, err := read(petstore.EventQuery{After: middle})
-		switch {
-		case err != nil:
-			return 0, err
-		case len(next.Events) == 0 || next.Events[0].CreatedAt.Millis >= t.Millis:
-			high = middle
-		default:
-			low = next.Events[0].ID
-		}
-	}
-	return low, nil
+	begin := first.Events[0].ID - 1
+	n := sort.Search(int(first.Last-begin), func(i int) bool {
+		next, failed := read(petstore.EventQuery{After: begin + int64(i)})
+		err = cmp.Or(err, failed)
+		return err != nil || len(next.Events) == 0 || next.Events[0].CreatedAt.Millis >= t.Millis
+	})
+	return begin + int64(n), err
 }

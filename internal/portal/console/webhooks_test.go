@@ -232,6 +232,7 @@ func TestDeliveries(t *testing.T) {
 	h.fail(w, id)
 	g.get(at).want(200, at+"/delivery?event=33").want(200, "not tried yet").want(200, at+"?after=9")
 	g.get(at+"?after=9").want(200, "503 in 12 ms: later xx").want(200, `<span class="badge failed">failed</span>`)
+	g.get(at).want(200, `facts"><div><dt>State</dt><dd><span class="badge failed">failing</span>`)
 	for _, where := range []string{at, "/console/webhooks", "/console"} {
 		g.get(where).want(200, `<span class="badge failed">failing</span> <small>since</small>`).want(200, `<bdi class="name">503 in 12 ms: later xx`)
 	}
@@ -239,7 +240,7 @@ func TestDeliveries(t *testing.T) {
 		t.Errorf("the overview shows webhooks to one who may not manage:\n%s", a.body)
 	}
 	state := g.stream(at + "/live?after=9")
-	state.until(`"facts":[{"title":"URL",`)
+	state.until(`"facts":[{"title":"State",`)
 	if _, err := h.hooks.Update(t.Context(), w.ID, id, webhook.Patch{State: petstore.Some(webhook.Paused)}, petstore.Condition{}, "cli"); err != nil {
 		t.Fatal(err)
 	}

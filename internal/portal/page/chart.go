@@ -101,7 +101,10 @@ func (s Span) draw(rows []usage.Row, now time.Time) chart {
 		}
 	}
 	top := roundUp(most)
-	c := chart{From: first, Seconds: int64(s.width / time.Second), Top: Number(top), Half: half(top), Column: chartWidth / s.bars}
+	c := chart{From: first, Seconds: int64(s.width / time.Second), Top: Number(top), Column: chartWidth / s.bars}
+	if top > 1 { // then it is even
+		c.Half = Number(top / 2)
+	}
 	var paths [usage.Classes]strings.Builder
 	for i := range bars {
 		left := i * chartWidth / s.bars
@@ -153,25 +156,15 @@ func roundUp(n int64) int64 {
 	}
 }
 
-func half(top int64) string {
-	if top == 1 {
-		return ""
+// latencyOf returns how fast the requests were answered.
+func latencyOf(c *usage.Counts) map[string]string {
+	times := map[string]string{}
+	for name, q := range map[string]float64{"p50": .5, "p95": .95, "p99": .99} {
+		if times[name] = "–"; c.Total() > 0 {
+			times[name] = Milliseconds(c.Quantile(q))
+		}
 	}
-	return Number(top / 2) // all others are even
-}
-
-// A latency is how fast the requests were answered.
-type latency struct {
-	P50 string `json:"p50"`
-	P95 string `json:"p95"`
-	P99 string `json:"p99"`
-}
-
-func latencyOf(c *usage.Counts) latency {
-	if c.Total() == 0 {
-		return latency{"–", "–", "–"}
-	}
-	return latency{Milliseconds(c.Quantile(.5)), Milliseconds(c.Quantile(.95)), Milliseconds(c.Quantile(.99))}
+	return times
 }
 
 // Milliseconds returns d with two digits that count.
@@ -219,11 +212,11 @@ func buckets(c *usage.Counts) []bucket {
 
 // A Drawing is the requests of a span: a chart, and their totals.
 type Drawing struct {
-	Span    Span     `json:"-"`
-	Chart   chart    `json:"chart"`
-	Totals  []total  `json:"totals"`
-	Latency latency  `json:"latency"`
-	Buckets []bucket `json:"buckets"`
+	Span    Span              `json:"-"`
+	Chart   chart             `json:"chart"`
+	Totals  []total           `json:"totals"`
+	Latency map[string]string `json:"latency"`
+	Buckets []bucket          `json:"buckets"`
 }
 
 // A total is the number of requests of one class.

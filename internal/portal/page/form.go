@@ -10,7 +10,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
 )
 
@@ -92,8 +91,7 @@ type Field struct {
 	Find              string // where a script asks for options while somebody types
 	Sum               *int64 // what the number is added to: a script shows what comes of it
 	Required, Filter  bool
-	WithPlan          access.Plan // the plan with which alone the field counts, and is needed then
-	Max               int         // characters
+	Max               int // characters
 	Error             string
 	Now, Entered      string // what stands there now and what was entered, if somebody changed it meanwhile
 }
@@ -116,9 +114,7 @@ func OptionsOf[T ~string](none string, values ...T) []Option {
 // Choose marks the options that were chosen.
 func Choose(options []Option, values ...string) []Option {
 	for i := range options {
-		for _, v := range values {
-			options[i].Chosen = options[i].Chosen || options[i].Value == v
-		}
+		options[i].Chosen = options[i].Chosen || slices.Contains(values, options[i].Value)
 	}
 	return options
 }
@@ -143,12 +139,9 @@ func (in *Input) check() {
 	}
 	for _, f := range in.Form.Fields {
 		value := in.value(f.Name)
-		if f.WithPlan != "" && in.value("plan") != string(f.WithPlan) {
-			continue
-		}
 		switch f.Kind {
 		case "number":
-			if _, err := strconv.ParseInt(value, 10, 64); err != nil && (f.Required || f.WithPlan != "" || value != "") {
+			if _, err := strconv.ParseInt(value, 10, 64); err != nil && (f.Required || value != "") {
 				in.Faults[f.Name] = f.Label + " must be a whole number."
 			}
 		case "time":
@@ -227,9 +220,8 @@ func (in *Input) refill() {
 		case "hidden": // what stands now
 		case "select", "checks", "radios":
 			for j := range field.Options {
-				field.Options[j].Chosen = false
+				field.Options[j].Chosen = slices.Contains(in.R.PostForm[field.Name], field.Options[j].Value)
 			}
-			Choose(field.Options, in.R.PostForm[field.Name]...)
 		case "time":
 			field.Value = entered(in.R.PostForm.Get(field.Name))
 		default:

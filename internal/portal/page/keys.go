@@ -157,31 +157,6 @@ func (s KeyLimits) Spent() (w ratelimit.Window, name string) {
 	return w, name
 }
 
-// until returns when the key can be used again: at the end of the ban or of the full window, whichever is later. It
-// is the zero time if the key can be used now.
-func (s KeyLimits) until() time.Time {
-	end := s.Banned()
-	if w, name := s.Spent(); name != "" && time.Unix(w.Reset, 0).After(end) {
-		end = time.Unix(w.Reset, 0).UTC()
-	}
-	return end
-}
-
-// Words says why the key cannot be used now, or returns "".
-func (s KeyLimits) Words() (title, text string) {
-	w, name := s.Spent()
-	switch banned := s.Banned(); {
-	case banned.IsZero() && name == "":
-		return "", ""
-	case banned.IsZero():
-		title = "The requests of this " + name + " are used up"
-		return title, "The plan has " + Counted(w.Limit, "request", "requests") + " a " + name + ", and what you change here counts too."
-	case name != "" && time.Unix(w.Reset, 0).After(banned):
-		return "The requests of this " + name + " are used up", "The key is banned besides, until " + InWords(banned) + "."
-	}
-	return "This key is banned", "You can still look at these pages, but change or download nothing. The API refuses its requests."
-}
-
 // A LimitNote says on every page that the key cannot be used now, and until when. It is empty if the
 // key can be used.
 type LimitNote struct {
@@ -190,10 +165,19 @@ type LimitNote struct {
 	Until time.Time `json:"until,omitzero"`
 }
 
-// Note returns what every page says of the limits.
+// Note says why the key cannot ask now, and until when: until the end of the ban or of the full window, whichever is later.
 func (s KeyLimits) Note() LimitNote {
-	title, text := s.Words()
-	return LimitNote{title, text, s.until()}
+	w, name := s.Spent()
+	banned, afresh, title := s.Banned(), time.Unix(w.Reset, 0).UTC(), "The requests of this "+name+" are used up"
+	switch {
+	case banned.IsZero() && name == "":
+		return LimitNote{}
+	case banned.IsZero():
+		return LimitNote{title, "The plan has " + Counted(w.Limit, "request", "requests") + " a " + name + ", and what you change here counts too.", afresh}
+	case name != "" && afresh.After(banned):
+		return LimitNote{title, "The key is banned besides, until " + InWords(banned) + ".", afresh}
+	}
+	return LimitNote{"This key is banned", "You can still look at these pages, but change or download nothing. The API refuses its requests.", banned}
 }
 
 // A Gauge is one window of the limits.

@@ -16,7 +16,6 @@ import (
 type List struct {
 	Filters
 	Title, Lead string
-	Filtered    bool
 	Columns     []string
 	Numbers     map[int]bool // the columns of numbers
 	Rows        [][]Cell
@@ -95,17 +94,14 @@ func (v *Visit) List(l List, err error) error {
 	l.ReadOnly = v.locked() != ""
 	status := http.StatusOK
 	if l.Wrong() != nil {
-		status, l.Filtered = http.StatusUnprocessableEntity, true
+		status = http.StatusUnprocessableEntity
 	}
 	return v.Render(status, "list", l.Title, l)
 }
 
 // Address returns a path with a query.
 func Address(path string, query url.Values) string {
-	if len(query) == 0 {
-		return path
-	}
-	return path + "?" + query.Encode()
+	return (&url.URL{Path: path, RawQuery: query.Encode()}).String()
 }
 
 // Extend extends the write deadline of the connection. It is on the real clock.
@@ -173,6 +169,13 @@ func (f *Filters) Day(name, label string) petstore.Time {
 func (f *Filters) add(field Field) {
 	field.Filter = true
 	f.Fields = append(f.Fields, field)
+}
+
+// Filtered reports whether anything was entered into a field.
+func (f Filters) Filtered() bool {
+	return slices.ContainsFunc(f.Fields, func(field Field) bool {
+		return field.Value != "" || field.Error != "" || slices.ContainsFunc(field.Options, func(o Option) bool { return o.Chosen && o.Value != "" })
+	})
 }
 
 // Fault notes what is wrong with the last field.

@@ -2,6 +2,7 @@ package page
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"html"
@@ -240,17 +241,20 @@ func (v *Visit) RetryAfter(seconds int64) {
 // WholeSeconds returns d in seconds, rounded up.
 func WholeSeconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
 
-// A Refusal is the page "refused", which says why there is no other, and until when if that is known.
-type Refusal struct {
+// A refusal is the page "refused", which says why there is no other, and until when if that is known.
+type refusal struct {
 	Title, Text string
 	Until       time.Time
 }
 
-// Refuse answers with a page that says why there is no other.
-func (v *Visit) Refuse(status int, title, text string) {
-	if err := v.Render(status, "refused", title, Refusal{Title: title, Text: text}); err != nil {
-		v.Log.Error("a page could not be rendered", "path", v.R.URL.Path, "err", err)
-	}
+// Refuse answers with a page that says why there is no other, and returns ErrRefused.
+func (v *Visit) Refuse(status int, title, text string) error {
+	return v.RefuseUntil(time.Time{}, status, title, text)
+}
+
+// RefuseUntil is Refuse with an instant at which there may be another page.
+func (v *Visit) RefuseUntil(until time.Time, status int, title, text string) error {
+	return cmp.Or(v.Render(status, "refused", title, refusal{title, text, until}), error(ErrRefused))
 }
 
 // busy is the answer of a busy service. It has no layout: whoever waits for a processor is not helped by pages that say so.
@@ -270,12 +274,12 @@ func (v *Visit) fail(err error) {
 	}
 	switch {
 	case errors.Is(err, errNoPage):
-		v.Refuse(http.StatusNotFound, "Not found", "It may have been removed.")
+		err = v.Refuse(http.StatusNotFound, "Not found", "It may have been removed.")
 	case !ok:
 		v.Log.Error("a page failed", "path", v.R.URL.Path, "err", err)
-		v.Refuse(http.StatusInternalServerError, "Something went wrong", "Try again. The cause is in the log of the service.")
+		err = v.Refuse(http.StatusInternalServerError, "Something went wrong", "Try again. The cause is in the log of the service.")
 	case strings.HasSuffix(string(e.Code), "_not_found"):
-		v.Refuse(http.StatusNotFound, "Not found", e.Message)
+		err = v.Refuse(http.StatusNotFound, "Not found", e.Message)
 	case e.Code == petstore.CodeServiceUnavailable:
 		v.RetryAfter(max(1, WholeSeconds(e.RetryAfter)))
 		if e.Err == nil {
@@ -284,9 +288,12 @@ func (v *Visit) fail(err error) {
 			return
 		}
 		v.Log.Error("a page failed", "path", v.R.URL.Path, "err", err)
-		v.Refuse(http.StatusServiceUnavailable, "The store does not answer", e.Message)
+		err = v.Refuse(http.StatusServiceUnavailable, "The store does not answer", e.Message)
 	default:
-		v.Refuse(http.StatusUnprocessableEntity, "That is not possible", e.Message)
+		err = v.Refuse(http.StatusUnprocessableEntity, "That is not possible", e.Message)
+	}
+	if !errors.Is(err, ErrRefused) {
+		v.Log.Error("a page could not be rendered", "path", v.R.URL.Path, "err", err)
 	}
 }
 

@@ -179,7 +179,7 @@ const ErrRefused Notice = "refused"
 func (s *Site) Serve(w http.ResponseWriter, r *http.Request, guest func(*Visit) Guest) {
 	if f := s.assets.Find(r.URL.Path); f != nil {
 		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
-		f.Serve(w, r)
+		f.Serve(w, r, http.StatusOK)
 		return
 	}
 	h := w.Header()
@@ -209,12 +209,10 @@ const (
 // serve identifies the user, counts the request, and has its route answer it.
 func (v *Visit) serve() error {
 	if v.origin.Check(v.R) != nil {
-		v.Refuse(http.StatusForbidden, "That came from another site", "Changes are only taken from the pages of the console itself.")
-		return nil //nolint:nilerr // it is answered
+		return v.Refuse(http.StatusForbidden, "That came from another site", "Changes are only taken from the pages of the console itself.")
 	}
 	if len(v.R.URL.RawQuery) > MaxQuery {
-		v.Refuse(http.StatusRequestURITooLong, "The address is too long", "Enter less into the filters of the page.")
-		return nil
+		return v.Refuse(http.StatusRequestURITooLong, "The address is too long", "Enter less into the filters of the page.")
 	}
 	handler, _ := v.mux.Handler(v.R)
 	route, known := handler.(Route)
@@ -231,12 +229,10 @@ func (v *Visit) serve() error {
 	}
 	v.R.Body = http.MaxBytesReader(v.W, v.R.Body, most)
 	if v.R.Method == http.MethodPost && v.R.ParseForm() != nil { // a part of a form could have another meaning
-		v.Refuse(http.StatusBadRequest, "That form cannot be read", "It was cut off, or is longer than a form can be. Nothing was changed.")
-		return nil //nolint:nilerr // it is answered
+		return v.Refuse(http.StatusBadRequest, "That form cannot be read", "It was cut off, or is longer than a form can be. Nothing was changed.")
 	}
 	if !known { // there is none, or one that leads to the path without its dots
-		v.Refuse(http.StatusNotFound, "There is no such page", "The address may be mistyped.")
-		return nil
+		return v.Refuse(http.StatusNotFound, "There is no such page", "The address may be mistyped.")
 	}
 	if err := v.IdentifyAgain(); err != nil {
 		return err
@@ -251,11 +247,9 @@ func (r Route) answer(v *Visit, why Notice) error {
 	case r.Needs != 0 && v.Session == nil:
 		return v.askToSignIn(why)
 	case write && !v.mayWrite():
-		v.Refuse(http.StatusForbidden, "This key cannot do that", "Sign in with a key that has the scope "+r.Needs.String()+" to change that.")
-		return nil
+		return v.Refuse(http.StatusForbidden, "This key cannot do that", "Sign in with a key that has the scope "+r.Needs.String()+" to change that.")
 	case r.Needs == access.Manage && !v.mayWrite():
-		v.Refuse(http.StatusForbidden, "This key may not see that", "Sign in with a key that has the scope manage.")
-		return nil
+		return v.Refuse(http.StatusForbidden, "This key may not see that", "Sign in with a key that has the scope manage.")
 	case r.Alone:
 		return r.handle(v.guest)
 	}
@@ -308,11 +302,9 @@ func (v *Visit) Hold(pool *fairshare.Pool, yield func(), title, each string) (le
 	v.RetryAfter(retryShare)
 	switch {
 	case errors.Is(err, fairshare.ErrEach):
-		v.Refuse(http.StatusTooManyRequests, title, each)
+		return nil, v.Refuse(http.StatusTooManyRequests, title, each)
 	case errors.Is(err, fairshare.ErrFull):
-		v.Refuse(http.StatusServiceUnavailable, title, "This service has as many of them open as it can. Try again later.")
-	default:
-		return nil, petstore.Unavailable(err)
+		return nil, v.Refuse(http.StatusServiceUnavailable, title, "This service has as many of them open as it can. Try again later.")
 	}
-	return nil, ErrRefused
+	return nil, petstore.Unavailable(err)
 }
