@@ -32,13 +32,9 @@ var (
 // Restored makes all ids of a database that came back from an earlier moment go on behind
 // a gap, and adds workspace.reset to every feed, so that readers read the lists again. The
 // state of access goes on behind a gap too: it is none that a server knew. times is at least how often the database came back; if it is less, what was issued
-// after an earlier return, and forgotten by this one, may be issued again.
-func Restored(tx Tx, d *Dialect, now petstore.Time, times int64) error {
-	times = max(times, 1)
-	return restored(tx, d, now, times, times)
-}
-
-func restored(tx Tx, d *Dialect, now petstore.Time, times, workspaceTimes int64) error {
+// after an earlier return, and forgotten by this one, may be issued again. workspaceTimes is
+// that of the ids of workspaces.
+func Restored(tx Tx, d *Dialect, now petstore.Time, times, workspaceTimes int64) error {
 	var b Batch
 	b.Exec(raiseCounters, idGap, times)
 	b.Exec("UPDATE feeds SET last = forgotten WHERE last < forgotten")
@@ -72,6 +68,6 @@ func (s *Store) Restored(ctx context.Context, replaced []Issued) error {
 		if err := tx.Run(&b); err != nil {
 			return err
 		}
-		return restored(tx, &s.options.Dialect, petstore.At(s.now()), 1, times)
+		return Restored(tx, &s.options.Dialect, petstore.At(s.now()), 1, times)
 	})
 }

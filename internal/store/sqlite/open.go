@@ -178,8 +178,10 @@ func prepareFile(path string, o Options) (string, error) {
 	switch {
 	case owner != "":
 		return "", fmt.Errorf("belongs to the database %s", owner)
+	case err == nil && info.IsDir():
+		return "", errors.New("is a directory")
 	case err == nil && !info.Mode().IsRegular():
-		return "", noFile(info)
+		return "", errors.New("is not a file")
 	case err == nil:
 		// Not opened here: closing it again would drop the locks that SQLite
 		// holds on the file elsewhere in this process (POSIX, fcntl).
@@ -228,12 +230,4 @@ func fileError(path string, err error) error {
 		err = cause.Err
 	}
 	return fmt.Errorf("cannot be opened: %w", err)
-}
-
-// noFile returns the error of what is there, but no file.
-func noFile(info fs.FileInfo) error {
-	if info.IsDir() {
-		return errors.New("is a directory")
-	}
-	return errors.New("is not a file")
 }

@@ -26,7 +26,7 @@ var errEarlier = errors.New("was made by a version of petstore from before the f
 var migrationFiles embed.FS
 
 // known are the migrations that this program knows.
-var known = store.MustLoadMigrations(migrationFiles)
+var known = store.LoadMigrations(migrationFiles)
 
 // migrations returns the known migrations with what the file says of them. It refuses a
 // file that is not ours, is newer, or is from before the first release.
@@ -89,18 +89,13 @@ func (c *conn) becomeCurrent(ctx context.Context, o Options) error {
 	if lacking == nil {
 		return nil
 	}
-	return c.applyAll(all, o.Now)
-}
-
-// applyAll carries out the migrations that the file lacks. An index of millions of
-// rows is sorted in a temporary file: in memory it would take a gigabyte.
-func (c *conn) applyAll(all []store.Migration, now func() time.Time) (err error) {
+	// An index of millions of rows is sorted in a temporary file: in memory it would take a gigabyte.
 	for _, pragma := range []string{"PRAGMA temp_store=FILE", "PRAGMA cache_size=-32768"} {
 		if err := c.exec(pragma); err != nil {
 			return err
 		}
 	}
-	if c.applied, err = c.known.Up(all, now, c.apply); err != nil {
+	if c.applied, err = c.known.Up(all, o.Now, c.apply); err != nil {
 		return err
 	}
 	return c.exec("PRAGMA temp_store=MEMORY")
@@ -143,8 +138,8 @@ func (c *conn) apply(m store.Migration, script string) (did bool, err error) {
 	if err := sqlitex.ExecuteScript(c.Conn, script, nil); err != nil {
 		return false, err
 	}
-	if m.Version == 1 {
-		if err := c.sign(); err != nil {
+	if m.Version == 1 { // the file becomes ours
+		if err := errors.Join(c.exec(fmt.Sprintf("PRAGMA application_id=%d", applicationID)), store.Sign(c)); err != nil {
 			return false, err
 		}
 	}
@@ -152,14 +147,6 @@ func (c *conn) apply(m store.Migration, script string) (did bool, err error) {
 		return false, err
 	}
 	return true, c.exec("INSERT INTO migrations (version, name, at) VALUES (?, ?, ?)", m.Version, m.Name, m.At.UnixMilli())
-}
-
-// sign marks a new file as ours and gives it its secret.
-func (c *conn) sign() error {
-	if err := c.exec(fmt.Sprintf("PRAGMA application_id=%d", applicationID)); err != nil {
-		return err
-	}
-	return store.Sign(c)
 }
 
 // checkSchema returns an error if the schema is a newer one. Each migration sets
@@ -175,27 +162,21 @@ func (c *conn) checkSchema() error {
 // MigrateStatus returns all migrations that the program knows and says which of
 // them the file at path has. A file that does not exist has none, and is not
 // created.
-func MigrateStatus(ctx context.Context, path string) ([]store.Migration, error) {
-	all, err := status(path)
-	if err != nil {
-		return nil, fmt.Errorf("database %s: %w", path, explain(err))
-	}
-	return all, ctx.Err()
-}
-
-func status(path string) ([]store.Migration, error) {
+func MigrateStatus(ctx context.Context, path string) (all []store.Migration, err error) {
 	c, err := openFile(path, true)
 	if errors.Is(err, errMissing) {
 		return known.Status(nil)
 	}
+	if err == nil {
+		if err = c.refuseMoved(); err == nil {
+			all, err = c.migrations()
+		}
+		err = errors.Join(err, c.Close())
+	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("database %s: %w", path, explain(err))
 	}
-	defer c.Close()
-	if err := c.refuseMoved(); err != nil {
-		return nil, err
-	}
-	return c.migrations()
+	return all, ctx.Err()
 }
 
 // MigrateUp creates the file if there is none, applies the migrations that it
