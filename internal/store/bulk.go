@@ -84,7 +84,10 @@ func (l *Load) Run(tx Tx) error {
 // Keep keeps the batch in a transaction. It may be called again if that fails, after
 // another Issue.
 func (l *Load) Keep(tx Tx) error {
-	l.begin()
+	l.refused, l.next, l.barred, l.last.named = nil, *l.last.issued, false, ""
+	l.existing = newFoundRows()
+	l.categories, l.pets, l.orders, l.movements = nil, nil, nil, nil
+	l.names.Reset()
 	if err := l.loadExisting(tx); err != nil {
 		return err
 	}
@@ -93,7 +96,7 @@ func (l *Load) Keep(tx Tx) error {
 		return usedUp(l.workspace)
 	}
 	var err error
-	if l.refused, err = l.batch.Sift(l.has, l.keep); err != nil {
+	if l.refused, err = l.batch.Sift(func(kind petstore.RowKind, id int64) (bool, error) { return l.existing[kind][id], nil }, l.keep); err != nil {
 		return err
 	}
 	if l.batch.File != "" {
@@ -105,14 +108,6 @@ func (l *Load) Keep(tx Tx) error {
 		return err
 	}
 	return l.store.AddEvent(tx, l.workspace, petstore.CatalogueImported, l.batch.Imported.AppendJSON(nil))
-}
-
-// begin forgets an earlier try.
-func (l *Load) begin() {
-	l.refused, l.next, l.barred, l.last.named = nil, *l.last.issued, false, ""
-	l.existing = newFoundRows()
-	l.categories, l.pets, l.orders, l.movements = nil, nil, nil, nil
-	l.names.Reset()
 }
 
 // keep gives a unit its ids and puts its rows among those to write.
@@ -303,5 +298,3 @@ func (l *Load) named() foundRows {
 	}
 	return n
 }
-
-func (l *Load) has(kind petstore.RowKind, id int64) (bool, error) { return l.existing[kind][id], nil }

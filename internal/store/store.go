@@ -7,14 +7,11 @@ package store
 
 import (
 	"context"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
-	"unicode/utf8"
 
 	"example.com/petstore/internal/access"
-	"example.com/petstore/internal/petstore"
 )
 
 // A DB is a database whose tables are those of the migrations.
@@ -25,10 +22,8 @@ type DB interface {
 	// come one after the other, on all nodes. f changes no pets, and may be called again.
 	Change(ctx context.Context, f func(Tx) error) error
 	// Read calls f for reading. Its queries may see different states, a later
-	// one none that is older.
+	// one none that is older. The end of ctx interrupts them.
 	Read(ctx context.Context, f func(Tx) error) error
-	// LongRead is Read for queries that may take long: the end of ctx interrupts them.
-	LongRead(ctx context.Context, f func(Tx) error) error
 	// Snapshot calls f for reading. Its queries see the same state, may take as long as
 	// they like, and run while the rows of others are read.
 	Snapshot(ctx context.Context, f func(Tx) error) error
@@ -64,9 +59,10 @@ type Store struct {
 	db      DB
 	options Options
 	now     func() time.Time
-	queue   *queue
-	counted Counter
+	queue   queue
 	forgot  atomic.Int64 // the day on which old windows were removed last
+
+	groups, writes, lost, split atomic.Int64 // see Stats
 }
 
 // Options say what a store is made of.
@@ -86,51 +82,5 @@ var _ access.Store = (*Store)(nil)
 
 // New returns the store in a database.
 func New(db DB, o Options) *Store {
-	return &Store{Follower: db, db: db, options: o, now: o.Now, queue: newQueue()}
-}
-
-// read returns what f reads.
-func read[T any](ctx context.Context, s *Store, f func(Tx) (T, error)) (found T, err error) {
-	err = s.db.Read(ctx, func(tx Tx) (err error) {
-		found, err = f(tx)
-		return err
-	})
-	return found, err
-}
-
-// readRows returns the rows that a query selects.
-func readRows[T any](ctx context.Context, s *Store, scan func(Row, *T) error, query string, args ...any) ([]T, error) {
-	return read(ctx, s, func(tx Tx) ([]T, error) { return RowsOf(tx, scan, query, args...) })
-}
-
-// get returns the row that a query of a workspace and an id selects. Without one it
-// returns missing's error.
-func get[T any](ctx context.Context, s *Store, query string, workspace, id int64, scan func(Row, *T) error, missing func(int64) *petstore.Error) (row T, err error) {
-	err = s.db.Read(ctx, func(tx Tx) error {
-		found, err := one(tx, query, func(r Row) error { return scan(r, &row) }, workspace, id)
-		if err == nil && !found {
-			return missing(id)
-		}
-		return err
-	})
-	return row, err
-}
-
-// storable reports whether every engine can hold the text, and look for it.
-func storable(text string) bool { return utf8.ValidString(text) && !strings.Contains(text, "\x00") }
-
-// millis returns an instant as the tables hold it: in milliseconds, NULL for the
-// zero time. The queries return 0 for NULL.
-func millis(t time.Time) any {
-	if t.IsZero() {
-		return nil
-	}
-	return t.UnixMilli()
-}
-
-func instant(millis int64) time.Time {
-	if millis == 0 {
-		return time.Time{}
-	}
-	return time.UnixMilli(millis).UTC()
+	return &Store{Follower: db, db: db, options: o, now: o.Now, queue: queue{waits: make(chan *change, 4*MaxGroup)}}
 }

@@ -129,6 +129,15 @@ func (db *DB) changeMuch(ctx context.Context, f func(*conn) error) error {
 	return db.change(ctx, f)
 }
 
+// Group finds the writer locked, see [store.Options].
+func (a engine) Group(_ context.Context, g *store.Group) error {
+	return a.db.transact(func(c *conn) error {
+		err := g.Run(c)
+		c.changedPets = append(c.changedPets, g.Workspaces()...)
+		return err
+	})
+}
+
 // transact runs f in a transaction of the writer, which is locked, and returns after it
 // is durable. If f fails, or panics, nothing has happened. It returns Unavailable if that
 // is not f's fault; then f may have succeeded.
