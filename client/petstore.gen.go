@@ -178,7 +178,7 @@ type Account struct {
 	// Plan The plan of a workspace, which sets its limits.
 	Plan Plan `json:"plan"`
 
-	// Sandbox What a sandbox has besides.
+	// Sandbox When a sandbox ends; absent for other workspaces.
 	Sandbox AccountSandbox `json:"sandbox,omitempty,omitzero"`
 
 	// Workspace The workspace that the key belongs to.
@@ -226,7 +226,7 @@ type AccountLimits struct {
 	Minute RateLimitWindow `json:"minute"`
 }
 
-// AccountSandbox What a sandbox has besides.
+// AccountSandbox When a sandbox ends; absent for other workspaces.
 type AccountSandbox struct {
 	// ExpiresAt When the workspace is removed with everything in it.
 	//
@@ -247,7 +247,7 @@ type AccountWorkspace struct {
 	Name string `json:"name"`
 }
 
-// Catalogue What a sandbox begins with, fixed to the byte. `demo`: 43 pets in 7 categories and 15 orders. `empty`: nothing. `large`: 1,000 pets in 20 categories and 200 orders, for paging and search.
+// Catalogue What a sandbox begins with, always exactly the same. `demo`: 43 pets in 7 categories and 15 orders. `empty`: nothing. `large`: 1,000 pets in 20 categories and 200 orders, for paging and search.
 type Catalogue string
 
 // Category A group of pets.
@@ -398,7 +398,7 @@ type EventType string
 
 // InventoryItem The stock of one pet.
 type InventoryItem struct {
-	// PetID ID of the pet the entry tracks.
+	// PetID ID of the pet.
 	//
 	// Example: 42
 	PetID int64 `json:"petId"`
@@ -523,7 +523,7 @@ type MadeKey struct {
 
 // MadeWebhook A webhook with its secret, which is returned this once.
 type MadeWebhook struct {
-	// After All events up to this id are delivered, are being retried, or have other types.
+	// After All events up to this id were sent, are being tried again, or are of types that the webhook does not get.
 	//
 	// Example: 109
 	After int64 `json:"after"`
@@ -813,7 +813,7 @@ type RateLimitWindow struct {
 
 // Sandbox A workspace that ends by itself, with its key.
 type Sandbox struct {
-	// Console Where you sign in to the console, once within ten minutes.
+	// Console A link that signs you in to the console. It works once, within ten minutes.
 	//
 	// Example: /console/link?token=1WZZ2V4ZaIDGb
 	Console string `json:"console"`
@@ -834,7 +834,7 @@ type Sandbox struct {
 
 // SandboxState The state in which a sandbox begins.
 type SandboxState struct {
-	// Catalogue What a sandbox begins with, fixed to the byte. `demo`: 43 pets in 7 categories and 15 orders. `empty`: nothing. `large`: 1,000 pets in 20 categories and 200 orders, for paging and search.
+	// Catalogue What a sandbox begins with, always exactly the same. `demo`: 43 pets in 7 categories and 15 orders. `empty`: nothing. `large`: 1,000 pets in 20 categories and 200 orders, for paging and search.
 	Catalogue Catalogue `json:"catalogue,omitempty,omitzero"`
 }
 
@@ -846,7 +846,7 @@ type Sort string
 
 // Webhook A URL to which the events of your workspace are posted.
 type Webhook struct {
-	// After All events up to this id are delivered, are being retried, or have other types.
+	// After All events up to this id were sent, are being tried again, or are of types that the webhook does not get.
 	//
 	// Example: 109
 	After int64 `json:"after"`
@@ -953,10 +953,11 @@ func (c *Client) GetAccount(ctx context.Context, opts ...CallOption) (Account, e
 
 // ResetSandbox is POST /account/reset: reset your sandbox.
 //
-// Puts a sandbox into the state that a catalogue is: the one that it began with, unless you name another. The new state is there when the response comes,
-// whatever there was before. Ids, of events too, begin at 1 again, so that the same calls give the same responses. Webhooks and idempotency keys are
-// forgotten; keys, limits and bans stay. An open stream of events ends. Any other workspace is 403 `not_a_sandbox`. The body is optional. A server without
-// sandboxes has no such path (404 `route_not_found`).
+// Puts a sandbox back into its first state, with the catalogue that it began with, unless you name another. Ids, of events too, begin at 1 again, so the
+// same requests get the same responses. Webhooks and idempotency keys are removed, and open streams of events end. Keys, bans and what was used of the
+// limits stay. The body is optional.
+//
+// For a workspace that is no sandbox, the response is 403 `not_a_sandbox`. A server without sandboxes has no such path (404 `route_not_found`).
 func (c *Client) ResetSandbox(ctx context.Context, body SandboxState, opts ...CallOption) error {
 	r := request{
 		operation: "resetSandbox",
@@ -1114,19 +1115,17 @@ func (p ListEventsParams) query() url.Values {
 // ListEvents is GET /events: list events.
 //
 // The changes in your workspace, in the order of the commits. A page has at most 20 events after the one that `after` names, or as many as `limit` says,
-// up to 100. Each change appears exactly once: if you apply all events to an empty copy, you get the current state. A feed has no end, so every response
-// links to its next page, which may still be empty. With `wait`, the response comes as soon as there is an event, or with an empty list after that many
-// seconds.
+// up to 100. Each change appears exactly once; an import is one event for all the rows that it creates. A feed has no end, so every response links to its
+// next page, which may still be empty. With `wait`, the response comes as soon as there is an event, or with an empty list after that many seconds.
 //
-// With `Accept: text/event-stream` the response does not end. It sends each event as it happens, as Server-Sent Events with `id`, `event` (the type) and
-// `data` (the event as here), and a comment every 15 seconds. It begins after `Last-Event-ID`, or after `after`; `limit` and `wait` have no effect. It
-// counts as one request. It ends when the server stops, and within a second after the key ends or is banned. Connect again with the last id, and no event is lost. A
-// workspace can have 50 such streams open on each server. If `Accept` has `application/json` or `*/*` too, you get a page unless `text/event-stream` has the
-// greater `q`.
+// With `Accept: text/event-stream` the response is a stream of Server-Sent Events, which counts as one request. It sends each event as it happens, with
+// `id`, `event` (the type) and `data` (the event as here), and a comment every 15 seconds. It begins after `Last-Event-ID`, or after `after`; `limit` and
+// `wait` have no effect. It ends when the server stops, and within a second after the key ends or is banned. Connect again with the last id, and no event
+// is lost. A workspace can have 50 streams open on each server. If `Accept` allows JSON too, you get a page unless `text/event-stream` has a greater `q`.
 //
-// Events are kept for 30 days, unless the operator chose another time. If you ask for events that are no longer kept, you get 410 `events_expired`,
-// which names the oldest that is: read the lists, then continue from there. A position beyond the end of the feed is 410 `events_expired` too, which names the
-// newest event: read the lists, then continue after that. If the operator keeps no events, this path is 404 `route_not_found`.
+// Events are kept for 30 days, unless the operator chose another time. You get 410 `events_expired` for a position whose next events are no longer kept,
+// and for one beyond the end of the feed. Read the lists, then continue as the message says. If the operator keeps no events, this path is 404
+// `route_not_found`.
 func (c *Client) ListEvents(ctx context.Context, params ListEventsParams, opts ...CallOption) (Page[Event], error) {
 	r := request{
 		operation: "listEvents",
@@ -1549,8 +1548,9 @@ func (c *Client) ReplacePet(ctx context.Context, petID int64, body PetReplacemen
 // CreateSandbox is POST /sandboxes: create a sandbox.
 //
 // Creates a workspace of your own, with a key for it, which is shown this once. No key is needed. The workspace is removed with everything in it at
-// `expiresAt`, a day later unless the operator chose another time. The key has the scopes `read` and `write`. The sandbox begins with the catalogue `demo`
-// unless you name another, and can have 5,000 pets, orders and categories each (otherwise 409 `sandbox_quota_exceeded`).
+// `expiresAt`, a day later unless the operator chose another time. The key has the scopes `read` and `write`, and `manage` if the operator allows it. The
+// sandbox begins with the catalogue `demo` unless you name another, and can have 5,000 pets, orders and categories each (otherwise 409
+// `sandbox_quota_exceeded`).
 //
 // From one address 20 sandboxes can be created in an hour (429 `rate_limit_exceeded`), and there are at most 1,000 at once (503 `sandboxes_full`), unless
 // the operator chose other numbers. A server without sandboxes has no such path (404 `route_not_found`).

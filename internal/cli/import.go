@@ -60,17 +60,18 @@ func importCommand(a *app) *cobra.Command {
 
 NDJSON is what export writes. Ids are kept, and an id that is in use is a fault.
 
-CSV needs a first line that names the columns, in any order: name and category, and
-optionally id, status, stock, add and version. A row without an id creates a pet. A row
-with an id changes that pet; empty cells leave it as it is. stock sets how many units
-there are, add adds to them (+5) or takes away (-2). Categories are created as needed.
+CSV needs a first line that names the columns, in any order: id, name, category, status,
+stock, add and version. A row without an id creates a pet, and needs a name and a
+category. A row with an id changes that pet; empty cells leave it as it is. stock sets
+how many units there are, add adds to them (+5) or takes away (-2). Categories are
+created as needed.
 
-export writes the column version, which says what each row was. With it, what you did not
-change stays as it is now, whatever happened since the export, and what both you and
-somebody else have changed is a fault. Without it, a file that sets the stock of pets has
-to be confirmed, and so has one that adds pets whose names are there already.
+export writes the column version, which says what each row was. With it, the import
+changes only the cells that you changed; a cell that somebody else has changed too is a
+fault. Without it, you have to confirm a file that sets the stock of pets. You also have
+to confirm a file that adds pets whose names are there already.
 
-All rows are tried first. Up to a hundred faults are reported with their lines, and nothing
+All rows are checked first. Up to a hundred faults are reported with their lines, and nothing
 is imported unless every row is correct. With --on-error skip, bad rows are reported and
 left out, the others are imported, and the command fails at the end. If an import is
 interrupted, run it again with the same file, and it continues.`,
@@ -83,7 +84,7 @@ interrupted, run it again with the same file, and it continues.`,
 	})
 	cmd.ValidArgsFunction = nil
 	i.format.register(cmd)
-	cmd.Flags().BoolVar(&i.dryRun, "dry-run", false, "only try, and print what would be created, changed and left as it is")
+	cmd.Flags().BoolVar(&i.dryRun, "dry-run", false, "only check, and print what would be created, changed and left as it is")
 	cmd.Flags().BoolVarP(&i.yes, "yes", "y", false, "do not ask for confirmation")
 	cmd.Flags().Var(config.Word(&i.onError, stopOnError, skipOnError), "on-error", "what to `DO` about bad rows: stop or skip (default stop)")
 	cmd.Flags().Var(listOf(&i.ignore, text(nil)), "ignore-columns", "ignore the CSV columns `NAME,...`")

@@ -35,7 +35,7 @@ func guides() []guide {
 		{"webhooks", "Webhooks", "Have events posted to your URL, and verify that they are genuine."},
 		{"stock", "Stock and states", "What takes stock, what returns it, and when a pet is sold."},
 		{"command-line", "Command line", "Use the API from a shell, with petstore api."},
-		{"testing", "Test your client", "A petstore for your test suite: in a known state, and as bad as you want."},
+		{"testing", "Test your client", "A petstore for your test suite that starts in a known state and fails on request."},
 		{"sunset", "Deprecation and sunset", "Which operations end, when, and what replaces them."},
 	}
 }
@@ -148,7 +148,7 @@ func advice(status int) string {
 	return map[int]string{
 		400: "The request is wrong. Do not repeat it unchanged. `errors` names every member or parameter at fault.",
 		401: "Send a valid key. The header `WWW-Authenticate` says how. Do not repeat the request with the same key.",
-		403: "The key is valid, but lacks a scope: `read` to read, `write` to change, `manage` for keys, `read` and `manage` for webhooks. Each operation says which one it needs.",
+		403: "The key is valid, but lacks a scope: `read` to read, `write` to change, `manage` for keys, `read` and `manage` for webhooks. Each operation says which one it needs. With `not_a_sandbox`, the workspace is no sandbox.",
 		404: "Your workspace has no such resource. What belongs to another workspace is not found either.",
 		405: "The path does not support this method. `Allow` lists the methods that it supports.",
 		406: "Accept `application/json`, or leave the header out.",

@@ -30,8 +30,8 @@ const (
 
 func importPets(v *visit) (page.Form, error) {
 	return page.Form{
-		Title: "Import pets", Lead: "A CSV file. Its first line names the columns: name and category, and optionally id, status, stock, add and version. A row with an id changes that pet, a row without an id adds one. " +
-			"You can download the pets, edit the file and import it: what you did not change stays as it is by then.",
+		Title: "Import pets", Lead: "A CSV file. Its first line names the columns: id, name, category, status, stock, add and version, those that you need. A row with an id changes that pet. A row without an id adds one, and needs a name and a category. " +
+			"You can download the pets, edit the file and import it: only what you have changed is changed.",
 		Submit: "Send the file", Back: page.Link{Title: "Pets", URL: "/console/pets"}, Upload: true,
 		Fields: []page.Field{
 			{Name: "file", Label: "File", Kind: "file", Required: true, Hint: "At most 1 MiB. Every hundred rows count as one request."},
