@@ -30,10 +30,9 @@ type Dialect struct {
 	// Arrays is whether a statement may have arrays of values, as []any, for many rows.
 	Arrays bool
 
-	Parameter string                    // stands before the number of a parameter
-	Contains  string                    // the condition that the column folded contains the text ?
-	LowStock  string                    // the condition that a pet has at most ? units, of those in the index of low stock
-	Hint      func(index string) string // follows the name of a table to have an index used
+	Contains string                    // the condition that the column folded contains the text ?
+	LowStock string                    // the condition that a pet has at most ? units, of those in the index of low stock
+	Hint     func(index string) string // follows the name of a table to have an index used
 
 	// SortParts is whether the parts of a UNION ALL must be sorted and limited to be merged.
 	SortParts bool

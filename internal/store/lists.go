@@ -82,13 +82,13 @@ func (l *list[T]) query(tx Tx, take func(*statement) (full bool, err error)) err
 	if l.page.Limit <= 0 {
 		return nil
 	}
-	rows, s := int64(0), &statement{dialect: l.dialect}
+	rows, s := int64(0), &statement{}
 	if l.find != nil {
 		full, err := take(l.first())
 		if err != nil || full {
 			return err
 		}
-		count := &statement{dialect: l.dialect}
+		count := &statement{}
 		if rows, err = number(tx, "SELECT count(*) FROM ("+l.rows(count, "id", nil, firstTested)+") "+l.table, count.args...); err != nil {
 			return err
 		}
@@ -104,7 +104,7 @@ func (l *list[T]) query(tx Tx, take func(*statement) (full bool, err error)) err
 
 // first returns the query for the page of those of the first rows that pass the tests.
 func (l *list[T]) first() *statement {
-	s := &statement{dialect: l.dialect}
+	s := &statement{}
 	rows := l.rows(s, l.columns+l.tested, nil, firstTested)
 	s.WriteString("SELECT " + l.columns + " FROM (" + rows + ") " + l.table + " WHERE " + strings.TrimPrefix(s.and(l.tests), " AND ") +
 		" ORDER BY id" + l.order() + " LIMIT " + s.arg(l.page.Limit))
@@ -118,7 +118,7 @@ func (l *list[T]) findByValue(index, column string, values []any, matches ...con
 	l.find = func(_ Tx, s *statement) error {
 		ids := "SELECT id FROM " + l.table + l.dialect.Hint(index) + l.where(s) + s.in(column, values) + s.and(matches) + s.and(l.tests) +
 			" ORDER BY id + 0" + l.order() + " LIMIT " + strconv.Itoa(max(l.page.Limit, petstore.MaxPage+1)) // a planner knows how few they are
-		s.WriteString("SELECT " + l.columns + " FROM " + l.table + " WHERE workspace = " + l.dialect.Parameter + "1" + " AND id IN (" + ids + ") ORDER BY id + 0" +
+		s.WriteString("SELECT " + l.columns + " FROM " + l.table + " WHERE workspace = $1 AND id IN (" + ids + ") ORDER BY id + 0" +
 			l.order() + " LIMIT " + s.arg(l.page.Limit))
 		return nil
 	}
@@ -187,15 +187,13 @@ func (l *list[T]) order() string {
 // the order in which their parameters first appear in the text.
 type statement struct {
 	strings.Builder
-
-	dialect *Dialect
-	args    []any
+	args []any
 }
 
 // arg adds an argument and returns its parameter.
 func (s *statement) arg(v any) string {
 	s.args = append(s.args, v)
-	return s.dialect.Parameter + strconv.Itoa(len(s.args))
+	return "$" + strconv.Itoa(len(s.args))
 }
 
 // put returns SQL with the parameters of arguments in the places of its ?.

@@ -120,13 +120,13 @@ func (l *list[T]) atMost(quantity *int64) {
 }
 
 // selectLetters selects the letters of names, and the last id of a pet.
-const selectLetters = "SELECT letters, pets FROM counters WHERE workspace = "
+const selectLetters = "SELECT letters, pets FROM counters WHERE workspace = $1"
 
 // findByName is the find of a list of pets whose names contain a text.
 func findByName[T any](tx Tx, s *statement, l *list[T], text string) error {
 	var letters string
 	var last int64
-	there, err := one(tx, selectLetters+l.dialect.Parameter+"1", func(row Row) error { return row.Scan(&letters, &last) }, l.workspace)
+	there, err := one(tx, selectLetters, func(row Row) error { return row.Scan(&letters, &last) }, l.workspace)
 	if err != nil {
 		return err
 	}

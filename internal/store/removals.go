@@ -153,15 +153,15 @@ func (s *Store) removeSome(tx Tx, workspace int64) (more bool, err error) {
 	if err != nil || n == 0 {
 		return false, err
 	}
-	left, p := int64(stepRows), s.options.Dialect.Parameter
+	left := int64(stepRows)
 	for _, t := range Shops {
 		if before := s.options.Dialect.RemoveNames; t.Name == "pets" && before != "" {
 			if err := exec(tx, before, workspace, left); err != nil {
 				return false, err
 			}
 		}
-		n, err := tx.Exec("DELETE FROM "+t.Name+" WHERE workspace = "+p+"1 AND ("+t.Key+") IN (SELECT "+t.Key+" FROM "+t.Name+
-			" WHERE workspace = "+p+"1 LIMIT "+p+"2)", workspace, left)
+		n, err := tx.Exec("DELETE FROM "+t.Name+" WHERE workspace = $1 AND ("+t.Key+") IN (SELECT "+t.Key+" FROM "+t.Name+
+			" WHERE workspace = $1 LIMIT $2)", workspace, left)
 		if left -= n; err != nil || left == 0 {
 			return true, err
 		}

@@ -18,7 +18,6 @@ var dialect = store.Dialect{
 	Enter:     enter,
 
 	Arrays:    true,
-	Parameter: "$",
 	Contains:  "strpos(folded, ?) > 0",
 	LowStock:  "low_stock <= ?",
 	Hint:      func(string) string { return "" },

@@ -39,6 +39,7 @@ const (
 type conn struct {
 	*sqlite.Conn
 
+	steady  map[string]string // statements, and what is prepared for them
 	known   *store.Migrations // that the program knows
 	applied []store.Migration // by this connection
 
@@ -72,10 +73,26 @@ func openConn(path string, readOnly bool) (*conn, error) {
 	return c, nil
 }
 
+// prepare returns a statement whose plan stays. SQLite plans one anew each time that a value
+// is bound which the plan may depend on, such as that of LIMIT, or one that is compared with
+// a column of a partial index. It does not look at the value of a parameter behind a plus
+// sign, which changes nothing else.
+func (c *conn) prepare(query string) (*sqlite.Stmt, error) {
+	steady, ok := c.steady[query]
+	if !ok {
+		if c.steady == nil {
+			c.steady = make(map[string]string)
+		}
+		steady = strings.ReplaceAll(query, "$", "+$")
+		c.steady[query] = steady
+	}
+	return c.Prepare(steady)
+}
+
 // Query implements [store.Tx].
 func (c *conn) Query(query string, args ...any) iter.Seq2[store.Row, error] {
 	return func(yield func(store.Row, error) bool) {
-		stmt, err := c.Prepare(query)
+		stmt, err := c.prepare(query)
 		if err != nil {
 			yield(nil, err)
 			return

@@ -49,14 +49,12 @@ func (a engine) Load(ctx context.Context, l *store.Load) error {
 }
 
 // dialect is what SQLite says in its own way. One transaction at a time writes, which is a
-// lock on everything. The plus sign keeps SQLite from planning a statement anew for each
-// value that is bound. Left to itself it would read past rows in the primary key rather
+// lock on everything. Left to itself SQLite would read past rows in the primary key rather
 // than take an index.
 var dialect = store.Dialect{
 	Among:       among,
 	Rename:      renamePet,
 	RemoveNames: removeNames,
-	Parameter:   "+$",
 	Contains:    "instr(folded, ?) > 0",
 	LowStock:    "quantity <= ? AND quantity <= 100",
 	Hint:        func(index string) string { return " INDEXED BY " + index },
