@@ -164,7 +164,8 @@ func (s *simulation) work(p *station, amount float64, then func()) {
 	})
 }
 
-// lock calls then when all rows are the caller's. They are in an order that is the same for all: nobody waits in a circle.
+// lock calls then when all rows are the caller's. They are in the same order for all callers, so that these do not
+// deadlock.
 func (s *simulation) lock(rows []int, then func()) {
 	if len(rows) == 0 {
 		then()

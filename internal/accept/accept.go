@@ -1,5 +1,5 @@
-// Package accept reads what a client takes: the lists of Accept and
-// Accept-Encoding (RFC 9110 §12.5). It neither refuses nor compresses anything.
+// Package accept parses what a client accepts: the lists of Accept and Accept-Encoding
+// (RFC 9110 §12.5).
 package accept
 
 import (
@@ -24,7 +24,7 @@ func JSON(values []string) bool {
 }
 
 // EventStream reports whether the values of Accept prefer text/event-stream to
-// application/json. Who takes both alike gets JSON, which ends.
+// application/json. A client that accepts both equally gets JSON, which ends.
 func EventStream(values []string) bool {
 	return quality(values, "text/event-stream") > quality(values, "application/json")
 }

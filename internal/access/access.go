@@ -1,7 +1,6 @@
-// Package access knows who may call: workspaces with their plans, and the API
-// keys that open them. It mints and verifies keys and holds, in memory, what
-// every request needs to know of its caller. It counts nothing; limits are
-// package ratelimit's.
+// Package access manages workspaces with their plans, and API keys. It creates and
+// verifies keys, and caches what every request needs to know about its caller. Package
+// ratelimit counts and limits requests.
 package access
 
 import (
@@ -77,7 +76,7 @@ func (q Quota) member(bad func(int64) bool) string {
 	return "perDay"
 }
 
-// A QuotaError says why a plan and its numbers cannot be.
+// A QuotaError says why a plan and its numbers are not valid.
 type QuotaError struct {
 	Member string // at fault: plan, perMinute or perDay
 	reason string
@@ -100,12 +99,12 @@ type Workspace struct {
 	Quota     Quota
 	CreatedAt time.Time
 	LowStock  int64 // the stock of a pet is low with so many units or fewer
-	Resetting bool  // its rows are being removed: its requests get Resetting
+	Resetting bool  // its rows are being removed, and requests to it return the error of Resetting
 
-	// Shop is the id of its pets, orders, events and webhooks. It is that of the workspace,
-	// but for a sandbox, which gets another one with each reset.
+	// Shop is the id under which its pets, orders, events and webhooks are stored. It is
+	// that of the workspace, except for a sandbox, which gets another one with each reset.
 	Shop    int64
-	Sandbox *Sandbox // nil unless it ends by itself
+	Sandbox *Sandbox // nil unless it is a sandbox
 }
 
 // Resetting returns the error for requests to a workspace whose rows are being
@@ -122,10 +121,10 @@ func Resetting() *petstore.Error {
 // of a key.
 const MaxName = 100
 
-// CheckName returns the name of a workspace or a key as it is kept, in NFC. It
-// returns an error unless that has 1 to MaxName code points, no space at either
-// end, and nothing that cannot be seen or that turns what stands beside it:
-// control and format characters, line and paragraph separators.
+// CheckName returns the name of a workspace or a key as it is stored, in NFC. It
+// returns an error unless that has 1 to MaxName code points, no space at either end,
+// and no control or format characters, line or paragraph separators: these are
+// invisible, or change the order of the text around them.
 func CheckName(name string) (string, error) {
 	if !utf8.ValidString(name) {
 		return "", fmt.Errorf("the name %.60q must be valid UTF-8", name)
@@ -146,8 +145,8 @@ func CheckName(name string) (string, error) {
 	return name, nil
 }
 
-// Printable returns text in which what a name must not contain is escaped: names
-// that were kept before this was checked may have it.
+// Printable escapes the characters that a name must not contain. Names that were stored
+// before CheckName existed may have them.
 func Printable(text string) string {
 	if strings.IndexFunc(text, unseen) < 0 {
 		return text
@@ -173,7 +172,7 @@ type Scopes uint8
 const (
 	Read   Scopes = 1 << iota // every GET
 	Write                     // everything that changes
-	Manage                    // the keys of the workspace, and with Read its webhooks; only who asks for it by name gets it
+	Manage                    // the keys of the workspace, and with Read its webhooks; never a default
 )
 
 // scopeNames are the names of the scopes, in the order in which they are listed.
@@ -199,8 +198,8 @@ func (s Scopes) List() []string {
 // String returns the names separated by commas.
 func (s Scopes) String() string { return strings.Join(s.List(), ",") }
 
-// Words returns what is said of a key that needs s: "the scope read", or "the scopes read
-// and manage".
+// Words returns the scopes for a sentence: "the scope read", or "the scopes read and
+// manage".
 func (s Scopes) Words() string {
 	names := s.List()
 	last := len(names) - 1
@@ -233,7 +232,7 @@ func ParseScopes(text string) (Scopes, error) {
 	return s, nil
 }
 
-// A Key is what is known of an API key; the key itself is kept nowhere.
+// A Key describes an API key. The key itself is not stored.
 type Key struct {
 	ID          string // public: "key_" and 16 base62 characters
 	WorkspaceID int64
@@ -264,8 +263,9 @@ func (k *Key) State(now time.Time) string {
 	return "active"
 }
 
-// CheckHolder returns CodeInvalidKey, CodeExpiredKey or CodeBannedKey unless who
-// holds k may act in its name at now. A request may have begun when it still might.
+// CheckHolder returns CodeInvalidKey, CodeExpiredKey or CodeBannedKey unless k is valid
+// at now. It is called again during a request, since the key may have ended after the
+// request began.
 func (k *Key) CheckHolder(now time.Time) error {
 	switch k.State(now) {
 	case "revoked":
@@ -278,10 +278,10 @@ func (k *Key) CheckHolder(now time.Time) error {
 	return nil
 }
 
-// CheckRotation returns CodeKeyRevoked, CodeKeyRotated or CodeKeyExpired if k
-// ends for good, so that at now no key may take its place and it cannot be made to
-// last. The expiry of a key that was rotated is the end of its overlap: one more
-// that took it over would end with it.
+// CheckRotation returns CodeKeyRevoked, CodeKeyRotated or CodeKeyExpired if k can
+// neither be rotated nor get a later expiry at now, since it has ended or will end. A
+// key that was rotated before expires at the end of its overlap, and a second
+// replacement would inherit that expiry.
 func (k *Key) CheckRotation(now time.Time) error {
 	switch {
 	case !k.RevokedAt.IsZero():
@@ -294,9 +294,9 @@ func (k *Key) CheckRotation(now time.Time) error {
 	return nil
 }
 
-// CheckGrant returns CodeInsufficientScope, naming the member, unless k may make
-// a key with the scopes that ends at end, which is zero for never: none may do
-// more than its maker, or outlive it.
+// CheckGrant returns CodeInsufficientScope, naming the member, unless k may create a
+// key with the scopes and the expiry end, which is zero for never. The new key must not
+// have more scopes than k, or last longer.
 func (k *Key) CheckGrant(s Scopes, end time.Time) error {
 	switch {
 	case !k.Scopes.Has(s):

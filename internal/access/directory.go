@@ -12,66 +12,67 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// The codes with which Verify refuses.
+// The codes of the errors of Verify.
 const (
 	CodeInvalidKey petstore.Code = "invalid_api_key"
 	CodeExpiredKey petstore.Code = "expired_api_key"
 	CodeBannedKey  petstore.Code = "api_key_banned"
 )
 
-// An Entry is what a server holds of a live key. It is never changed once it is
-// found, only replaced.
+// An Entry is a cached key with its workspace. It is never changed after it was stored
+// in the directory, only replaced.
 type Entry[S any] struct {
 	Key        Key
 	Workspace  *Workspace
 	Attachment S // whatever the directory's owner attaches to the key
 
-	round uint64 // of the cache, in which the store was read
+	generation uint64 // of the cache, when the key was read
 }
 
-// A Directory caches the keys that are used, by their hashes, so that a request with
-// one of them is authenticated without touching the store. It reads a key at its first
-// use. When the number of the store says that something changed, the cache begins
-// anew: each key is read again at its next use. What was read before is used while
-// the store is away. All methods may be called concurrently.
+// A Directory caches the keys that are used, by their hashes, so that requests with
+// them are authenticated without reading the store. It reads a key at its first use.
+// When the store's AccessState has changed, a new generation of the cache begins, in
+// which each key is read again at its next use. While the store is unavailable, keys of
+// earlier generations are used. All methods may be called concurrently.
 type Directory[S any] struct {
 	store  Store
 	now    func() time.Time
 	attach func(Workspace, Key) S
 	detach func(Key)
 
-	lookupTurn     chan struct{} // holds a value while one caller asks the store, for all that wait
-	unknownAskedAt time.Time     // when the store was last asked for keys that are not here; of the one whose turn it is
+	lookupTurn     chan struct{} // holds a token while one caller reads the store, for all that wait
+	unknownAskedAt time.Time     // when keys that were never read were last looked up; used by the holder of lookupTurn
 
-	mu      sync.RWMutex
-	round   uint64 // grows when the cache begins anew
-	state   int64  // the store's number then
-	away    bool   // the store could not be read, and has not been since
-	byID    map[string]*Entry[S]
-	byHash  map[halfHash]*Entry[S]
-	unknown map[Hash]bool // keys that the store was asked for in vain
-	next    *lookup       // that is asked next; nil if nobody waits
+	mu          sync.RWMutex
+	generation  uint64 // of the cache
+	state       int64  // the store's AccessState when the generation began
+	unavailable bool   // the last read of the store failed
+	byID        map[string]*Entry[S]
+	byHash      map[halfHash]*Entry[S]
+	unknown     map[Hash]bool // keys that are not in the store
+	next        *lookup       // the look-up that callers may join; nil if there is none
 
-	stale      []string // keys to read again
-	staleRound uint64   // in which they were listed; both of Run
+	stale           []string // ids of keys to read again; used by Run
+	staleGeneration uint64   // when stale was filled; used by Run
 }
 
-// A halfHash is the first half of a hash: enough to find a key by, and less to hold.
+// A halfHash is the first half of a hash. It is enough to find a key, and takes less
+// memory.
 type halfHash [sha256.Size / 2]byte
 
-// A lookup is for the keys that callers wait for together.
+// A lookup reads the keys that several callers wait for.
 type lookup struct {
 	ids        []string
 	hashes     []Hash
-	hasUnknown bool // some were never here
+	hasUnknown bool // some of the keys were never read
 	begun      bool
 	err        error
 }
 
-// NewDirectory returns an empty directory. Refresh has it follow the store. attach is
-// called for every key that was read from the store, before that shows, and makes the
-// entry's attachment; detach for every key that is gone, once it is no longer found. One of
-// them is called at a time; neither may call the directory.
+// NewDirectory returns an empty directory. attach is called for every key that was read,
+// before the key can be found, and returns the entry's attachment. detach is called for
+// every key that has ended, after it can no longer be found. They are called one at a time,
+// and must not call the directory.
 func NewDirectory[S any](store Store, now func() time.Time, attach func(Workspace, Key) S, detach func(Key)) *Directory[S] {
 	return &Directory[S]{
 		store: store, now: now, attach: attach, detach: detach,
@@ -82,34 +83,34 @@ func NewDirectory[S any](store Store, now func() time.Time, attach func(Workspac
 	}
 }
 
-// Refresh begins the cache anew if something changed in the store: what was committed
-// before the call is in force after it.
+// Refresh begins a new generation of the cache if something has changed in the store.
+// Changes that were committed before the call are in effect after it.
 func (d *Directory[S]) Refresh(ctx context.Context) error {
 	state, err := d.store.AccessState(ctx)
 	if err != nil {
 		return err
 	}
 	d.mu.Lock()
-	d.away = false
+	d.unavailable = false
 	changed := state != d.state
 	if changed {
 		d.state = state
-		d.round++
+		d.generation++
 		clear(d.unknown)
 	}
 	d.mu.Unlock()
 	if changed {
-		_ = d.store.Followed(ctx, state) // else who waits for it gives up
+		_ = d.store.Followed(ctx, state) // after an error, those who wait for it give up
 	}
 	return nil
 }
 
-// remind is how often a failure that lasts is logged again.
+// remind is how often a lasting failure is logged again.
 const remind = time.Minute
 
-// Run refreshes every interval until ctx ends, and has keys leave memory that are
-// gone. That the store is away is logged when it begins, each minute while it lasts,
-// and when it is over.
+// Run refreshes the directory in intervals until ctx ends, and removes keys that have
+// ended. It logs when the store becomes unavailable, each minute while that lasts, and
+// when it is available again.
 func (d *Directory[S]) Run(ctx context.Context, every time.Duration, log *slog.Logger) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -133,20 +134,21 @@ func (d *Directory[S]) Run(ctx context.Context, every time.Duration, log *slog.L
 	}
 }
 
-// lookAtOnce is how many keys are renewed at once: others wait meanwhile.
-const lookAtOnce = 128
+// renewBatch is how many keys are read again at once, since other look-ups wait
+// meanwhile.
+const renewBatch = 128
 
-// renew reads some of the keys again that were not used since the cache began anew, and
-// reports whether there are more.
+// renew reads some of the keys again that were not used in this generation, and reports
+// whether there are more.
 func (d *Directory[S]) renew() (more bool, err error) {
 	d.mu.RLock()
-	if len(d.stale) == 0 && d.staleRound != d.round {
-		d.stale, d.staleRound = slices.Collect(maps.Keys(d.byID)), d.round
+	if len(d.stale) == 0 && d.staleGeneration != d.generation {
+		d.stale, d.staleGeneration = slices.Collect(maps.Keys(d.byID)), d.generation
 	}
-	n := min(len(d.stale), lookAtOnce)
+	n := min(len(d.stale), renewBatch)
 	ids := slices.DeleteFunc(slices.Clone(d.stale[:n]), func(id string) bool {
 		e := d.byID[id]
-		return e == nil || e.round == d.round
+		return e == nil || e.generation == d.generation
 	})
 	d.mu.RUnlock()
 	if len(ids) > 0 {
@@ -158,7 +160,7 @@ func (d *Directory[S]) renew() (more bool, err error) {
 	return len(d.stale) > 0, nil
 }
 
-// refreshFailures are those of a store that may be away, for the log.
+// refreshFailures counts and logs failures of Refresh.
 type refreshFailures struct {
 	failed       int // refreshes in a row
 	began, noted time.Time
@@ -181,16 +183,16 @@ func (o *refreshFailures) note(err error, log *slog.Logger) {
 	}
 }
 
-// Verify returns the entry of a key. It returns CodeInvalidKey for one that is
-// malformed, unknown or revoked, CodeExpiredKey, with the entry, for one whose time
-// is over, and CodeServiceUnavailable for one that was never read and cannot be. Only
-// for a well-formed key that was not read since the cache began anew does it ask the
-// store, once for all callers that wait; and for keys that were never read every
-// unknownInterval at most: guesses cost the store no more than that.
+// Verify returns the entry of a key. It returns CodeInvalidKey if the key is malformed,
+// unknown or revoked, CodeExpiredKey with the entry if it has expired, and
+// CodeServiceUnavailable if it was never read and the store is unavailable. It reads
+// the store only for a well-formed key that was not read in this generation, once for
+// all callers that wait. Keys that were never read are looked up at most every
+// unknownInterval, so guesses cost the store no more than that.
 //
-// A key is found by its hash and never compared itself. The time that takes
-// depends on the SHA-256 of what was sent, which a caller cannot steer towards
-// that of a key: it tells nothing, and needs no comparison in constant time.
+// A key is found by its hash and never compared itself. The time that this takes
+// depends on the SHA-256 of what was sent, which a caller cannot choose close to that
+// of a key. So it reveals nothing, and no comparison in constant time is needed.
 func (d *Directory[S]) Verify(key string) (*Entry[S], error) {
 	if len(key) != keyLen {
 		return nil, invalidKey()
@@ -213,7 +215,7 @@ func (d *Directory[S]) Verify(key string) (*Entry[S], error) {
 	return e, nil
 }
 
-// find returns the entry of a key, or nil, and whether the store need not be asked.
+// find returns the entry of a key, or nil. known is whether the store need not be read.
 func (d *Directory[S]) find(hash Hash) (e *Entry[S], known bool) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -223,24 +225,25 @@ func (d *Directory[S]) find(hash Hash) (e *Entry[S], known bool) {
 	return nil, d.unknown[hash]
 }
 
-// fresh reports whether an entry may be used without asking the store. mu is held.
-func (d *Directory[S]) fresh(e *Entry[S]) bool { return e != nil && (e.round == d.round || d.away) }
+// fresh reports whether an entry may be used without reading the store. The caller
+// holds mu.
+func (d *Directory[S]) fresh(e *Entry[S]) bool {
+	return e != nil && (e.generation == d.generation || d.unavailable)
+}
 
-// For keys that were never read the store is asked so often at most; it is waited for
-// so long; a look-up is for so many keys, but for what one caller adds; and so many
-// unknown keys are remembered.
 const (
-	unknownInterval = 5 * time.Millisecond
-	lookupTimeout   = time.Second
-	maxLookup       = 512
-	maxUnknown      = 4096
+	unknownInterval = 5 * time.Millisecond // the least time between two look-ups of keys that were never read
+	lookupTimeout   = time.Second          // of the store
+	maxLookup       = 512                  // keys of a look-up, apart from those that the last caller adds
+	maxUnknown      = 4096                 // keys that are remembered as unknown
 )
 
-// lookUp reads what add adds to a look-up from the store.
+// lookUp reads keys from the store. add adds them to a look-up, which several callers
+// may share.
 func (d *Directory[S]) lookUp(hasUnknown bool, add func(*lookup)) error {
 	d.mu.Lock()
 	if d.next == nil || len(d.next.ids)+len(d.next.hashes) >= maxLookup {
-		d.next = new(lookup) // those who wait with another ask it
+		d.next = new(lookup) // the callers of the former one keep waiting for it
 	}
 	q := d.next
 	q.hasUnknown = q.hasUnknown || hasUnknown
@@ -249,7 +252,7 @@ func (d *Directory[S]) lookUp(hasUnknown bool, add func(*lookup)) error {
 
 	d.lookupTurn <- struct{}{}
 	defer func() { <-d.lookupTurn }()
-	if q.begun { // by one that waited less
+	if q.begun { // another caller has carried it out
 		return q.err
 	}
 	for pause := d.begin(q); pause > 0; pause = d.begin(q) {
@@ -261,8 +264,8 @@ func (d *Directory[S]) lookUp(hasUnknown bool, add func(*lookup)) error {
 	return q.err
 }
 
-// begin returns how long to wait before a look-up begins. If that is not at all, nobody
-// adds to it any more.
+// begin returns how long to wait before a look-up may begin. If it returns 0, no caller
+// can join the look-up any more.
 func (d *Directory[S]) begin(q *lookup) (pause time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -278,16 +281,16 @@ func (d *Directory[S]) begin(q *lookup) (pause time.Duration) {
 	return 0
 }
 
-// readKeys reads the keys of a look-up. A hash that no key has is not asked for again
-// in this round.
+// readKeys reads the keys of a look-up. A hash that no key has is not looked up again
+// in this generation.
 func (d *Directory[S]) readKeys(ctx context.Context, q *lookup) error {
 	d.mu.RLock()
-	round := d.round // before the store is read: what changes meanwhile begins another
+	generation := d.generation // before the store is read: a change meanwhile begins another generation
 	d.mu.RUnlock()
 	keys, workspaces, err := d.store.LiveKeys(ctx, q.ids, q.hashes)
 	if err != nil {
 		d.mu.Lock()
-		d.away = true
+		d.unavailable = true
 		d.mu.Unlock()
 		return err
 	}
@@ -297,19 +300,19 @@ func (d *Directory[S]) readKeys(ctx context.Context, q *lookup) error {
 	}
 	var entries []*Entry[S]
 	for _, k := range keys {
-		if w := of[k.WorkspaceID]; w != nil { // else it was deleted between the queries
-			entries = append(entries, &Entry[S]{Key: k, Workspace: w, Attachment: d.attach(*w, k), round: round})
+		if w := of[k.WorkspaceID]; w != nil { // nil if it was deleted between the queries
+			entries = append(entries, &Entry[S]{Key: k, Workspace: w, Attachment: d.attach(*w, k), generation: generation})
 		}
 	}
-	for _, e := range d.put(q, entries, round) {
+	for _, e := range d.put(q, entries, generation) {
 		d.detach(e.Key)
 	}
 	return nil
 }
 
-// put makes the result of a look-up show, all at once, and returns the entries of keys
-// that are gone, by their ids.
-func (d *Directory[S]) put(q *lookup, entries []*Entry[S], round uint64) (gone map[string]*Entry[S]) {
+// put stores the result of a look-up, and returns the entries of keys that have ended,
+// by their ids.
+func (d *Directory[S]) put(q *lookup, entries []*Entry[S], generation uint64) (gone map[string]*Entry[S]) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	gone = make(map[string]*Entry[S])
@@ -327,14 +330,14 @@ func (d *Directory[S]) put(q *lookup, entries []*Entry[S], round uint64) (gone m
 		clear(d.unknown)
 	}
 	for _, hash := range q.hashes {
-		if d.byHash[halfHash(hash[:])] == nil && d.round == round {
+		if d.byHash[halfHash(hash[:])] == nil && d.generation == generation {
 			d.unknown[hash] = true
 		}
 	}
 	return gone
 }
 
-// removeEntry moves an entry out of the maps, if there is one.
+// removeEntry moves an entry, unless it is nil, from the maps to into.
 func (d *Directory[S]) removeEntry(e *Entry[S], into map[string]*Entry[S]) {
 	if e != nil {
 		delete(d.byID, e.Key.ID)
@@ -343,7 +346,7 @@ func (d *Directory[S]) removeEntry(e *Entry[S], into map[string]*Entry[S]) {
 	}
 }
 
-// invalidKey returns a new error, because its caller may add to it.
+// invalidKey returns a new error each time, since callers may change it.
 func invalidKey() error {
 	return &petstore.Error{Code: CodeInvalidKey, Message: "The API key is not valid."}
 }
@@ -352,8 +355,9 @@ func expiredKey() error {
 	return &petstore.Error{Code: CodeExpiredKey, Message: "The API key has expired."}
 }
 
-// Entry returns the entry of the key with that id, which may have expired, or
-// nil if there is none that is live, or it was never read and cannot be.
+// Entry returns the entry of the key with the id, which may have expired. It returns
+// nil if the key is revoked or does not exist, or if it was never read and the store is
+// unavailable.
 func (d *Directory[S]) Entry(id string) *Entry[S] {
 	e, known := d.entry(id)
 	if !known {
@@ -370,14 +374,15 @@ func (d *Directory[S]) entry(id string) (e *Entry[S], known bool) {
 	return e, d.fresh(e)
 }
 
-// Len returns how many keys are here: those that were used since the server began.
+// Len returns how many keys are cached: those that were used since the server started.
 func (d *Directory[S]) Len() int {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return len(d.byID)
 }
 
-// Held returns what is here of the key with that id, read again or not, or nil.
+// Held returns the cached entry of the key with the id, even if it should be read
+// again, or nil.
 func (d *Directory[S]) Held(id string) *Entry[S] {
 	e, _ := d.entry(id)
 	return e

@@ -286,7 +286,7 @@ func TestRun(t *testing.T) {
 		h := newHouse(t, freeShop)
 		k, key := h.mint(1, nil)
 		var many []string
-		for range 2 * lookAtOnce {
+		for range 2 * renewBatch {
 			one, key := h.mint(1, nil)
 			h.wantVerify("one of many", key, "")
 			many = append(many, one.ID)

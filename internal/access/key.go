@@ -28,7 +28,7 @@ const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 // A Hash is the SHA-256 of a key: 190 bits of entropy need no slow hash.
 type Hash [sha256.Size]byte
 
-// HashOf returns the hash under which a key is kept.
+// HashOf returns the hash under which a key is stored.
 func HashOf(key string) Hash {
 	if len(key) != keyLen {
 		return sha256.Sum256([]byte(key))
@@ -38,10 +38,10 @@ func HashOf(key string) Hash {
 	return sha256.Sum256(text[:])
 }
 
-// Mint returns a new key and what may be displayed of it.
+// Mint returns a new key and its prefix, which may be displayed.
 func Mint() (key, prefix string) { return mintFrom(Prefix, rand.Reader) }
 
-// MintToken returns a new token of an operator's and what may be displayed of it.
+// MintToken returns a new operator's token and its prefix, which may be displayed.
 func MintToken() (token, prefix string) { return mintFrom(TokenPrefix, rand.Reader) }
 
 func mintFrom(begin string, random io.Reader) (key, prefix string) {
@@ -51,14 +51,15 @@ func mintFrom(begin string, random io.Reader) (key, prefix string) {
 	return key, key[:shown]
 }
 
-// deriveKey returns the key with the id that a request makes which must happen once,
-// in the name of holder, a key itself. It is the same whenever holder repeats the
-// request, and nobody learns it from what a database has: of holder that is a hash.
+// deriveKey returns the key that a request with an Idempotency-Key creates. It is
+// derived from holder, the secret key of the request, so it is the same whenever holder
+// repeats the request, and cannot be learned from the database, which has only a hash
+// of holder.
 func deriveKey(holder, id string, once *petstore.Idempotency) (key, prefix string) {
-	const enough = 8 * secretLen // of which text62 leaves out one in 32
+	const enough = 8 * secretLen // text62 leaves out one byte in 32
 	stream, err := hkdf.Key(sha256.New, []byte(holder), []byte(id), once.Operation+"\n"+once.Key, enough)
 	if err != nil {
-		panic(err) // it is too long for SHA-256, which is known beforehand
+		panic(err) // only if the length is too great for SHA-256, and it is constant
 	}
 	return mintFrom(Prefix, bytes.NewReader(stream))
 }
@@ -75,8 +76,8 @@ func WellFormedID(id string) bool {
 	return ok && len(random) == 16 && strings.Trim(random, base62) == ""
 }
 
-// WellFormed reports whether key has the form of a key, its checksum included,
-// so that the store is not asked for a mistyped key.
+// WellFormed reports whether key has the form of a key and a correct checksum, so that
+// the store is not read for a mistyped key.
 func WellFormed(key string) bool { return wellFormed(Prefix, key) }
 
 // WellFormedToken is WellFormed for the tokens of operators.
@@ -101,8 +102,8 @@ func checksum(body string) (digits [sumLen]byte) {
 	return digits
 }
 
-// text62 returns n base62 characters, uniformly random if what it reads is. It
-// panics if that ends: crypto/rand never does.
+// text62 returns n base62 characters, which are uniformly random if the bytes of random
+// are. It panics if random ends, which crypto/rand never does.
 func text62(random io.Reader, n int) string {
 	var out strings.Builder
 	buf := make([]byte, 2*n)

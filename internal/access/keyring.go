@@ -11,35 +11,35 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// A Keyring makes and changes keys in somebody's name: all of them for the
-// operator; for the holder of a key those of its workspace, within what the key
-// may grant. The API, the consoles and the commands go through it alone.
+// A Keyring creates and changes keys on behalf of the operator, who may change all
+// keys, or of the holder of a key, who may change those of its workspace within the
+// limits of CheckGrant. The API, the consoles and the commands all use it.
 //
 // Its methods return CodeKeyNotFound for a key that the holder may not see: one of
-// another workspace, or a revoked one. Those that change something return the error
-// of CheckHolder if the key in whose name they do may do nothing more by then.
+// another workspace, or a revoked one. Methods that change something return the error
+// of CheckHolder if the holder's key is no longer valid.
 type Keyring struct {
 	Store  Store
 	Now    func() time.Time
 	By     Actor
-	Maker  *Key   // in whose name; nil is the operator
-	Secret string // of Maker, if requests that must happen once are made
+	Maker  *Key   // the key of the holder; nil for the operator
+	Secret string // of Maker; needed for calls with an Idempotency
 }
 
-// A NewKey is what a key is to be.
+// A NewKey describes a key that is to be created.
 type NewKey struct {
 	Name      string
 	Scopes    Scopes
-	ExpiresAt petstore.Time // none: never, or when the key ends that makes it
+	ExpiresAt petstore.Time // not valid: never, or with the key that creates it
 }
 
-// A KeyPatch is what is to change of a key.
+// A KeyPatch says what to change of a key.
 type KeyPatch struct {
 	Name      petstore.Optional[string]
 	ExpiresAt petstore.Optional[petstore.Time] // null: never
 }
 
-// An IssuedKey is a key with what is known of it this once.
+// An IssuedKey is a new key with its secret, which is not stored.
 type IssuedKey struct {
 	CreatedKey
 	ID     string
@@ -52,7 +52,8 @@ func (m IssuedKey) WithSecret() []byte {
 	return append(petstore.AppendString(append(b, `,"key":`...), m.Secret), '}')
 }
 
-// Create makes a key of the workspace, once if asked to.
+// Create creates a key of the workspace. If once is not nil, repeating the call has the
+// same result.
 func (r Keyring) Create(ctx context.Context, workspace int64, n NewKey, once *petstore.Idempotency) (IssuedKey, error) {
 	if err := petstore.Invalid(n.check(r.Now())); err != nil {
 		return IssuedKey{}, err
@@ -70,8 +71,8 @@ func (r Keyring) Create(ctx context.Context, workspace int64, n NewKey, once *pe
 	}})
 }
 
-// Rotate makes a key that takes the place of the one with the id, once if asked to.
-// Both are valid for the overlap.
+// Rotate creates a key that replaces the one with the id. Both are valid for the
+// overlap. If once is not nil, repeating the call has the same result.
 func (r Keyring) Rotate(ctx context.Context, id string, overlap time.Duration, once *petstore.Idempotency) (IssuedKey, error) {
 	m := KeyRequest{Replaces: id, Until: r.Now().Add(overlap), Once: once, May: func(holder, old *Key) error {
 		if err := r.sees(*old); err != nil || holder == nil {
@@ -87,7 +88,7 @@ func (r Keyring) Rotate(ctx context.Context, id string, overlap time.Duration, o
 	}}
 	if r.Maker != nil {
 		m.Key.WorkspaceID = r.Maker.WorkspaceID
-	} else if once != nil { // its receipt is the workspace's
+	} else if once != nil { // the receipt needs the workspace
 		old, err := r.Store.Key(ctx, id)
 		if err != nil {
 			return IssuedKey{}, err
@@ -126,8 +127,8 @@ func (r Keyring) Key(ctx context.Context, id string) (Key, error) {
 	return k, err
 }
 
-// Update changes what the patch names, if the condition holds. What ends cannot be
-// made to last: neither a key that has expired, nor one that was rotated.
+// Update changes what the patch names, if the condition holds. It returns the error of
+// CheckRotation for a new expiry of a key that has expired, or was rotated or revoked.
 func (r Keyring) Update(ctx context.Context, id string, p KeyPatch, on petstore.Condition) (Key, error) {
 	if err := petstore.Invalid(p.check(r.Now())); err != nil {
 		return Key{}, err
@@ -152,8 +153,8 @@ func (r Keyring) Update(ctx context.Context, id string, p KeyPatch, on petstore.
 	})
 }
 
-// Revoke refuses a key from now on, if the condition holds. The operator may
-// revoke a key again; the first instant stays.
+// Revoke revokes a key, if the condition holds. The operator may revoke a key again;
+// the first instant is kept.
 func (r Keyring) Revoke(ctx context.Context, id string, on petstore.Condition) error {
 	_, err := r.change(ctx, id, on, func(_, k *Key) error {
 		if k.RevokedAt.IsZero() {
@@ -176,7 +177,7 @@ func (r Keyring) change(ctx context.Context, id string, on petstore.Condition, e
 	})
 }
 
-// holder returns the id of the key in whose name keys are changed, "" for the operator.
+// holder returns the id of the holder's key, "" for the operator.
 func (r Keyring) holder() string {
 	if r.Maker == nil {
 		return ""
@@ -192,9 +193,10 @@ func (r Keyring) sees(k Key) error {
 	return NoKey(k.ID)
 }
 
-// NoKey returns the error for a key that there is not, or not for who asks.
+// NoKey returns the error for a key that does not exist, or that the caller may not
+// see.
 func NoKey(id string) error {
-	if strings.HasPrefix(id, Prefix) { // a secret that must not be repeated
+	if strings.HasPrefix(id, Prefix) { // a secret, which the message must not contain
 		return petstore.Errorf(CodeKeyNotFound, "This is a key, not its id. Ids of keys begin with key_.")
 	}
 	return petstore.Errorf(CodeKeyNotFound, "There is no key with the id %.60q.", id)
@@ -215,8 +217,8 @@ func (p *KeyPatch) check(now time.Time) (fields []petstore.Field) {
 	return checkEnd(fields, p.ExpiresAt.Value, now)
 }
 
-// CheckNameMember puts the member name of a body into the form in which names are
-// kept, and appends what is wrong with it.
+// CheckNameMember normalizes the member name of a body, and appends what is wrong with
+// it.
 func CheckNameMember(fields []petstore.Field, name *string) []petstore.Field {
 	kept, err := CheckName(*name)
 	if err == nil {
@@ -241,7 +243,7 @@ func checkEnd(fields []petstore.Field, end petstore.Time, now time.Time) []petst
 	return fields
 }
 
-// A KeyView is a key as it is seen at an instant.
+// A KeyView is a key and an instant, at which its state is shown.
 type KeyView struct {
 	Key
 	At time.Time
@@ -261,7 +263,8 @@ func (k KeyView) AppendJSON(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// AppendFacts appends an object, without its end, of what stays true of a key.
+// AppendFacts appends the beginning of a JSON object, with the members that do not
+// depend on the time.
 func (k *Key) AppendFacts(dst []byte) []byte {
 	dst = petstore.AppendString(append(dst, `{"id":`...), k.ID)
 	dst = petstore.AppendString(append(dst, `,"name":`...), k.Name)

@@ -7,54 +7,55 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// A Sandbox is what a workspace has that ends by itself.
+// A Sandbox has the properties of a workspace that expires.
 type Sandbox struct {
 	ExpiresAt time.Time // when it is removed
-	Catalogue string    // what it began with
+	Catalogue string    // with which it was created
 }
 
-// A NewSandbox is a workspace that is to be made, and to be removed at its end.
+// A NewSandbox describes a sandbox that is to be created.
 type NewSandbox struct {
 	Workspace Workspace // without an id
 	Keys      []Key     // with ids and hashes that are new
-	From      string    // the address that asks for it
+	From      string    // the address of the client
 	Rows      []petstore.Unit
 
-	// There are at most so many sandboxes at once, and so many from one address within an
-	// hour; 0 is no bound.
+	// Most is how many sandboxes may exist at once, and PerAddress how many may be
+	// created from one address within an hour; 0 means no limit.
 	Most, PerAddress int
 }
 
-// Sandboxes are the workspaces that end by themselves. Each method but RemoveShop is one
+// Sandboxes are the workspaces that expire. Each method but RemoveShop is one
 // transaction, durable when it returns.
 type Sandboxes interface {
-	// CreateSandbox makes a sandbox that has the rows, whose ids are given. It returns
-	// CodeSandboxesFull or CodeTooManySandboxes, with the time to wait, if a bound of n
+	// CreateSandbox creates a sandbox with the rows, which have ids. It returns
+	// CodeSandboxesFull or CodeTooManySandboxes, with the time to wait, if a limit of n
 	// is reached.
 	CreateSandbox(ctx context.Context, n NewSandbox) (Workspace, error)
 
-	// ResetSandbox gives a sandbox a new shop that has the rows and no events, whose ids
-	// begin at 1 again. From then on nothing is written to the shop that it had, which is
-	// returned. It returns CodeNotASandbox for any other workspace.
+	// ResetSandbox gives a sandbox a new shop with the rows and without events, in which
+	// ids begin at 1 again. It returns the former shop, to which nothing is written any
+	// more. It returns CodeNotASandbox for any other workspace.
 	ResetSandbox(ctx context.Context, workspace int64, rows []petstore.Unit) (before int64, err error)
 
 	// RemoveShop removes the rows of a shop that ResetSandbox or EndSandboxes returned, in
-	// steps. What is broken off is resumed by Store.Resume.
+	// steps. If it is interrupted, Store.Resume continues it.
 	RemoveShop(ctx context.Context, shop int64) error
 
-	// EndSandboxes removes the sandboxes that have expired, some hundreds at most, with
-	// their keys, and returns the shops whose rows are still to be removed.
+	// EndSandboxes removes some hundreds of the sandboxes that have expired, with their
+	// keys, and returns their shops, whose rows are still to be removed.
 	EndSandboxes(ctx context.Context) (shops []int64, err error)
 
-	// MostContents is Contents of a shop, in which a kind of which fewer ids than some were
-	// issued has as many rows as ids. It costs no more with what there is until then.
-	MostContents(ctx context.Context, shop, some int64) (Contents, error)
+	// MostContents returns the most rows that a shop may have. A kind of which fewer than
+	// few ids were issued counts with the number of ids, without reading its rows. The
+	// others are counted as by Contents.
+	MostContents(ctx context.Context, shop, few int64) (Contents, error)
 
 	CountSandboxes(ctx context.Context) (int64, error)
 }
 
-// Current returns the entry of a key with the workspace as it is now: another node may
-// just have reset a sandbox. It reads nothing of other workspaces.
+// Current returns the entry of a key with the workspace as it is now, since another
+// node may just have reset a sandbox. For other workspaces it reads nothing.
 func Current[S any](ctx context.Context, store Store, e *Entry[S]) (*Entry[S], error) {
 	if e.Workspace.Sandbox == nil {
 		return e, nil
@@ -71,5 +72,5 @@ func Current[S any](ctx context.Context, store Store, e *Entry[S]) (*Entry[S], e
 	return &now, nil
 }
 
-// SandboxHour is how long a sandbox counts for the address that made it.
+// SandboxHour is how long a sandbox counts for the address that created it.
 const SandboxHour = time.Hour

@@ -7,7 +7,7 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// Errors that stores return for what they do not have or have already.
+// The codes of the errors of stores.
 const (
 	CodeWorkspaceNotFound petstore.Code = "workspace_not_found"
 	CodeWorkspaceExists   petstore.Code = "workspace_exists"
@@ -24,14 +24,14 @@ const (
 	CodeNotASandbox       petstore.Code = "not_a_sandbox"
 )
 
-// A Store keeps workspaces and keys. Each method is one transaction, durable
-// when it returns, and all may be called concurrently and beside a server in
-// another process. What changes a workspace, a key or a ban writes an audit
-// entry in the same transaction and changes AccessState.
+// A Store keeps workspaces and keys. Each method is one transaction, durable when it
+// returns. All may be called concurrently, also while a server in another process uses
+// the store. A method that changes a workspace, a key or a ban writes an audit entry in
+// the same transaction and changes AccessState.
 //
-// Methods return CodeWorkspaceNotFound or CodeKeyNotFound for a name or an id
-// that does not exist. What changes a workspace goes by its id: its name may become
-// another's between two transactions.
+// Methods return CodeWorkspaceNotFound or CodeKeyNotFound for a name or an id that does
+// not exist. Methods that change a workspace take its id, since another workspace may
+// get its name between two transactions.
 type Store interface {
 	Sandboxes
 
@@ -39,8 +39,8 @@ type Store interface {
 	CreateWorkspace(ctx context.Context, w Workspace, by Actor) (Workspace, error)
 	Workspaces(ctx context.Context) ([]Workspace, error) // by name
 	CountWorkspaces(ctx context.Context) (int64, error)
-	// CountOverQuota returns how many workspaces have used up their minute or their day,
-	// as servers have saved it: half a second late.
+	// CountOverQuota returns how many workspaces have used up their minute or their day.
+	// Servers save that half a second late.
 	CountOverQuota(ctx context.Context) (int64, error)
 	// WorkspacesFrom returns at most limit of those by name, without the first ones.
 	WorkspacesFrom(ctx context.Context, from, limit int) ([]Workspace, error)
@@ -52,63 +52,66 @@ type Store interface {
 	SetPlan(ctx context.Context, workspace int64, p Plan, q Quota, by Actor) (Workspace, error)
 	// RenameWorkspace returns CodeWorkspaceExists if another one has the new name.
 	RenameWorkspace(ctx context.Context, workspace int64, to string, by Actor) (Workspace, error)
-	// SetLowStock sets with how many units the stock of a pet is low, 0 to MaxLowStock.
+	// SetLowStock sets the number of units at which the stock of a pet is low, 0 to
+	// MaxLowStock.
 	SetLowStock(ctx context.Context, workspace, units int64, by Actor) (Workspace, error)
-	// Contents counts what a workspace has. Its cost grows with that.
+	// Contents counts the rows of a workspace, by reading them.
 	Contents(ctx context.Context, workspace int64) (Contents, error)
-	// ResetWorkspace removes the categories, pets, orders, ledger and receipts
-	// of a workspace, and keeps its keys and its ids: none is issued again. It does
-	// so in many transactions, beside which others do not wait for long. From the
-	// first to the last of them the workspace is Resetting and writes to it return
-	// the error of Resetting. What ctx or the end of the process breaks off is
-	// resumed by Resume, or by another call.
+	// ResetWorkspace removes the categories, pets, orders, ledger and receipts of a
+	// workspace. It keeps the keys, and no id is issued again. It uses many short
+	// transactions, so that others do not wait for long. From the first to the last of
+	// them the workspace is Resetting, and writes to it return the error of Resetting.
+	// If ctx or the process ends before, Resume or another call continues.
 	ResetWorkspace(ctx context.Context, workspace int64, by Actor) error
-	// DeleteWorkspace removes a workspace with all that it has. It and its keys are
-	// gone with the first transaction; its rows follow as those of ResetWorkspace.
+	// DeleteWorkspace removes a workspace with everything in it. The first transaction
+	// removes the workspace and its keys; its rows are removed as by ResetWorkspace.
 	DeleteWorkspace(ctx context.Context, workspace int64, by Actor) error
-	// Resume ends what ResetWorkspace and DeleteWorkspace have begun.
+	// Resume completes interrupted calls of ResetWorkspace, DeleteWorkspace and
+	// RemoveShop.
 	Resume(ctx context.Context) error
 
-	// MakeKey adds a key, in the place of another if m says so. It returns
-	// CodeTooManyKeys if more than MaxKeys keys of the workspace were live then;
-	// of a rotation the error of CheckRotation; of m.Once those of Replay; and of
-	// m.Holder that of CheckHolder, also if nothing else would be made.
+	// MakeKey adds a key, which may replace another one. It returns CodeTooManyKeys if
+	// the workspace would have more than MaxKeys live keys; for a rotation the error of
+	// CheckRotation; for m.Once the errors of Replay; and for m.Holder the error of
+	// CheckHolder, also if the request is repeated.
 	MakeKey(ctx context.Context, m KeyRequest) (CreatedKey, error)
-	Keys(ctx context.Context, workspace int64) ([]Key, error) // revoked ones too, as Sorted
+	Keys(ctx context.Context, workspace int64) ([]Key, error) // revoked ones too, see Sorted
 	// KeyPage returns a page of the keys of a workspace.
 	KeyPage(ctx context.Context, workspace int64, p KeyPage) ([]Key, error)
 	Key(ctx context.Context, id string) (Key, error)
-	// UpdateKey keeps the name, the expiry and the revocation that edit gives a
-	// key, for a holder as of a KeyRequest. The error of edit changes nothing. edit may
-	// be called again.
+	// UpdateKey stores the name, the expiry and the revocation that edit sets. holder
+	// is as in a KeyRequest. If edit returns an error, nothing is changed. edit may be
+	// called several times.
 	UpdateKey(ctx context.Context, id string, by Actor, holder string, edit func(holder, k *Key) error) (Key, error)
-	// SetBan replaces the key's ban. One of the limiter leaves a ban that runs as it is: several
-	// nodes may refuse one client at once, and an operator's ban holds.
+	// SetBan replaces the key's ban. A ban of the limiter does not replace a present ban:
+	// several nodes may ban a client at the same time, and a ban of an operator must not be
+	// shortened.
 	SetBan(ctx context.Context, b Ban, by Actor) error
 	LiftBan(ctx context.Context, keyID string, by Actor) error
 
-	// AccessState returns a number that is another one after each change of what LiveKeys
-	// returns of a key that there was. Reading it is cheap.
+	// AccessState returns a number that changes whenever LiveKeys would return something
+	// else about an existing key. Reading it is cheap.
 	AccessState(ctx context.Context) (int64, error)
-	// LiveKeys returns the keys with one of the ids or of the hashes that are not
-	// revoked, in no order, and their workspaces. It is made for some hundreds.
+	// LiveKeys returns the keys with the ids or the hashes that are not revoked, in no
+	// order, and their workspaces. It is meant for some hundreds of them.
 	LiveKeys(ctx context.Context, ids []string, hashes []Hash) ([]Key, []Workspace, error)
-	// BannedKeys returns the ids of the keys that are not revoked and whose bans run, in
-	// the order of their ends.
+	// BannedKeys returns the ids of the keys that are banned now and not revoked, in the
+	// order in which their bans end.
 	BannedKeys(ctx context.Context) ([]string, error)
-	// KeyUses returns what those of the keys did that were used, by their ids, as
-	// servers have saved it by usage.Store: some seconds late.
+	// KeyUses returns the uses of keys by their ids, without those that were never
+	// used. Servers save them by usage.Store, some seconds late.
 	KeyUses(ctx context.Context, keys []Key) (map[string]Use, error)
 	// BusiestKeys returns at most limit keys that were used today and are not revoked,
-	// of as many workspaces, those that used most of their quota of the day, in that
-	// order.
+	// at most one of each workspace. The first are those that have used the greatest
+	// part of their daily quota.
 	BusiestKeys(ctx context.Context, limit int) ([]Use, error)
 
-	// Followed tells that the server goes by what was stored when AccessState was this.
+	// Followed notes that the server uses the keys as they were when AccessState was
+	// state.
 	Followed(ctx context.Context, state int64) error
-	// AwaitFollower returns true when the server on this database goes by every
-	// change, or none runs; false if it has not within a second. A store
-	// that many servers may use does not wait: they follow within a second.
+	// AwaitFollower waits until the server on this database uses the present keys. It
+	// returns true then, or if no server is running, and false after a second. A store
+	// that many servers may use does not wait: they use the keys within a second.
 	AwaitFollower(ctx context.Context) (bool, error)
 
 	// Secret returns 32 random bytes made with the store, for signing cursors.
@@ -117,46 +120,46 @@ type Store interface {
 	// AuditPage returns the latest entries before the one with the id, or of all if
 	// that is 0, the newest first.
 	AuditPage(ctx context.Context, before int64, limit int) ([]AuditEntry, error)
-	// Note adds an entry for what changed nothing here, such as a link that was
-	// issued. The store says when it was.
+	// Note adds an entry for an action that changes nothing in the store, such as
+	// issuing a link. The store sets the time.
 	Note(ctx context.Context, e AuditEntry) error
 
-	// UseLink uses a link up and adds the entry. It reports false, and adds
-	// none, if the link was used before, in any process. Links that ended are
-	// forgotten in time: who calls it refuses them first.
+	// UseLink marks a link as used and adds the entry. It reports false, and adds
+	// nothing, if the link was used before, in any process. It forgets links some time
+	// after their end, so callers must refuse these first.
 	UseLink(ctx context.Context, l Link, e AuditEntry) (first bool, err error)
 
-	// FormAnswer returns what KeepFormAnswer kept as the answer to a form that was sent
-	// to a console, or nil. It is forgotten as the receipts of requests are. The first
-	// answer stays. The workspace of an operator's form is 0.
+	// FormAnswer returns the answer to a console's form that KeepFormAnswer has stored,
+	// or nil. Answers are removed together with the receipts of requests. A second
+	// answer does not replace the first. The workspace of an operator's form is 0.
 	FormAnswer(ctx context.Context, workspace int64, form string) ([]byte, error)
 	KeepFormAnswer(ctx context.Context, workspace int64, form string, answer []byte) error
 
-	// AddToken keeps a token of an operator's.
+	// AddToken adds an operator's token.
 	AddToken(ctx context.Context, t Token, by Actor) error
 	Tokens(ctx context.Context) ([]Token, error) // in the order of their creation
-	// TokenOf returns CodeTokenNotFound unless there is a token with the hash,
-	// which may have ended.
+	// TokenOf returns the token with the hash, which may have expired or been revoked,
+	// or CodeTokenNotFound.
 	TokenOf(ctx context.Context, h Hash) (Token, error)
-	// RevokeToken returns CodeTokenNotFound unless there is one with the id. Again:
-	// no error, the first instant stays.
+	// RevokeToken revokes a token, or returns CodeTokenNotFound. If the token was
+	// revoked before, the first instant is kept.
 	RevokeToken(ctx context.Context, id string, at time.Time, by Actor) (Token, error)
-	// StartSession adds a session, and forgets those that ended.
+	// StartSession adds a session, and removes those that have ended.
 	StartSession(ctx context.Context, s Session) error
-	// Session returns CodeSessionNotFound if the session ended, by whatever.
+	// Session returns CodeSessionNotFound if the session has ended for any reason.
 	Session(ctx context.Context, hash [32]byte) (Session, error)
 	EndSession(ctx context.Context, hash [32]byte) error
 	EndSessions(ctx context.Context, keyID string) error // all of that key
 }
 
-// Contents are how much a workspace has of each kind.
+// Contents are the numbers of rows of a workspace.
 type Contents struct{ Categories, Pets, Orders int64 }
 
-// MaxKeys is how many live keys a workspace can have, and how many that expired
-// and were not revoked: of more, those that expired first are revoked.
+// MaxKeys is how many live keys a workspace can have, and also how many expired keys
+// that are not revoked: if there are more, those that expired first are revoked.
 const MaxKeys = 100
 
-// A Use is what a key did on all nodes.
+// A Use counts the requests of a key on all nodes.
 type Use struct {
 	KeyID             string
 	Admitted, Refused int64     // in the present UTC day; Refused are those answered with 429
@@ -172,23 +175,25 @@ type KeyPage struct {
 	Limit     int
 }
 
-// A KeyRequest is a key that is to be made.
+// A KeyRequest describes a key that is to be created.
 type KeyRequest struct {
-	Key      Key       // with an id and a hash that are new
-	Replaces string    // the id of the key whose workspace, name, scopes, expiry and ban it takes over, or ""
-	Until    time.Time // when the key that is replaced ends, unless it would sooner
-	Holder   string    // the id of the key in whose name it is made, which must be valid then; "" is the operator
-	// May is asked in the transaction: about the holder as it is then, nil for the
-	// operator, and the key that is replaced, nil if there is none. It may be nil.
+	Key      Key       // with a new id and a new hash
+	Replaces string    // the id of the key that it replaces, whose workspace, name, scopes, expiry and ban it takes over; or ""
+	Until    time.Time // when the replaced key ends at the latest
+	Holder   string    // the id of the caller's key, which must be valid; "" for the operator
+	// May is called in the transaction with the holder's key, nil for the operator, and
+	// the key that is replaced, nil if there is none. If it returns an error, nothing
+	// is changed. May may be nil.
 	May  func(holder, old *Key) error
-	Once *petstore.Idempotency // nil unless it must happen once; of the workspace that Key names
+	Once *petstore.Idempotency // see [petstore.Idempotency]; in the workspace of Key; may be nil
 	By   Actor
 }
 
-// A CreatedKey is a key that was made, by this request or by the same one before.
+// A CreatedKey is a key that was created by this request, or by an earlier one with the
+// same Idempotency.
 type CreatedKey struct {
-	Key      Key    // as it is; without a request that did it before
-	Body     []byte // its canonical form, as first answered
+	Key      Key    // zero if Replayed
+	Body     []byte // its canonical form, as it was first answered
 	Replayed bool
 }
 
@@ -199,7 +204,7 @@ type Token struct {
 	Prefix    string // its first 8 characters, for display
 	Hash      Hash
 	CreatedAt time.Time
-	ExpiresAt time.Time // every token ends
+	ExpiresAt time.Time // never zero
 	RevokedAt time.Time // zero: not revoked
 }
 
@@ -214,10 +219,10 @@ func (t *Token) State(now time.Time) string {
 	return "active"
 }
 
-// A Session is somebody who is signed in to a console.
+// A Session is a user's session in a console.
 type Session struct {
 	Hash    [32]byte // of its token
-	KeyID   string   // "" of an operator's
+	KeyID   string   // "" for an operator
 	Started time.Time
 	Until   time.Time
 }
@@ -225,9 +230,9 @@ type Session struct {
 // MaxSessions is how many sessions a key can have. Of more the oldest ends.
 const MaxSessions = 20
 
-// A Link signs somebody in once.
+// A Link is a link that signs a user in once.
 type Link struct {
-	Hash  [32]byte // of what makes it this link
+	Hash  [32]byte // of the link's secret part
 	Until time.Time
 }
 
@@ -235,8 +240,8 @@ type Link struct {
 // whose clocks are behind.
 const LinkGrace = time.Hour
 
-// An Actor says on whose behalf a store is changed, for the audit log:
-// "cli", "console:KEYID", "operator", "limiter".
+// An Actor names who changes a store, for the audit log: "cli", "console:KEYID",
+// "operator", "limiter".
 type Actor string
 
 // An AuditEntry is a line of the audit log.
@@ -245,6 +250,6 @@ type AuditEntry struct {
 	At      time.Time `json:"at"` // in UTC
 	Actor   Actor     `json:"actor"`
 	Action  string    `json:"action"`           // "key.create", "workspace.set_plan", "ban.set", "operator.sign_in", …
-	Subject string    `json:"subject"`          // the id or the name of what it was done to
+	Subject string    `json:"subject"`          // the id or the name of the object
 	Detail  string    `json:"detail,omitempty"` // in words, without secrets
 }

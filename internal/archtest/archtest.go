@@ -1,4 +1,4 @@
-// Package archtest holds the code against docs/design.md: which package may
-// import which, who may import a driver, how packages are named. It has tests
-// only.
+// Package archtest tests that the code follows docs/design.md: which package may import
+// which, which packages may import a driver, and how packages are named. It contains
+// only tests.
 package archtest

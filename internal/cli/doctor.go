@@ -295,7 +295,7 @@ const (
 
 func (e *examination) disk(context.Context) {
 	dir := filepath.Dir(e.config.DB)
-	free, _, err := sqlite.Room(dir)
+	free, _, err := sqlite.DiskSpace(dir)
 	if err != nil {
 		e.add(warning, "check the disk by hand", "the free space on the disk of %s could not be read: %v", dir, err)
 		return

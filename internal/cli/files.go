@@ -15,7 +15,7 @@ import (
 // replaceFile writes a file that appears under its name when it is whole and
 // durable. It refuses to replace one unless force is set.
 func (a *app) replaceFile(path string, force bool, write func(io.Writer) error) (err error) {
-	if err := a.spare(path); err != nil {
+	if err := a.checkOverwrite(path); err != nil {
 		return err
 	}
 	if err := mayReplace(path, force); err != nil {
@@ -40,14 +40,14 @@ func (a *app) replaceFile(path string, force bool, write func(io.Writer) error) 
 	return os.Rename(f.Name(), path)
 }
 
-// spare returns an error if path is the database of the settings, or a part
+// checkOverwrite returns an error if path is the database of the settings, or a part
 // of one.
-func (a *app) spare(path string) error {
+func (a *app) checkOverwrite(path string) error {
 	database := ""
 	if !a.config.OnPostgres() {
 		database = a.config.DB
 	}
-	return sqlite.Spare(database, path)
+	return sqlite.CheckOverwrite(database, path)
 }
 
 // mayReplace returns an error if there is something at path that must stay:

@@ -41,7 +41,7 @@ type importer struct {
 	yes      bool
 	onError  string
 	fromLine int
-	resumed  bool // it goes on behind what one that was cut off has kept
+	resumed  bool // it continues an import that was interrupted
 	ignore   []string
 
 	kind         interchange.Format
@@ -113,7 +113,7 @@ func (i *importer) run(ctx context.Context, workspace string) (err error) {
 		if err != nil {
 			return err
 		}
-		reached, err := db.Reached(ctx, w.Shop, i.digest)
+		reached, err := db.ImportedThrough(ctx, w.Shop, i.digest)
 		if err != nil {
 			return err
 		}
@@ -193,7 +193,7 @@ func (i *importer) try(ctx context.Context, db node.Store, w access.Workspace) e
 	if quiet { // the import itself names them
 		run.MaxFaults, run.OnFault = 0, func(*interchange.Fault) {}
 	}
-	report, err := i.into(ctx, db, run, (*interchange.Import).Try)
+	report, err := i.into(ctx, db, run, (*interchange.Import).DryRun)
 	f, final := errors.AsType[*interchange.Fault](err)
 	if final && i.onError == stopOnError {
 		i.skipped(f)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// check refuses values that are wrong together, and those of features that this
-// build does not have.
+// check returns an error for values that contradict each other, and for features that
+// this build does not have.
 func (c *Config) check(from Origins) error {
 	if err := c.checkStores(from); err != nil {
 		return err
@@ -49,7 +49,8 @@ func (c *Config) checkStores(from Origins) error {
 	return nil
 }
 
-// checkBan blames the value that somebody set.
+// checkBan checks the numbers of bans. The error names a value that was set, not a
+// default.
 func (c *Config) checkBan(from Origins) error {
 	const longest, first = "ban-max", "ban-first"
 	origin := from.Of(longest)
@@ -61,8 +62,8 @@ func (c *Config) checkBan(from Origins) error {
 
 const misplacedAt = "an @ comes after a slash: in a password write / as %2F, and elsewhere @ as %40"
 
-// slashInPassword reports whether what is read as the database of a URL has the
-// end of a password in it, and so would be told in messages.
+// slashInPassword reports whether the database's name in a URL contains the end of a
+// password, which would then be in messages.
 func slashInPassword(text string) bool {
 	_, rest, _ := strings.Cut(text, "://")
 	_, path, _ := strings.Cut(rest, "/")
@@ -77,10 +78,10 @@ func isURL(s string, schemes ...string) bool {
 
 const redacted = "xxxxx"
 
-// Redact returns s with the passwords of a URL replaced: that of its user, and
-// those in its query. Of a URL that cannot be read, or in which a password that
-// was not escaped may stand anywhere, only the scheme is left; of a text that has
-// a user and a password but no scheme, nothing.
+// Redact returns s with the passwords of a URL replaced: that of its user, and those in
+// its query. If the URL cannot be parsed, or may contain an unescaped password
+// anywhere, only the scheme is left. If the text has a user and a password but no
+// scheme, nothing is left.
 func Redact(s string) string {
 	scheme, rest, ok := strings.Cut(s, "://")
 	if !ok {
@@ -106,8 +107,8 @@ func Redact(s string) string {
 	return u.Redacted()
 }
 
-// atBehindHost reports whether the end of a password seems to stand behind what
-// is read as the host: it had a slash, a question mark or a hash in it.
+// atBehindHost reports whether the part after the host seems to contain the end of a
+// password: the password has a slash, a question mark or a hash.
 func atBehindHost(rest string) bool {
 	end := strings.IndexAny(rest, "/?#")
 	return end >= 0 && strings.Contains(rest[end:], "@")

@@ -1,9 +1,8 @@
-// Package config is what an operator can set: it reads flags, the environment
-// and a file, in that order of precedence, and knows of each value where it
-// came from. Nothing else in the program reads the environment or the file.
+// Package config reads the settings from flags, the environment and a file, in that
+// order of precedence, and remembers where each value comes from. Nothing else in the
+// program reads the environment or the file.
 //
-// It decides nothing: a Config is plain data, checked, for package cli to build
-// the service from.
+// A Config is plain, checked data, from which the service is built.
 package config
 
 import (
@@ -20,7 +19,7 @@ type Config struct {
 	Addr    string // of the public listener, host:port
 	OpsAddr string // of the operations listener, host:port, or Off
 
-	OpsHosts []string // names, in lower case, by which the operations listener is asked, besides addresses and localhost
+	OpsHosts []string // names of the operations listener in lower case, besides addresses and localhost
 
 	TLSCert, TLSKey string // paths of PEM files; "" without TLS
 	H2C             string // HTTP/2 without TLS: "off" or "on"
@@ -28,13 +27,14 @@ type Config struct {
 	MaxConnections int           // of the public listener; 0: as many as memory and descriptors allow
 	IdleTimeout    time.Duration // for how long its connections stay open without a request
 
-	BaseURL        string // what links begin with; "": derived from the request
+	BaseURL        string // the beginning of links; "": derived from the request
 	Sunset         time.Time
 	TrustedProxies []netip.Prefix
 
 	DB    string // a path, or a postgres:// URL
 	Redis string // a redis:// URL, or ""
-	// LimiterOnFailure is what a node does while Redis is away: "local" or "deny".
+	// LimiterOnFailure is what a node does while Redis is unavailable: "local" or
+	// "deny".
 	LimiterOnFailure string
 
 	LogLevel     slog.Level
@@ -50,31 +50,31 @@ type Config struct {
 	Sandbox      Sandbox
 	Backup       Backup
 	Ban          Ban
-	AddressTable int // callers without a key that are counted apart
-	ConsolePages int // that a workspace's sessions may read from one address in a minute
+	AddressTable int // how many callers without a key are counted one by one
+	ConsolePages int // pages that a workspace's sessions may read from one address in a minute
 }
 
-// A Sandbox says what workspaces visitors may make.
+// A Sandbox has the settings of sandboxes for visitors.
 type Sandbox struct {
 	On         bool
 	Most       int // at once
-	PerAddress int // that an address makes in an hour
+	PerAddress int // created from an address in an hour
 	Plan       string
 	Life       time.Duration
-	Webhooks   bool // their keys have the scope manage
+	Webhooks   bool // whether their keys have the scope manage
 }
 
-// A Backup says how the server backs its database up.
+// A Backup has the settings of scheduled backups.
 type Backup struct {
 	Every time.Duration // 0: never
 	Dir   string
-	Keep  int // how many backups stay
+	Keep  int // how many backups are kept
 }
 
-// A Ban holds the numbers of the temporary ban.
+// A Ban has the settings of temporary bans.
 type Ban struct {
-	Strikes int           // strikes that ban
-	Window  time.Duration // within which they must fall
+	Strikes int           // how many strikes lead to a ban
+	Window  time.Duration // within which they must be
 	Grace   time.Duration // from the first refusal to the first strike
 	First   time.Duration // how long the first ban lasts
 	Max     time.Duration // how long the longest ban lasts

@@ -8,20 +8,19 @@ import (
 	"strings"
 )
 
-// OnPostgres reports whether DB is a PostgreSQL server's, not a file.
+// OnPostgres reports whether DB is the URL of a PostgreSQL database, and not a file.
 func (c *Config) OnPostgres() bool { return onPostgres(c.DB) }
 
-// onPostgres is exact: the driver takes POSTGRES:// for something else.
+// onPostgres is case-sensitive, since the driver does not take POSTGRES:// for a URL.
 func onPostgres(url string) bool {
 	return strings.HasPrefix(url, "postgres://") || strings.HasPrefix(url, "postgresql://")
 }
 
-// CheckPath returns an error, which says what to give instead, if db cannot be
-// meant as the path of a file: it is a URL; or it begins with the scheme of
-// PostgreSQL and a part of what belongs behind it, as postgres:/h/d does; or it
-// is made of keywords and values, as libpq takes them, and says a host, a
-// database, a service or a user. A path that begins with ./ is always one unless
-// it has :// in it. The error tells no password.
+// CheckPath returns an error, which says what to use instead, if db is probably not
+// meant as the path of a file: it is a URL; or it looks like a mistyped URL of
+// PostgreSQL, as postgres:/h/d does; or it consists of libpq's keywords and values,
+// with a host, a database, a service or a user. A path that begins with ./ is accepted
+// unless it contains ://. The error does not contain a password.
 func CheckPath(db string) error {
 	switch {
 	case hasKeywords(db), mistyped(db):
@@ -32,20 +31,20 @@ func CheckPath(db string) error {
 	return nil
 }
 
-// mistyped reports whether the scheme of a URL of PostgreSQL lacks its colon, or
-// a slash or two behind it.
+// mistyped reports whether db looks like a URL of PostgreSQL without the colon, or
+// without one or both of the slashes.
 func mistyped(db string) bool {
 	rest, ok := strings.CutPrefix(strings.ToLower(strings.TrimSpace(db)), "postgres")
 	rest = strings.TrimPrefix(rest, "ql")
 	return ok && (strings.HasPrefix(rest, "//") || strings.HasPrefix(rest, ":") && !strings.HasPrefix(rest, "://"))
 }
 
-// keyword matches a keyword of libpq with its value, bare or quoted, and the
-// space behind them.
+// keyword matches a keyword of libpq with its value, bare or quoted, and the space
+// after it.
 var keyword = regexp.MustCompile(`^([a-z_]+)\s*=\s*('(?:[^'\\]|\\.)*'|(?:[^\s\\]|\\.)*)(?:\s+|$)`)
 
-// hasKeywords reports whether db is made of keywords and values alone, one of
-// which says where the database is or whose.
+// hasKeywords reports whether db consists of keywords and values, at least one of which
+// is a host, a database, a service or a user.
 func hasKeywords(db string) bool {
 	says := false
 	for rest := strings.TrimSpace(db); rest != ""; {
@@ -60,9 +59,8 @@ func hasKeywords(db string) bool {
 	return says
 }
 
-// inFolder reports whether a keyword's value goes on behind a slash, as if it
-// were a folder's name that has an equals sign in it: user=ann/shop.db. That of
-// a socket's folder begins with the slash.
+// inFolder reports whether a pair looks like a folder whose name contains an equals
+// sign, such as user=ann/shop.db. The value of a socket's folder begins with a slash.
 func inFolder(value string) bool {
 	return strings.Contains(value, "/") && !strings.HasPrefix(value, "/") && !strings.Contains(value, "://")
 }

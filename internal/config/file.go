@@ -43,7 +43,7 @@ func readFile(path string) ([]entry, error) {
 	return mapping(path, doc.Content[0])
 }
 
-// quoted returns a name as an error has it: in one line, and not at length.
+// quoted returns a name for an error: in one line, and not too long.
 func quoted(name string) string {
 	if len(name) < 60 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz-") == "" {
 		return name
@@ -67,7 +67,7 @@ func read(path string) ([]byte, error) {
 	return data, err
 }
 
-// syntaxFault moves the line from yaml's text into the origin.
+// syntaxFault moves the line number from yaml's message into the origin.
 func syntaxFault(path string, err error) error {
 	reason := strings.TrimPrefix(err.Error(), "yaml: ")
 	var line int

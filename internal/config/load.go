@@ -7,11 +7,11 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// An Origin says in words where a value came from: "--addr", "PETSTORE_ADDR",
-// "petstore.yaml:3" or "default".
+// An Origin says where a value comes from: "--addr", "PETSTORE_ADDR", "petstore.yaml:3"
+// or "default".
 type Origin string
 
-// Default is the origin of a value that nobody set.
+// Default is the origin of a default value.
 const Default Origin = "default"
 
 // Origins hold the origin of each flag's value, by the flag's name.
@@ -25,7 +25,7 @@ func (o Origins) Of(flag string) Origin {
 	return Default
 }
 
-// Blame returns the origin of a flag's value, or the flag if nobody set it.
+// Blame returns the origin of a flag's value, or the flag if it has its default.
 func (o Origins) Blame(flag string) Origin {
 	if origin := o.Of(flag); origin != Default {
 		return origin
@@ -38,7 +38,7 @@ func (o Origins) Fault(flag, format string, args ...any) error {
 	return &Fault{Origin: o.Blame(flag), Reason: fmt.Sprintf(format, args...)}
 }
 
-// A Fault is a setting that cannot be used. Its text names the origin.
+// A Fault is the error for a setting that cannot be used. Its text names the origin.
 type Fault struct {
 	Origin Origin
 	Reason string
@@ -47,9 +47,9 @@ type Fault struct {
 // Error returns the origin and the reason.
 func (f *Fault) Error() string { return fmt.Sprintf("%s: %s", f.Origin, f.Reason) }
 
-// FromEnvironment lets the flags of these names take their values from the
-// environment too, as those of the settings do. What a command is to change or
-// to confirm must not: a variable that was left behind would do it.
+// FromEnvironment lets flags take their values from the environment too, as those of
+// the settings do. It must not be used for flags that change or confirm something,
+// since a forgotten variable would do so.
 func FromEnvironment(flags *pflag.FlagSet, names ...string) {
 	for _, name := range names {
 		if err := flags.SetAnnotation(name, fromEnvironment, nil); err != nil {
@@ -58,22 +58,22 @@ func FromEnvironment(flags *pflag.FlagSet, names ...string) {
 	}
 }
 
-// FromVariable is FromEnvironment for one flag, with a variable that is not named
-// after the flag.
+// FromVariable is FromEnvironment for one flag, whose variable has another name than
+// the flag.
 func FromVariable(flags *pflag.FlagSet, name, variable string) {
 	if err := flags.SetAnnotation(name, fromEnvironment, []string{variable}); err != nil {
 		panic(err) // there is no such flag
 	}
 }
 
-// fromEnvironment is the annotation of the flags of FromEnvironment. It has the
-// variable, if that has another name.
+// fromEnvironment is the annotation of the flags of FromEnvironment. Its value is the
+// variable, if that has another name than the flag.
 const fromEnvironment = "environment"
 
-// Load gives each setting, and each flag of FromEnvironment, that the command
-// line did not set the value that the environment has for it, or else the file. The file is the one that the flag
-// FileFlag or its variable names; it may hold any setting of c, also one
-// without a flag here, and nothing else. An empty variable counts as unset.
+// Load sets each setting, and each flag of FromEnvironment, that the command line has
+// not set, from the environment or else from the file. The file is named by the flag
+// FileFlag or its variable. It may contain any setting of c, also one without a flag
+// here, and nothing else. An empty variable counts as not set.
 //
 // It returns a *Fault for a value that cannot be used, and for a file that
 // cannot be read.

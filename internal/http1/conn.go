@@ -12,36 +12,37 @@ import (
 	"time"
 )
 
-// Options say what a Front may answer.
+// Options say which requests a Front answers itself.
 type Options struct {
-	// Plain reports whether requests for a path may be answered on their
-	// connection. Answers to them must not take long: nobody notices that the
-	// client has gone. Without it none may.
+	// Plain reports whether requests for a path may be answered on their connection.
+	// Their handlers must be quick, since it is not noticed when the client
+	// disconnects. If Plain is nil, no request may.
 	Plain func(path string) bool
 
-	// NotPlain is a header field in its canonical form, or "". A request that has it
-	// is net/http's: its answer may take long, or be broken off.
+	// NotPlain is the canonical name of a header field, or "". Requests with the field
+	// are left to net/http: their answers may take long, or be broken off.
 	NotPlain string
 
-	// Malformed answers a request that net/http refuses by itself, with the
-	// status that it has for that: 400, 417, 431, 501 or 505. The request has
-	// nothing but the peer's address. The connection ends with the answer.
+	// Malformed answers a request that net/http refuses before it calls a handler.
+	// status is net/http's: 400, 417, 431, 501 or 505. Of the request only the peer's
+	// address is known. The connection is closed after the answer.
 	Malformed func(w http.ResponseWriter, r *http.Request, status int)
 }
 
-// A Front stands before a server and answers plain requests with its handler.
+// A Front answers the plain requests of a server's connections with the server's
+// handler.
 type Front struct {
 	server   *http.Server
 	options  Options
 	draining atomic.Bool
 
 	mu  sync.Mutex
-	all map[*conn]struct{} // that net/http does not have yet
+	all map[*conn]struct{} // the connections that were not handed over to net/http
 }
 
-// open returns a connection that net/http does not have yet.
+// open returns a new connection.
 func (f *Front) open(c net.Conn, secured *tls.ConnectionState) *conn {
-	own := &conn{Conn: c, front: f, counted: countedOf(c), came: time.Now(), tls: secured, remote: c.RemoteAddr().String()}
+	own := &conn{Conn: c, front: f, counted: countedOf(c), accepted: time.Now(), tls: secured, remote: c.RemoteAddr().String()}
 	own.base = withCounted(context.Background(), c)
 	f.add(own)
 	return own
@@ -62,51 +63,53 @@ func (f *Front) remove(c *conn) {
 // The states of a connection.
 const (
 	waiting    int32 = iota // for a request
-	answering               // one
-	ending                  // answering, and to be closed after it
+	answering               // a request
+	ending                  // answering, and closed after it
 	handedOver              // to net/http
 	closed
 )
 
-// A conn answers plain requests itself, in net/http's goroutine and while
-// net/http waits for the first bytes to come. What is not plain is handed to
-// net/http, and the connection with it for good.
+// A conn answers plain requests within net/http's first calls of Read, so net/http sees
+// nothing of them. At the first request that is not plain, the connection is handed
+// over to net/http for good.
 type conn struct {
 	net.Conn
-	front   *Front
-	counted *countedConn // nil if it does not count
-	came    time.Time
-	tls     *tls.ConnectionState // nil without TLS
-	remote  string               // the peer's address
-	base    context.Context      //nolint:containedctx // of the contexts of its requests
+	front    *Front
+	counted  *countedConn // nil if no Limit counts it
+	accepted time.Time
+	tls      *tls.ConnectionState // nil without TLS
+	remote   string               // the peer's address
+	base     context.Context      //nolint:containedctx // the parent of the contexts of its requests
 
 	state      atomic.Int32
 	received   atomic.Bool // at least one byte
 	served     atomic.Bool // at least one request was answered
 	awaitsBody atomic.Bool // the head of a request has come, and its body is awaited
 
-	buf             *buffer   // nil while nothing has come
+	buf             *buffer   // nil while it is empty
 	have            int       // bytes in buf
-	need            int       // bytes that the request in buf has with its body, once that is known
-	began           time.Time // when a part of the request in buf came, or the connection was handed over; else zero
-	emptyLineBudget int       // how many bytes of empty lines may come before the next request
-	unread          []byte    // what net/http still has to read of buf
-	renewed         time.Time // when the deadlines were set
+	need            int       // bytes of the request in buf with its body; 0 if not known yet
+	began           time.Time // when the first part of the request in buf came, or the connection was handed over; zero before
+	emptyLineBudget int       // bytes of empty lines that may come before the next request
+	unread          []byte    // part of buf that net/http has not read yet
+	renewed         time.Time // when renew has set the deadlines
 
-	firstDeadline atomic.Bool  // net/http's first deadline has been seen to
-	http2         atomic.Bool  // the client speaks it
-	written       atomic.Int32 // what net/http has written, see refusal.go
+	firstDeadline atomic.Bool  // SetReadDeadline has replaced net/http's first deadline
+	http2         atomic.Bool  // the client uses HTTP/2
+	written       atomic.Int32 // see refusal.go
 }
 
-// A buffer holds what has come. A request that does not fit is not plain.
+// A buffer holds what was received. A request that does not fit is not plain.
 type buffer [4 << 10]byte
 
 var buffers = sync.Pool{New: func() any { return new(buffer) }}
 
-// mostKept is the most room for an answer that is kept for the next.
-const mostKept = 64 << 10
+// maxAnswerBuffer is the greatest capacity of a buffer that is used again for another
+// answer.
+const maxAnswerBuffer = 64 << 10
 
-// Read is net/http waiting for a request.
+// Read implements net.Conn for net/http. It answers plain requests, and returns only
+// when there is something for net/http to read.
 func (c *conn) Read(p []byte) (int, error) {
 	switch {
 	case len(c.unread) > 0:
@@ -124,10 +127,10 @@ func (c *conn) Read(p []byte) (int, error) {
 	return c.Read(p)
 }
 
-// answerPlain answers plain requests until there is something that is not, and
-// hands the connection over. The error is of a connection that has ended.
+// answerPlain answers plain requests, and hands the connection over at the first one
+// that is not plain. It returns an error if the connection has ended.
 func (c *conn) answerPlain(first []byte) error {
-	n, err := c.Conn.Read(first) // net/http's, so that a silent connection holds no buffer of ours
+	n, err := c.Conn.Read(first) // into net/http's buffer, so that an idle connection needs none of ours
 	c.received.Store(true)
 	c.buf = buffers.Get().(*buffer)
 	c.have = copy(c.buf[:], first[:n])
@@ -142,35 +145,35 @@ func (c *conn) answerPlain(first []byte) error {
 		n, err = c.Conn.Read(c.buf[c.have:])
 		c.have += n
 	}
-	if c.have > 0 { // net/http says what is wrong with half a request
+	if c.have > 0 { // net/http answers an incomplete request
 		return c.handOver()
 	}
 	c.releaseBuffer()
 	return err
 }
 
-// answerAll answers the requests in the buffer. It reports whether to read on:
-// what is left is the beginning of a plain request, or nothing. After an error
-// nothing is left: what has been carried out must not be seen again.
+// answerAll answers the requests in the buffer. It reports true if more is to be read,
+// since the rest is empty or the beginning of a plain request. After an error the
+// buffer is empty, so that net/http does not carry out a request again.
 func (c *conn) answerAll() (more bool, err error) {
 	for c.skipEmptyLines(); c.have > 0; c.skipEmptyLines() {
 		if c.have < c.need {
 			return true, nil
 		}
-		one := calls.Get().(*call)
+		one := exchanges.Get().(*exchange)
 		switch size, is := one.read(c.buf[:c.have], c.front.options.Plain); {
 		case c.mayBePlain(is):
-			calls.Put(one)
+			exchanges.Put(one)
 			c.awaitHead()
 			return true, nil
 		case is == notPlain && c.served.Load() && mayBePreface(c.buf[:c.have]):
 			one.request = request{method: "PRI", target: "*", header: http.Header{}, preface: true}
 			err = c.answer(one, nil, c.have)
 		case is == notPlain || is == headBegun || size > len(c.buf) || one.header[c.front.options.NotPlain] != nil:
-			calls.Put(one)
+			exchanges.Put(one)
 			return false, nil
 		case is == headPlain:
-			calls.Put(one)
+			exchanges.Put(one)
 			c.awaitBody(size)
 			return true, nil
 		default:
@@ -184,8 +187,8 @@ func (c *conn) answerAll() (more bool, err error) {
 	return true, nil
 }
 
-// mayBePlain reports whether what is in the buffer may be the beginning of a plain
-// head, or of the preface of HTTP/2.
+// mayBePlain reports whether the buffer may hold the beginning of the head of a plain
+// request, or of the preface of HTTP/2.
 func (c *conn) mayBePlain(is verdict) bool {
 	if is == headBegun {
 		return c.have < len(c.buf)
@@ -193,8 +196,8 @@ func (c *conn) mayBePlain(is verdict) bool {
 	return is == notPlain && c.have < len(preface) && mayBePreface(c.buf[:c.have])
 }
 
-// skipEmptyLines skips what some clients send after the body of a POST, as
-// net/http does: up to four bytes of CR and LF.
+// skipEmptyLines skips up to four bytes of CR and LF, which some clients send after the
+// body of a POST. net/http does the same.
 func (c *conn) skipEmptyLines() {
 	n := 0
 	for n < min(c.have, c.emptyLineBudget) && (c.buf[n] == '\r' || c.buf[n] == '\n') {
@@ -209,27 +212,28 @@ func (c *conn) skipEmptyLines() {
 // drop removes n bytes from the beginning of the buffer.
 func (c *conn) drop(n int) { c.have = copy(c.buf[:], c.buf[n:c.have]) }
 
-// awaitHead gives the rest of a head its time.
+// awaitHead sets the deadline for the rest of a head.
 func (c *conn) awaitHead() { c.await(c.front.server.ReadHeaderTimeout) }
 
-// awaitBody gives the rest of a body its time. size is the request's with its body.
+// awaitBody sets the deadline for the rest of a body. size is that of the whole
+// request.
 func (c *conn) awaitBody(size int) {
 	c.need = size
 	c.awaitsBody.Store(true)
 	c.await(c.front.server.ReadTimeout)
 }
 
-// await lets the request that has begun last so long, counted from its first part.
+// await sets the deadline for reading the request to d after its first part came.
 func (c *conn) await(d time.Duration) {
 	if c.began.IsZero() {
 		c.began = time.Now()
 	}
-	_ = c.Conn.SetReadDeadline(c.began.Add(d)) // the read reports what this would
+	_ = c.Conn.SetReadDeadline(c.began.Add(d)) // the read returns the error, if there is one
 	c.renewed = time.Time{}
 }
 
-// answer has the handler answer a request of so many bytes.
-func (c *conn) answer(one *call, body []byte, size int) error {
+// answer calls the handler, and sends its answer. size is that of the whole request.
+func (c *conn) answer(one *exchange, body []byte, size int) error {
 	if !c.state.CompareAndSwap(waiting, answering) {
 		return io.EOF
 	}
@@ -241,11 +245,11 @@ func (c *conn) answer(one *call, body []byte, size int) error {
 		buf: one.answerBuffer, bodiless: one.method == http.MethodHead, last: one.preface, draining: &c.front.draining, counted: c.counted,
 	}
 	defer one.end()
-	c.front.server.Handler.ServeHTTP(&one.response, one.describe(ctx, body, c.remote, c.tls))
+	c.front.server.Handler.ServeHTTP(&one.response, one.newRequest(ctx, body, c.remote, c.tls))
 	c.renew()
 	out := one.response.finish()
 	err := c.send(out)
-	if cap(out) <= mostKept {
+	if cap(out) <= maxAnswerBuffer {
 		one.answerBuffer = out[:0]
 	}
 	c.served.Store(true)
@@ -261,7 +265,7 @@ func (c *conn) answer(one *call, body []byte, size int) error {
 	return nil
 }
 
-// endAnswer ends an answer, and the connection if somebody wanted that meanwhile.
+// endAnswer ends an answer. It closes the connection if Close was called meanwhile.
 func (c *conn) endAnswer() {
 	if !c.state.CompareAndSwap(answering, waiting) {
 		c.state.Store(closed)
@@ -269,8 +273,9 @@ func (c *conn) endAnswer() {
 	}
 }
 
-// slack is how much longer a connection may take or be idle: to set a deadline for
-// each request would cost more than to read it.
+// slack is how much longer than its limits a connection may take or be idle. It is
+// there because setting the deadlines for each request would cost more than reading the
+// request.
 const slack = 10 * time.Second
 
 // renew sets the deadlines for this answer and the next request.
@@ -280,11 +285,11 @@ func (c *conn) renew() {
 		return
 	}
 	c.renewed = now
-	_ = c.Conn.SetReadDeadline(now.Add(c.front.server.IdleTimeout + slack))   // an error is the
-	_ = c.Conn.SetWriteDeadline(now.Add(c.front.server.WriteTimeout + slack)) // write's too
+	_ = c.Conn.SetReadDeadline(now.Add(c.front.server.IdleTimeout + slack))   // the write returns the
+	_ = c.Conn.SetWriteDeadline(now.Add(c.front.server.WriteTimeout + slack)) // error, if there is one
 }
 
-// handOver gives the connection to net/http, with what has come.
+// handOver hands the connection over to net/http, with the bytes in the buffer.
 func (c *conn) handOver() error {
 	if !c.state.CompareAndSwap(waiting, handedOver) {
 		c.releaseBuffer()
@@ -294,7 +299,7 @@ func (c *conn) handOver() error {
 	c.unread = c.buf[:c.have]
 	if bytes.HasPrefix(c.unread, []byte("PRI ")) {
 		c.http2.Store(true)
-		speaksHTTP2(c.Conn, c.front.server)
+		startHTTP2(c.Conn, c.front.server)
 	}
 	c.awaitHead()
 	return nil
@@ -310,9 +315,9 @@ func (c *conn) releaseBuffer() {
 // HTTP2 reports whether the client has begun with HTTP/2 (RFC 9113 §3.4).
 func (c *conn) HTTP2() bool { return c.http2.Load() }
 
-// SetReadDeadline is net/http's. The first one after the connection was handed
-// over is for the body, and may be counted from long before: from when net/http
-// began to wait. It is set anew, from when the request began.
+// SetReadDeadline implements net.Conn for net/http. The first deadline after the
+// connection was handed over is the one for the body. net/http may count it from long
+// ago, when it began to wait; here it is counted from the beginning of the request.
 func (c *conn) SetReadDeadline(t time.Time) error {
 	if c.state.Load() == handedOver && c.firstDeadline.CompareAndSwap(false, true) && !t.IsZero() {
 		t = c.began.Add(c.front.server.ReadTimeout)
@@ -323,11 +328,11 @@ func (c *conn) SetReadDeadline(t time.Time) error {
 // NetConn returns the connection below.
 func (c *conn) NetConn() net.Conn { return c.Conn }
 
-// CloseWrite tells the client that no more comes, so that it reads an answer
-// that was given before its request was read to the end.
+// CloseWrite closes the connection for writing, so that the client reads an answer that
+// was sent before its request was read to the end.
 func (c *conn) CloseWrite() error { return closeWrite(c.Conn) }
 
-// Close closes the connection, after the answer if it is busy with one.
+// Close closes the connection, or has it closed after the answer that is being made.
 func (c *conn) Close() error {
 	for {
 		switch state := c.state.Load(); state {
@@ -350,8 +355,8 @@ func (c *conn) end() error {
 	return c.Conn.Close()
 }
 
-// socket returns what is below TLS, if there is any: closing TLS would wait for
-// the peer to take a farewell.
+// socket returns the connection below TLS, if TLS is used. Closing the TLS connection
+// could block, since it sends an alert.
 func (c *conn) socket() net.Conn {
 	if secured, ok := c.Conn.(*tls.Conn); ok {
 		return secured.NetConn()

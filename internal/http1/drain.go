@@ -6,27 +6,28 @@ import (
 	"time"
 )
 
-// silentTimeout is how long a connection may send nothing before its end harms
-// nobody. Who makes one for a request sends that at once, and three seconds are
-// enough for a client that is starved or whose first packets are lost; who keeps
-// one in a pool must cope with its end (RFC 9112 §9.5).
-const silentTimeout = 3 * time.Second
+// newConnTimeout is how long Drain waits for the first request of a connection. A
+// client that connects in order to send a request does so at once, and three seconds
+// are enough for a slow client or if its first packets are lost. A client that keeps
+// connections in a pool must handle their end (RFC 9112 §9.5).
+const newConnTimeout = 3 * time.Second
 
-// Drain ends the connections that have been used, each after the answer that it
-// is busy with, and those that have sent nothing for a while, and returns when
-// that is done. What net/http has is left to the server. From now on every
-// answer is its connection's last. If ctx ends first, Drain cuts all of them and
-// returns its error; the server's Close would not, as it looks like what Shutdown does to a
-// connection that the server takes for a silent one.
+// Drain closes the connections that have been used, each after its present answer, and
+// those that have sent nothing for newConnTimeout. It returns when all of them are closed.
+// Connections that were handed over to net/http are left to the server's Shutdown. From now
+// on every connection ends after its next answer. If ctx ends first, Drain closes all
+// connections at once and returns the error of ctx. The server's Close would not do so: it
+// calls conn.Close, which lets the present answer be sent first, since Shutdown calls it
+// too.
 func (f *Front) Drain(ctx context.Context) error {
 	f.draining.Store(true)
-	timeout := silentTimeout
+	timeout := newConnTimeout
 	if end, ok := ctx.Deadline(); ok {
 		timeout = min(timeout, time.Until(end)/2)
 	}
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	for f.busy(timeout) {
+	for f.closeIdle(timeout) {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -37,10 +38,10 @@ func (f *Front) Drain(ctx context.Context) error {
 	return nil
 }
 
-// busy closes the connections that wait for nothing: those that have been used,
-// and those that have been silent for so long. It reports whether there were any,
-// or others are at work or have just come.
-func (f *Front) busy(timeout time.Duration) bool {
+// closeIdle closes the connections without a request: those that have been used, and
+// those that have sent nothing since they were accepted, for longer than timeout. It
+// reports whether it closed any, or others are in use or new.
+func (f *Front) closeIdle(timeout time.Duration) bool {
 	f.mu.Lock()
 	var idle []net.Conn
 	working := false
@@ -51,8 +52,8 @@ func (f *Front) busy(timeout time.Duration) bool {
 		case state != waiting:
 		case c.served.Load():
 			idle = append(idle, c)
-		case c.received.Load(): // some bytes, of which net/http may have to make sense
-		case time.Since(c.came) >= timeout:
+		case c.received.Load(): // an incomplete request, which net/http may have to answer
+		case time.Since(c.accepted) >= timeout:
 			idle = append(idle, c)
 		default:
 			working = true
@@ -65,11 +66,11 @@ func (f *Front) busy(timeout time.Duration) bool {
 	return working || len(idle) > 0
 }
 
-// cut closes the connections at once, whatever they are at.
+// cut closes all connections at once.
 func (f *Front) cut() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for c := range f.all {
-		_ = c.socket().Close() // who is at work with it notices
+		_ = c.socket().Close() // the goroutine that uses it gets an error
 	}
 }

@@ -5,28 +5,27 @@ import (
 	"strconv"
 )
 
-// A FieldWriter is a ResponseWriter that takes header fields as they are sent,
-// in place of its Header.
+// A FieldWriter is a ResponseWriter that can send Fields instead of its Header.
 type FieldWriter interface {
 	http.ResponseWriter
 
-	// WriteFields sends the status with the fields. It keeps nothing of them.
+	// WriteFields sends the status and the fields. It does not keep f.
 	WriteFields(status int, f *Fields)
 
-	// Release says that nobody keeps the request, its URL, its header, its context
-	// or the ResponseWriter: then they serve another request, which spares most
-	// of what a request costs in memory. Who is not sure does not call it. It is
-	// the last that a handler does.
+	// Release allows the request, its URL, its header, its context and the
+	// ResponseWriter to be used again for another request, which saves most
+	// allocations. A handler may call it only if nothing keeps any of them, as the last
+	// thing that it does.
 	Release()
 }
 
 // Fields are the header fields of an answer. Names are sent as they are spelled.
 type Fields struct {
 	list []field
-	text []byte // what the values of some fields are parts of
+	text []byte // holds the values of some fields
 }
 
-// A field's value is in value, or in the text from from to to.
+// A field has its value in value, or in Fields.text[from:to].
 type field struct {
 	name, value string
 	from, to    int // to is 0 if the value is not in the text
@@ -39,17 +38,18 @@ func (f *Fields) value(of *field) string {
 	return of.value
 }
 
-// Set sets a field, in place of one of the same name.
+// Set sets a field, and replaces one of the same name.
 func (f *Fields) Set(name, value string) { f.put(field{name: name, value: value}) }
 
-// SetInt is Set with a number in decimal.
+// SetInt sets a field to a decimal number.
 func (f *Fields) SetInt(name string, n int64) {
 	from := f.Text()
 	f.text = strconv.AppendInt(f.text, n, 10)
 	f.SetText(name, from)
 }
 
-// Text returns the place from which SetText takes what is appended next.
+// Text returns the present length of the text, which is where the next Append begins.
+// It is the argument of SetText.
 func (f *Fields) Text() int { return len(f.text) }
 
 // Append appends to the text. It returns f, for the next part.
@@ -64,7 +64,8 @@ func (f *Fields) AppendInt(n int64) *Fields {
 	return f
 }
 
-// SetText is Set with the text from a place to its end, which must not be empty.
+// SetText sets a field to the text that was appended since Text returned from. It must
+// not be empty.
 func (f *Fields) SetText(name string, from int) {
 	f.put(field{name: name, from: from, to: len(f.text)})
 }
@@ -79,7 +80,7 @@ func (f *Fields) put(one field) {
 	f.list = append(f.list, one)
 }
 
-// MoveTo sets the fields in h and leaves none.
+// MoveTo sets the fields in h, and removes them from f.
 func (f *Fields) MoveTo(h http.Header) {
 	if len(f.list) == 0 {
 		return
@@ -95,7 +96,7 @@ func (f *Fields) MoveTo(h http.Header) {
 	f.Reset()
 }
 
-// Reset removes all fields. It keeps their room, if that is not much.
+// Reset removes all fields. It keeps the memory for the next ones, unless that is much.
 func (f *Fields) Reset() {
 	clear(f.list)
 	f.list, f.text = f.list[:0], f.text[:0]

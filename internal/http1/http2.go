@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// configureHTTP2 sets a server up for HTTP/2 without the idle timeout of net/http. That
-// one is started again when a connection ends with requests open, and then holds all
-// that the connection had for as long: clients that come and go would fill the memory.
-// Members have one of their own instead.
+// configureHTTP2 sets a server up for HTTP/2 without the idle timeout of net/http. If a
+// connection ends while it has requests, net/http starts that timer again, and keeps
+// the connection's memory until the timer ends: clients that connect and disconnect
+// could fill the memory. A countedConn has a timer of its own instead.
 func configureHTTP2(server *http.Server) {
 	idle := server.IdleTimeout
 	server.IdleTimeout = -1
-	_ = server.Serve(closedListener{}) // sets it up before it accepts, and then fails
+	_ = server.Serve(closedListener{}) // sets HTTP/2 up, and then fails to accept
 	server.IdleTimeout = idle
 }
 
@@ -24,9 +24,9 @@ type closedListener struct{ net.Listener }
 func (closedListener) Accept() (net.Conn, error) { return nil, net.ErrClosed }
 func (closedListener) Close() error              { return nil }
 
-// speaksHTTP2 notes that a connection of a server may have many requests at once. It is
-// closed when it has had none for as long as the server's idle timeout.
-func speaksHTTP2(c net.Conn, server *http.Server) {
+// startHTTP2 marks a connection as one of HTTP/2, which may have many requests at once.
+// It is closed when it has had no requests for the server's idle timeout.
+func startHTTP2(c net.Conn, server *http.Server) {
 	m := countedOf(c)
 	if m == nil {
 		return
@@ -39,10 +39,10 @@ func speaksHTTP2(c net.Conn, server *http.Server) {
 	m.http2.Store(true)
 }
 
-// note is told whether a connection of HTTP/2 has requests. It has none once net/http has
-// sent all of their answers, or the client has reset those that are left: their handlers
-// may still run, or wait to.
-func (m *countedConn) note(active bool) {
+// setActive notes whether a connection of HTTP/2 has requests. A request ends for
+// net/http when its answer is sent or the client resets it; its handler may still run, or
+// wait to.
+func (m *countedConn) setActive(active bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.ended {
@@ -51,9 +51,9 @@ func (m *countedConn) note(active bool) {
 	if m.active != active {
 		m.active = active
 		if active {
-			m.limit.busy.Add(m.most)
+			m.limit.committed.Add(m.most)
 		} else {
-			m.limit.busy.Add(-m.most)
+			m.limit.committed.Add(-m.most)
 		}
 	}
 	switch {
@@ -71,19 +71,18 @@ func (m *countedConn) closeIfIdle() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !m.active {
-		_ = m.Conn.Close() // who serves it notices
+		_ = m.Conn.Close() // the goroutines that use it get an error
 	}
 }
 
-// crowded reports whether what connections of HTTP/2 may hold without being counted, before
-// their requests begin and after their handlers have returned, is more than the memory
-// for what is counted. Then each request has to be counted from its beginning to the end
-// of its answer, which costs a good part of what it costs to answer.
-func (l *Limit) crowded() bool { return l.busy.Load() > l.most }
+// overcommitted reports whether the connections of HTTP/2 could fill the memory with what
+// is not counted: requests before they begin, and answers after their handlers have
+// returned. Then each request has to be counted from its beginning to the end of its
+// answer, which is costly.
+func (l *Limit) overcommitted() bool { return l.committed.Load() > l.most }
 
-// growStack makes the stack of a request of HTTP/2 as deep as a read of the store
-// needs, once it counts. It is that of a new goroutine, and would be copied each time
-// that it doubles.
+// growStack grows the stack of a new goroutine at once to what a read of the store
+// needs. Otherwise it would be copied each time that it doubles.
 //
 //go:noinline
 func growStack() {

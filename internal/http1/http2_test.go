@@ -181,7 +181,7 @@ func TestHTTP2Crowded(t *testing.T) {
 			t.Errorf("with %d bytes of memory the frames of the body have %d bytes, want %d", memory, got, want)
 		}
 		f.conn.Close()
-		waitFor(t, "the connection holds nothing", func() bool { return limit.busy.Load() == 0 })
+		waitFor(t, "the connection holds nothing", func() bool { return limit.committed.Load() == 0 })
 	}
 }
 
@@ -206,7 +206,7 @@ func TestHTTP2AwaitsHandlers(t *testing.T) {
 		waited := make(chan time.Duration)
 		go func() { waited <- read() }()
 		synctest.Wait()
-		m.goOn()
+		m.noteProgress()
 		if got := <-waited; got != 0 {
 			t.Errorf("it waited %v after a handler did something", got)
 		}

@@ -13,45 +13,46 @@ import (
 	"example.com/petstore/internal/fairshare"
 )
 
-// Limits bound the connections of a listener, and what they hold in memory.
+// Limits are the limits of a listener's connections and of their memory.
 type Limits struct {
-	// Connections is how many are open at once.
+	// Connections is how many may be open at once.
 	Connections int
 
-	// Memory is how many bytes are held at once by requests of HTTP/2, by answers
-	// that are being sent, and by what else a client can make wait. What a
-	// connection of HTTP/1.1 holds at least is not counted.
+	// Memory is how many bytes may be held at once by requests of HTTP/2, by answers
+	// that are being sent, and by whatever else a client can cause to wait in memory.
+	// The fixed cost of a connection of HTTP/1.1 is not counted.
 	Memory int64
 
-	// SendBuffer is how many bytes the system is asked to keep of what a connection sends;
-	// 0 leaves that to it. Linux takes up to some megabytes for a client that reads slowly.
+	// SendBuffer is the size of the system's send buffer of a connection; 0 means the
+	// system's default. Linux uses up to some megabytes for a client that reads slowly.
 	SendBuffer int
 
-	// Short says that memory is short: a connection of HTTP/2 that is ahead of its handlers
-	// waits for them before it reads more, and not only when those with requests could fill
-	// the memory. What is left of requests that their clients have reset, nothing counts.
+	// Short says that memory is short. Then a connection of HTTP/2 that is ahead of its
+	// handlers always waits for them before it reads more; otherwise it does so only when
+	// the memory is overcommitted. This also bounds requests that clients have reset, which
+	// are not counted.
 	Short bool
 
-	// Exempt are proxies. Their connections carry requests of many clients, count
-	// for none of them and are never closed for others.
+	// Exempt are the addresses of proxies. Their connections carry requests of many
+	// clients. They are not counted for any client, and are never closed for others.
 	Exempt []netip.Prefix
 }
 
-// A Limit divides connections and memory among the clients of a listener. A
-// client is the workspace of the key that it has shown, or else its address
-// (RFC 4291: of IPv6 the /64). If all is in use, the client that holds most of it
-// gives way to one that holds less, see package fairshare: its oldest connection
-// is closed, or its oldest request of HTTP/2 or answer is broken off.
+// A Limit divides connections and memory among the clients of a listener. A client is
+// identified by the workspace of its key, or else by its address (of IPv6 the /64). If
+// everything is in use, the client that holds most makes room for one that holds less,
+// see package fairshare: its oldest connection is closed, or its oldest request of
+// HTTP/2 or answer is broken off.
 type Limit struct {
 	connections, memory *fairshare.Pool
 	most                int64        // bytes of memory
-	busy                atomic.Int64 // bytes that the connections of HTTP/2 with requests may hold at most
+	committed           atomic.Int64 // bytes that the connections of HTTP/2 with requests may hold at most
 	sendBuffer          int
 	short               bool
 	exempt              []netip.Prefix
 
-	mu    sync.Mutex
-	known map[*countedConn]struct{} // with standing
+	mu         sync.Mutex
+	identified map[*countedConn]struct{} // the connections with a credential
 }
 
 // NewLimit returns a Limit without connections.
@@ -63,32 +64,31 @@ func NewLimit(l Limits) *Limit {
 		sendBuffer:  l.SendBuffer,
 		short:       l.Short,
 		exempt:      l.Exempt,
-		known:       make(map[*countedConn]struct{}),
+		identified:  make(map[*countedConn]struct{}),
 	}
 }
 
 // Listener returns a listener whose connections count. TLS comes above it.
 func (l *Limit) Listener(on net.Listener) net.Listener { return &limited{on, l} }
 
-// Connections returns the numbers of connections.
+// Connections returns the statistics of the connections.
 func (l *Limit) Connections() fairshare.Stats { return l.connections.Stats() }
 
-// Memory returns the numbers of bytes.
+// Memory returns the statistics of the memory, in bytes.
 func (l *Limit) Memory() fairshare.Stats { return l.memory.Stats() }
 
-// Recheck takes the standing of their workspace from the connections on which a
-// key was shown that is not valid any more. They count for their address again. It calls
-// valid for each connection.
+// Recheck calls valid for the key of each connection. Connections whose key is not valid
+// any more are counted for their address again.
 func (l *Limit) Recheck(valid func(key string) bool) {
 	l.mu.Lock()
-	all := make([]*countedConn, 0, len(l.known))
-	for m := range l.known {
+	all := make([]*countedConn, 0, len(l.identified))
+	for m := range l.identified {
 		all = append(all, m)
 	}
 	l.mu.Unlock()
 	for _, m := range all {
-		if s := m.standing.Load(); s != nil && !valid(s.key) {
-			m.stand(s, nil)
+		if s := m.credential.Load(); s != nil && !valid(s.key) {
+			m.setCredential(s, nil)
 		}
 	}
 }
@@ -108,55 +108,55 @@ func (l *limited) Accept() (net.Conn, error) {
 		if m := l.limit.admit(c); m != nil {
 			return m, nil
 		}
-		_ = c.Close() // nothing was said
+		_ = c.Close() // the client gets no answer
 	}
 }
 
 // A countedConn is a connection that a Limit counts.
 type countedConn struct {
 	net.Conn
-	limit    *Limit
-	address  fairshare.Holder
-	exempt   bool
-	standing atomic.Pointer[standing] // nil if no key was shown
+	limit      *Limit
+	address    fairshare.Holder
+	exempt     bool
+	credential atomic.Pointer[credential] // nil if no key was used
 
 	http2       atomic.Bool
 	idleTimeout time.Duration // of HTTP/2
-	most        int64         // bytes that its requests of HTTP/2 hold at once at most
-	debt        debt          // of HTTP/2
-	ahead       atomic.Int64  // what was read since a handler did something, see Read
-	wentOn      chan struct{} // has one when a handler did something
-	reading     atomic.Int64  // handlers that read a body
+	most        int64         // bytes that its requests of HTTP/2 may hold at once
+	acks        pendingAcks   // of HTTP/2
+	ahead       atomic.Int64  // how much was read since a handler made progress, see Read
+	progressed  chan struct{} // has a token when a handler made progress
+	reading     atomic.Int64  // number of handlers that read a body now
 
 	mu     sync.Mutex
-	share  *fairshare.Share // nil before it is known
+	share  *fairshare.Share // nil until admit has it
 	ended  bool
 	active bool        // it has requests of HTTP/2
-	idle   *time.Timer // closes it when it had none for long; nil before HTTP/2
+	idle   *time.Timer // closes it after idleTimeout without requests; nil before HTTP/2
 }
 
-// A standing is whose key was shown on a connection.
-type standing struct {
+// A credential is the key that was used on a connection, and its workspace.
+type credential struct {
 	workspace int64
 	key       string // its id
 }
 
-// lingering is how long others wait for the end of a connection that was closed
-// for them. Most end at once. But a connection of HTTP/2 that broke a rule of
-// framing net/http keeps for a second, so that the client reads why, and one whose
+// lingering is how long others wait for the end of a connection that was closed for
+// them. Most end at once. But net/http keeps a connection of HTTP/2 with a framing
+// error for a second, so that the client reads the error, and a connection whose
 // request is being carried out ends after that.
 const lingering = 20 * time.Millisecond
 
-// connectionWait is how long a connection waits for the end of another. It is
-// longer than lingering on a busy machine.
+// connectionWait is how long a new connection waits for the end of another. It is
+// longer than lingering, also on a busy machine.
 const connectionWait = 5 * time.Second
 
-// admit counts a connection. It returns nil if there is no room for it.
+// admit counts a connection. It returns nil if there may be no more connections.
 func (l *Limit) admit(c net.Conn) *countedConn {
 	if tcp, ok := c.(*net.TCPConn); ok && l.sendBuffer > 0 {
-		_ = tcp.SetWriteBuffer(l.sendBuffer) // it works without, too
+		_ = tcp.SetWriteBuffer(l.sendBuffer) // an error does no harm
 	}
-	m := &countedConn{Conn: c, limit: l, wentOn: make(chan struct{}, 1)}
+	m := &countedConn{Conn: c, limit: l, progressed: make(chan struct{}, 1)}
 	var yield func()
 	if m.address, m.exempt = l.holder(c.RemoteAddr()); !m.exempt {
 		yield = m.giveWay
@@ -177,7 +177,7 @@ func (l *Limit) admit(c net.Conn) *countedConn {
 // giveWay closes the connection for another one.
 func (m *countedConn) giveWay() {
 	go func() {
-		_ = m.Conn.Close() // who is at work with it notices, and calls Close
+		_ = m.Conn.Close() // the goroutine that uses it gets an error, and calls Close
 		time.AfterFunc(lingering, m.leave)
 	}()
 }
@@ -193,13 +193,13 @@ func (m *countedConn) leave() {
 		m.idle.Stop()
 	}
 	if m.active {
-		m.limit.busy.Add(-m.most)
+		m.limit.committed.Add(-m.most)
 	}
 	if m.share != nil {
 		m.share.Leave()
 	}
 	m.limit.mu.Lock()
-	delete(m.limit.known, m)
+	delete(m.limit.identified, m)
 	m.limit.mu.Unlock()
 }
 
@@ -210,7 +210,7 @@ func (m *countedConn) Close() error {
 	return err
 }
 
-// CloseWrite tells the peer that no more comes.
+// CloseWrite closes the connection for writing.
 func (m *countedConn) CloseWrite() error { return closeWrite(m.Conn) }
 
 func closeWrite(c net.Conn) error {
@@ -220,39 +220,39 @@ func closeWrite(c net.Conn) error {
 	return nil
 }
 
-// holder returns for whom the connection counts.
+// holder returns the client that the connection is counted for.
 func (m *countedConn) holder() fairshare.Holder {
-	if s := m.standing.Load(); s != nil {
+	if s := m.credential.Load(); s != nil {
 		return fairshare.Holder{Workspace: s.workspace}
 	}
 	return m.address
 }
 
-// recognize notes whose key was shown on the connection.
+// recognize counts the connection for the workspace of a key that was used on it.
 func (m *countedConn) recognize(workspace int64, key string) {
-	if s := m.standing.Load(); !m.exempt && (s == nil || s.key != key) {
-		m.stand(s, &standing{workspace, key})
+	if s := m.credential.Load(); !m.exempt && (s == nil || s.key != key) {
+		m.setCredential(s, &credential{workspace, key})
 	}
 }
 
-// stand changes the standing of the connection, if it still is what it was.
-func (m *countedConn) stand(was, is *standing) {
+// setCredential replaces the credential of the connection, if that still is was.
+func (m *countedConn) setCredential(was, is *credential) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.ended || !m.standing.CompareAndSwap(was, is) {
+	if m.ended || !m.credential.CompareAndSwap(was, is) {
 		return
 	}
 	m.share.Move(m.holder())
 	m.limit.mu.Lock()
 	defer m.limit.mu.Unlock()
 	if is != nil {
-		m.limit.known[m] = struct{}{}
+		m.limit.identified[m] = struct{}{}
 	} else {
-		delete(m.limit.known, m)
+		delete(m.limit.identified, m)
 	}
 }
 
-// countedOf returns what is counted below a connection, or nil.
+// countedOf returns the countedConn below a connection, or nil.
 func countedOf(c net.Conn) *countedConn {
 	for {
 		if m, ok := c.(*countedConn); ok {
@@ -268,8 +268,8 @@ func countedOf(c net.Conn) *countedConn {
 
 type countedKey struct{}
 
-// withCounted is a server's ConnContext: the contexts of the requests know their
-// connection.
+// withCounted is a server's ConnContext. It puts the countedConn into the contexts of
+// the requests.
 func withCounted(ctx context.Context, c net.Conn) context.Context {
 	if m := countedOf(c); m != nil {
 		return context.WithValue(ctx, countedKey{}, m)
@@ -277,15 +277,16 @@ func withCounted(ctx context.Context, c net.Conn) context.Context {
 	return ctx
 }
 
-// Recognize notes that the client to which w answers has shown a valid key of a
-// workspace. From then on its connection, and this request, count for that.
+// Recognize says that the request that w answers has a valid key of a workspace. From
+// then on its connection, and the request, are counted for the workspace.
 func Recognize(w http.ResponseWriter, workspace int64, key string) {
 	if r, ok := find[interface{ recognize(int64, string) }](w); ok {
 		r.recognize(workspace, key)
 	}
 }
 
-// find returns what implements T of a ResponseWriter and those below it.
+// find returns the first ResponseWriter that implements T, of w and those that it
+// wraps.
 func find[T any](w http.ResponseWriter) (found T, ok bool) {
 	for {
 		if found, ok = w.(T); ok {
@@ -299,8 +300,8 @@ func find[T any](w http.ResponseWriter) (found T, ok bool) {
 	}
 }
 
-// holder returns for whom connections of an address count before a key is shown.
-// Those of a proxy, and of what is no address of IP, are exempt.
+// holder returns the client that connections of an address are counted for before a key
+// is used. Proxies, and addresses that are not of IP, are exempt.
 func (l *Limit) holder(a net.Addr) (h fairshare.Holder, exempt bool) {
 	peer, err := netip.ParseAddrPort(a.String())
 	if err != nil {

@@ -111,7 +111,7 @@ func TestLimitLeavesProxies(t *testing.T) {
 	other.want("the newcomer", true)
 }
 
-// A key that has ended gives its connections no standing: they count for their address.
+// A key that has ended gives its connections no credential: they count for their address.
 func TestLimitRechecksKeys(t *testing.T) {
 	t.Parallel()
 	l := newCrowdedListener(t, Limits{Connections: 2})
@@ -124,8 +124,8 @@ func TestLimitRechecksKeys(t *testing.T) {
 	valid.want("the one whose key is valid", true)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.known) != 1 {
-		t.Errorf("%d connections have standing, want 1", len(l.known))
+	if len(l.identified) != 1 {
+		t.Errorf("%d connections have a credential, want 1", len(l.identified))
 	}
 }
 

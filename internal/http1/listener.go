@@ -6,10 +6,10 @@ import (
 	"net/http"
 )
 
-// New returns the front of a server, whose handler and time limits hold for plain
-// requests too. It sets the server's ConnContext and its ConnState, and wraps its
-// Handler; who sets them later must call those that were there. The Protocols of the
-// server must be final.
+// New returns the front of a server. The server's handler and time limits apply to
+// plain requests too. New sets the server's ConnContext and ConnState, and wraps its
+// Handler; code that sets them later must call the former ones. The Protocols of the
+// server must be set before.
 func New(server *http.Server, o Options) *Front {
 	f := &Front{server: server, options: o, all: make(map[*conn]struct{})}
 	server.ConnContext = withCounted
@@ -22,7 +22,7 @@ func New(server *http.Server, o Options) *Front {
 			own.answered()
 		}
 		if m := countedOf(c); m != nil && m.http2.Load() && (state == http.StateActive || state == http.StateIdle) {
-			m.note(state == http.StateActive)
+			m.setActive(state == http.StateActive)
 		}
 		if before != nil {
 			before(c, state)
@@ -31,8 +31,8 @@ func New(server *http.Server, o Options) *Front {
 	return f
 }
 
-// Listener wraps the listener of the server. If l accepts TLS, its connections
-// must have agreed on it before they are accepted.
+// Listener wraps the listener of the server. If l accepts connections of TLS, their
+// handshakes must be complete.
 func (f *Front) Listener(l net.Listener) net.Listener { return &listener{l, f} }
 
 type listener struct {
@@ -52,17 +52,17 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 	state := secured.ConnectionState()
 	if state.NegotiatedProtocol == "h2" {
-		speaksHTTP2(c, l.front.server)
-		return c, nil // net/http must see what it is, and refuses by frames
+		startHTTP2(c, l.front.server)
+		return c, nil // net/http must see that it is TLS, and sends its errors as frames
 	}
 	return &secureConn{l.front.open(c, &state), secured}, nil
 }
 
-// A secureConn lets net/http know of the TLS below.
+// A secureConn shows net/http the state of the TLS connection below.
 type secureConn struct {
 	*conn
 	secured *tls.Conn
 }
 
-// ConnectionState is what net/http asks for.
+// ConnectionState is called by net/http.
 func (c *secureConn) ConnectionState() tls.ConnectionState { return c.secured.ConnectionState() }

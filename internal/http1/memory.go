@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	// requestCost is what a request of HTTP/2 holds in memory without its body: its
-	// header, its stack, and an answer of Covered bytes.
+	// requestCost is how many bytes are counted for a request of HTTP/2 without its
+	// body: for its header, its stack, and an answer of Covered bytes.
 	requestCost = 48 << 10
 
-	// maxBodyCost is counted for a body whose length is not announced, and at most for
-	// one whose length is: who takes longer ones holds them by Hold.
+	// maxBodyCost is how many bytes are counted for a body whose length is not
+	// announced, and at most for any body. Handlers that keep longer bodies call Hold.
 	maxBodyCost = 64 << 10
 
 	// Covered is how many bytes of an answer are counted with the request of HTTP/2,
@@ -29,7 +29,7 @@ const (
 	memoryWait = 3 * time.Second
 )
 
-// ErrMemory says that a client has as much waiting as it may have.
+// ErrMemory is returned if a client holds as much memory as it may.
 var ErrMemory = errors.New("http1: the client has too much waiting in memory")
 
 // A meteredWriter is the ResponseWriter of a request that net/http has read. It counts
@@ -37,9 +37,9 @@ var ErrMemory = errors.New("http1: the client has too much waiting in memory")
 type meteredWriter struct {
 	http.ResponseWriter
 	m       *countedConn
-	ctx     context.Context // of the request: done when it gives way, too
+	ctx     context.Context // of the request; it also ends when the request makes room for another
 	cancel  context.CancelFunc
-	written bool // a part of a body
+	written bool // a part of the body was written
 
 	mu     sync.Mutex
 	shares []*fairshare.Share
@@ -47,10 +47,10 @@ type meteredWriter struct {
 	over   bool // the handler has returned
 }
 
-// counted is a handler whose requests count.
+// counted returns a handler that calls h, and counts the memory of its requests.
 func counted(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, plain := w.(*response); plain { // it counts what it writes
+		if _, plain := w.(*response); plain { // conn.send counts its answer
 			h.ServeHTTP(w, r)
 			return
 		}
@@ -64,21 +64,21 @@ func counted(h http.Handler) http.Handler {
 		defer a.end()
 		r = r.WithContext(ctx)
 		if r.ProtoMajor == 2 {
-			m.goOn()
+			m.noteProgress()
 			r.Body = body{r.Body, m}
 		}
 		h.ServeHTTP(a, r)
-		if r.ProtoMajor == 2 && a.written && m.limit.crowded() {
-			// What is in net/http's buffer would be sent when the request counts no more,
-			// and a client may not take it.
+		if r.ProtoMajor == 2 && a.written && m.limit.overcommitted() {
+			// Otherwise net/http would send the rest of its buffer after the request is
+			// no longer counted, and the client may not read it.
 			_ = http.NewResponseController(w).Flush()
 		}
 	})
 }
 
-// Begin counts what the request r, to which w answers, holds in memory. A handler calls it
-// once it has found out who asks, by Recognize if it is a workspace, before it reads the
-// body or answers. If the client holds as much as it may, Begin ends the request.
+// Begin counts the memory of the request r that w answers. A handler calls it before it
+// reads the body or answers, and after Recognize if the request has a key. If the client
+// holds as much memory as it may, Begin resets the request.
 func Begin(w http.ResponseWriter, r *http.Request) {
 	a, ok := find[*meteredWriter](w)
 	if !ok || r.ProtoMajor != 2 {
@@ -90,7 +90,7 @@ func Begin(w http.ResponseWriter, r *http.Request) {
 	growStack()
 }
 
-// bodyCost returns how many bytes the body of a request may hold.
+// bodyCost returns how many bytes are counted for the body of a request.
 func bodyCost(r *http.Request) int64 {
 	if r.ContentLength < 0 {
 		return maxBodyCost
@@ -121,14 +121,15 @@ func (a *meteredWriter) claim(size int64) (*fairshare.Share, error) {
 	return s, nil
 }
 
-// giveWay ends the request for others. Its handler stops at once if it waits, also for
-// more memory: net/http would cancel its context only when it has reset the stream.
+// giveWay ends the request to make room for others. A handler that waits, also for more
+// memory, stops at once: net/http would cancel its context only after it has reset the
+// stream.
 func (a *meteredWriter) giveWay() {
 	a.cancel()
 	go a.cut()
 }
 
-// cut makes what is read and written of the request fail from now on.
+// cut makes all reads and writes of the request fail from now on.
 func (a *meteredWriter) cut() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -151,11 +152,11 @@ func (a *meteredWriter) end() {
 	}
 }
 
-// Write implements http.ResponseWriter. What it sends counts until the client, or
-// the system for it, has taken it.
+// Write implements http.ResponseWriter. What it sends is counted until the system has
+// taken it.
 func (a *meteredWriter) Write(p []byte) (int, error) {
 	a.written = true
-	a.m.goOn()
+	a.m.noteProgress()
 	if len(p) <= Covered {
 		return a.ResponseWriter.Write(p)
 	}
@@ -183,10 +184,10 @@ func (a *meteredWriter) recognize(workspace int64, key string) {
 	}
 }
 
-// Hold counts size bytes that a handler keeps in memory for the request to which w
-// answers, such as a long body, until it has returned. It returns ErrMemory if
-// the client holds as much as it may; then the handler must refuse the request.
-// Requests that were answered on their connection hold nothing long.
+// Hold counts size bytes that a handler keeps in memory, such as a long body, until it
+// has returned. w answers the request. Hold returns ErrMemory if the client holds as
+// much as it may; then the handler must refuse the request. For plain requests it
+// counts nothing, since they are short.
 func Hold(w http.ResponseWriter, size int64) error {
 	if a, ok := find[*meteredWriter](w); ok {
 		return a.hold(size)
@@ -194,7 +195,7 @@ func Hold(w http.ResponseWriter, size int64) error {
 	return nil
 }
 
-// send sends the answer to a plain request. What it sends counts as that of Write.
+// send sends the answer to a plain request. It is counted as in meteredWriter.Write.
 func (c *conn) send(out []byte) error {
 	if m := c.counted; m != nil && len(out) > Covered {
 		s, err := m.limit.memory.Enter(context.Background(), m.holder(), int64(len(out)), func() { go c.socket().Close() })
@@ -207,59 +208,61 @@ func (c *conn) send(out []byte) error {
 	return err
 }
 
-// A debt is what a client of HTTP/2 makes wait that is no answer: acknowledgements
-// of what it sends while it does not read.
-type debt struct {
+// pendingAcks counts the frames that net/http keeps to acknowledge what a client of HTTP/2
+// sends while it does not read.
+type pendingAcks struct {
 	mu      sync.Mutex
 	writing bool
 	shares  []*fairshare.Share
 }
 
-// A body of a request of HTTP/2 notes that its handler reads.
+// A body is that of a request of HTTP/2. It notes when its handler reads.
 type body struct {
 	io.ReadCloser
 	m *countedConn
 }
 
 func (b body) Read(p []byte) (int, error) {
-	b.m.goOn()
+	b.m.noteProgress()
 	b.m.reading.Add(1)
 	defer b.m.reading.Add(-1)
 	return b.ReadCloser.Read(p)
 }
 
-// maxAhead is how far a connection of HTTP/2 may be ahead of its handlers where memory is
-// short, in bytes. Each read counts aheadPerRead more: net/http reads the head of a frame
-// and the rest of it one after the other.
+// maxAhead is how many bytes a connection of HTTP/2 may read before one of its handlers
+// makes progress, if memory is short. aheadPerRead is added for each read: net/http reads
+// the header of a frame and its payload separately.
 const (
 	maxAhead     = 2 << 10
 	aheadPerRead = 100
 )
 
-// A connection of HTTP/2 that is ahead waits for its handlers at most so long. There may be
-// none, since its client may have reset their requests; or one waits for the rest of a frame,
-// which net/http does not hand on before it is whole: then the connection may read a frame.
+// A connection of HTTP/2 that is ahead waits for its handlers for at most aheadWait. There
+// may be none, since its client may have reset their requests. If a handler is reading a
+// body, the connection waits for readingWait and may then read a frame: net/http passes the
+// payload of a frame on only when it is complete.
 const (
 	aheadWait   = 20 * time.Millisecond
 	readingWait = 2 * time.Millisecond
 	maxFrame    = 16 << 10 // RFC 9113, section 4.2: unless a server allows more
 )
 
-// goOn notes that a handler did something: the connection is not ahead any more.
-func (m *countedConn) goOn() {
+// noteProgress notes that a handler made progress: the connection is not ahead any
+// more.
+func (m *countedConn) noteProgress() {
 	m.ahead.Store(0)
 	select {
-	case m.wentOn <- struct{}{}:
+	case m.progressed <- struct{}{}:
 	default:
 	}
 }
 
-// awaitHandlers waits until a handler of the connection does something. It does not yield
-// instead: that would put it before goroutines that were preempted while others wait for
-// them, and both behind all requests that come.
+// awaitHandlers waits until a handler of the connection makes progress. It does not call
+// runtime.Gosched instead, since the scheduler would then run it before goroutines that
+// were preempted, and both after all new requests.
 func (m *countedConn) awaitHandlers() {
 	select {
-	case <-m.wentOn: // since then it has read on
+	case <-m.progressed: // progress before this read does not count
 	default:
 	}
 	if m.ahead.Load() <= maxAhead {
@@ -272,63 +275,64 @@ func (m *countedConn) awaitHandlers() {
 	t := time.NewTimer(wait)
 	defer t.Stop()
 	select {
-	case <-m.wentOn:
+	case <-m.progressed:
 		ahead = 0
 	case <-t.C:
 	}
 	m.ahead.Store(ahead)
 }
 
-// owedPerByte is how many bytes of memory wait for a byte of what a client sends:
-// a PING is 17 bytes, and what is kept to acknowledge it takes some 120.
-const owedPerByte = 8
+// ackCost is how many bytes are counted for each byte that a client sends: a PING is 17
+// bytes, and the pending acknowledgement takes some 120.
+const ackCost = 8
 
-// Read implements net.Conn. Over HTTP/2, bytes that come while nothing can be sent are
-// counted.
+// Read implements net.Conn. Over HTTP/2, bytes that come while a write is blocked are
+// counted, see pendingAcks.
 func (m *countedConn) Read(p []byte) (int, error) {
 	if !m.http2.Load() {
 		return m.Conn.Read(p)
 	}
-	// A request that has been read counts once it begins. Let those begin that wait for a
-	// processor, or many connections could fill the memory before any of them does. It may
-	// take long: only what is ahead of its own handlers has to wait.
-	if m.ahead.Load() > maxAhead && (m.limit.short || m.limit.crowded()) {
+	// A request is counted only when its handler begins. If memory is short, the
+	// connection waits for the handlers of the requests that it has read; otherwise many
+	// connections could fill the memory with requests that wait for a processor. That may
+	// take long, so only a connection that is ahead of its own handlers waits.
+	if m.ahead.Load() > maxAhead && (m.limit.short || m.limit.overcommitted()) {
 		m.awaitHandlers()
 	}
 	n, err := m.Conn.Read(p)
 	m.ahead.Add(int64(n) + aheadPerRead)
-	if n > 0 && !m.owe(n) {
-		_ = m.Conn.Close() // the error is this one's
+	if n > 0 && !m.countAcks(n) {
+		_ = m.Conn.Close() // the caller gets net.ErrClosed
 		return 0, net.ErrClosed
 	}
 	return n, err
 }
 
-// owe counts n bytes that were read, if a write is under way. It reports false if
-// the client may make no more wait.
-func (m *countedConn) owe(n int) bool {
-	if !m.debt.keep(nil) {
+// countAcks counts the acknowledgements of n bytes that were read, if a write is under
+// way. It reports false if the client holds as much memory as it may.
+func (m *countedConn) countAcks(n int) bool {
+	if !m.acks.hold(nil) {
 		return true
 	}
-	s, err := m.limit.memory.Enter(context.Background(), m.holder(), int64(n)*owedPerByte, func() { go m.Conn.Close() })
+	s, err := m.limit.memory.Enter(context.Background(), m.holder(), int64(n)*ackCost, func() { go m.Conn.Close() })
 	if err != nil {
 		return false
 	}
-	if !m.debt.keep(s) {
+	if !m.acks.hold(s) {
 		s.Leave()
 	}
 	return true
 }
 
-// keep keeps s, unless it is nil, until the write that is under way has ended. It
-// reports false if none is.
-func (d *debt) keep(s *fairshare.Share) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.writing && s != nil {
-		d.shares = append(d.shares, s)
+// hold keeps s, unless it is nil, until the write that is under way has ended. It
+// reports false if no write is under way.
+func (a *pendingAcks) hold(s *fairshare.Share) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.writing && s != nil {
+		a.shares = append(a.shares, s)
 	}
-	return d.writing
+	return a.writing
 }
 
 // Write implements net.Conn.
@@ -336,23 +340,23 @@ func (m *countedConn) Write(p []byte) (int, error) {
 	if !m.http2.Load() {
 		return m.Conn.Write(p)
 	}
-	m.debt.begin()
-	defer m.debt.end()
+	m.acks.begin()
+	defer m.acks.end()
 	return m.Conn.Write(p)
 }
 
-func (d *debt) begin() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.writing = true
+func (a *pendingAcks) begin() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.writing = true
 }
 
-func (d *debt) end() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.writing = false
-	for _, s := range d.shares {
+func (a *pendingAcks) end() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.writing = false
+	for _, s := range a.shares {
 		s.Leave()
 	}
-	d.shares = d.shares[:0]
+	a.shares = a.shares[:0]
 }

@@ -7,23 +7,24 @@ import (
 	"strconv"
 )
 
-// What net/http has written since it waited for a request.
+// The values of conn.written: what net/http has written since it began to wait for a request.
 const (
 	nothing int32 = iota
-	begun         // an answer
-	framed        // HTTP/2: it is never HTTP/1.1 again
+	begun         // a part of an answer
+	framed        // frames of HTTP/2; the connection never returns to HTTP/1.1
 )
 
-// refusalHeader is how net/http's refusals go on after their first line. No
-// answer of a handler has this header: a content type and nothing else.
+// refusalHeader follows the status line in net/http's own refusals. No answer of a
+// handler has just these fields.
 const refusalHeader = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
 
-// answered notes that net/http waits for another request.
+// answered is called when net/http begins to wait for another request.
 func (c *conn) answered() { c.written.CompareAndSwap(begun, nothing) }
 
-// Write sends what net/http writes, but for its own refusals of requests that
-// never reach a handler: those are answered as Options.Malformed says. A refusal
-// is one write that begins an answer: what a body says later is not looked at.
+// Write sends what net/http writes. It replaces net/http's own refusals of requests,
+// which never reach a handler, with the answer of Options.Malformed. A refusal is
+// written by one call at the beginning of an answer, so later writes are not searched
+// for it.
 func (c *conn) Write(p []byte) (int, error) {
 	if c.written.Load() != nothing {
 		return c.Conn.Write(p)
@@ -53,7 +54,7 @@ func refused(b []byte) int {
 	if !expectation && !bytes.HasPrefix(b[len(line):], []byte(refusalHeader)) {
 		return 0
 	}
-	status, _ := strconv.Atoi(string(line[9:min(len(line), 12)])) // 0 if it is none
+	status, _ := strconv.Atoi(string(line[9:min(len(line), 12)])) // 0 if it is not a number
 	return status
 }
 

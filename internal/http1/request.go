@@ -16,9 +16,9 @@ type request struct {
 	host    string
 	length  int // of the body
 	header  http.Header
-	preface bool // it is that of HTTP/2, in the wrong place
+	preface bool // it is the preface of HTTP/2 after a request of HTTP/1.1
 
-	values []string // of the header
+	values []string // holds the values of the header
 }
 
 // A verdict is what read found.
@@ -26,8 +26,8 @@ type verdict uint8
 
 const (
 	notPlain  verdict = iota
-	headBegun         // so far as it has come it may become plain
-	headPlain         // but the body is not complete
+	headBegun         // the head is incomplete, and may become that of a plain request
+	headPlain         // the head is plain, and the body is incomplete
 	wholePlain
 )
 
@@ -35,20 +35,21 @@ const (
 	// maxFields is the most header fields that a plain request has.
 	maxFields = 48
 
-	// preface is how HTTP/2 begins.
+	// preface is the beginning of HTTP/2's connection preface.
 	preface = "PRI * HTTP/2.0"
 )
 
-// mayBePreface reports whether b begins with the preface of HTTP/2, or may when
-// more has come.
+// mayBePreface reports whether b begins with the preface of HTTP/2, or is the beginning
+// of it.
 func mayBePreface(b []byte) bool {
 	n := min(len(b), len(preface))
 	return string(b[:n]) == preface[:n]
 }
 
-// read reads the request that b begins with, if it is plain and plain takes its
-// path. size is its length with the body once the head has come. What it reads
-// is exactly what net/http would: see FuzzPlainRequestIsNetHTTPs.
+// read parses the request at the beginning of b. plain reports whether a path may be
+// that of a plain request. size is the length of the whole request, 0 until the head is
+// complete. The result is exactly what net/http would read, see
+// FuzzPlainRequestIsNetHTTPs.
 func (r *request) read(b []byte, plain func(path string) bool) (size int, _ verdict) {
 	end := bytes.Index(b, []byte("\r\n\r\n"))
 	if end < 0 {
@@ -59,8 +60,8 @@ func (r *request) read(b []byte, plain func(path string) bool) (size int, _ verd
 	}
 	clear(r.header)
 	*r = request{header: r.header, values: r.values[:0]}
-	// The line is a string of its own: who keeps its path must not keep the
-	// fields with their secrets.
+	// The line is a string of its own, so that whoever keeps the path does not keep the
+	// fields and their secrets in memory.
 	first := bytes.Index(b, []byte("\r\n"))
 	if !r.line(string(b[:first]), plain) || !r.fields(b[first+2:end+2]) {
 		return 0, notPlain
@@ -72,8 +73,9 @@ func (r *request) read(b []byte, plain func(path string) bool) (size int, _ verd
 	return size, wholePlain
 }
 
-// begins reports whether b may be the beginning of a plain head. net/http takes
-// a line that ends with LF alone, and would not wait for more after two of them.
+// begins reports whether b may be the beginning of a plain head. It may not if a line
+// ends with LF alone: net/http accepts that, and would not wait for more after two of
+// them.
 func (r *request) begins(b []byte, plain func(path string) bool) bool {
 	line, _, whole := bytes.Cut(b, []byte("\r\n"))
 	if whole {
@@ -97,8 +99,8 @@ func (r *request) line(line string, plain func(path string) bool) bool {
 
 var plainMethods = []string{http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodPut, http.MethodDelete, http.MethodHead}
 
-// plainTarget reports whether the target is a path that plain takes, with
-// nothing in it to decode, and perhaps a query.
+// plainTarget reports whether the target is a path that plain accepts, without escapes,
+// and perhaps a query.
 func plainTarget(s string, plain func(path string) bool) bool {
 	path, query, found := strings.Cut(s, "?")
 	if found && query == "" || path == "" || path[0] != '/' || strings.HasPrefix(path, "//") {
@@ -107,7 +109,7 @@ func plainTarget(s string, plain func(path string) bool) bool {
 	return onlyOf(path, inPath) && onlyOf(query, inQuery) && plain != nil && plain(path)
 }
 
-// fields reads lines that each end with CR LF.
+// fields parses header fields, whose lines each end with CR LF.
 func (r *request) fields(lines []byte) bool {
 	count := bytes.Count(lines, []byte("\r\n"))
 	if count > maxFields+1 {
@@ -142,8 +144,8 @@ func (r *request) fields(lines []byte) bool {
 	return r.host != ""
 }
 
-// understand notes what the fields of the framing say, and reports false if the
-// request is not plain with this field.
+// understand interprets the fields that matter here, such as Host and Content-Length.
+// It reports false if a request with this field is not plain.
 func (r *request) understand(key, value string) bool {
 	switch key {
 	case "Host":
@@ -161,8 +163,8 @@ func (r *request) understand(key, value string) bool {
 	return true
 }
 
-// contentLength reads a length that a connection's buffer may hold. A method
-// that usually has no body is not plain with one.
+// contentLength parses the length of the body. It reports false if the method usually
+// has no body, and this one has.
 func (r *request) contentLength(s string) bool {
 	n, err := strconv.ParseUint(s, 10, 16)
 	if err != nil {

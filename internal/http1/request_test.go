@@ -189,7 +189,7 @@ func FuzzPlainRequestIsNetHTTPs(f *testing.F) {
 	f.Add([]byte(strings.Repeat(plainSeeds()[7], 3)))
 	f.Add([]byte(plainSeeds()[6] + "\r\n" + plainSeeds()[7] + plainSeeds()[0] + plainSeeds()[10]))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		r := calls.Get().(*call)
+		r := exchanges.Get().(*exchange)
 		r.read([]byte(plainSeeds()[7]), anyPet) // what was there before must not show
 		size, verdict := r.read(b, anyPet)
 		if verdict == headPlain {
@@ -202,7 +202,7 @@ func FuzzPlainRequestIsNetHTTPs(f *testing.F) {
 			}
 			return
 		}
-		got := r.describe(t.Context(), b[size-r.length:size], "", nil)
+		got := r.newRequest(t.Context(), b[size-r.length:size], "", nil)
 		want, consumed := readByNetHTTP(t, b)
 		if size != consumed {
 			t.Errorf("read() = %d, net/http consumes %d", size, consumed)

@@ -13,19 +13,19 @@ import (
 type response struct {
 	buf     []byte      // the answer so far
 	unsized []byte      // the body, if its length was not announced
-	header  http.Header // of handlers that set it themselves; nil before
+	header  http.Header // as returned by Header; nil before
 
 	status   int
-	bodiless bool // the method or the status has no body
-	measured bool // Content-Length was announced
-	bodied   bool // the header has ended
-	last     bool // the connection ends with it
-	closing  bool // and the header says so
+	bodiless bool // an answer to the method, or with the status, has no body
+	measured bool // Content-Length was set
+	bodied   bool // the end of the header is in buf
+	last     bool // the connection ends after this answer
+	closing  bool // the field Connection was set
 	over     bool // the handler has returned
-	released bool // and nobody keeps anything
+	released bool // Release was called
 
-	draining *atomic.Bool // every answer is its connection's last
-	counted  *countedConn // of its connection; nil if that does not count
+	draining *atomic.Bool // if set, the connection ends after this answer
+	counted  *countedConn // nil if no Limit counts the connection
 }
 
 func (w *response) recognize(workspace int64, key string) {
@@ -81,7 +81,7 @@ func (w *response) WriteFields(status int, f *Fields) {
 			w.last, w.closing = w.last || one.value == "close", true
 		}
 	}
-	if b := w.buf[from:]; bytes.Count(b, []byte("\n")) != len(f.list) || bytes.Count(b, []byte("\r")) != len(f.list) { // a value would end its line
+	if b := w.buf[from:]; bytes.Count(b, []byte("\n")) != len(f.list) || bytes.Count(b, []byte("\r")) != len(f.list) { // a value contains a line break
 		w.buf = w.buf[:from]
 		for i := range f.list {
 			w.buf = appendLine(w.buf, f.list[i].name, oneLine.Replace(f.value(&f.list[i])))

@@ -10,24 +10,24 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// An AccessLog writes the line of each request as one JSON object, in the form
-// of slog's JSONHandler and at a fraction of its cost. Lines are gathered and
-// written together, whole, a tenth of a second after the first at the latest:
-// what a crash loses. It may be used concurrently.
+// An AccessLog writes a line for each request: one JSON object in the form of slog's
+// JSONHandler, at a fraction of its cost. Lines are collected for a tenth of a second
+// and written together. A crash loses the lines that were not written yet. It may be
+// used concurrently.
 type AccessLog struct {
 	mu    sync.Mutex
 	w     io.Writer
 	lines []byte
-	timer *time.Timer // running while lines wait
+	timer *time.Timer // runs while lines are buffered
 }
 
 const (
 	accessDelay = 100 * time.Millisecond
-	accessMost  = 32 << 10 // bytes that wait
+	accessMost  = 32 << 10 // bytes of buffered lines
 )
 
-// NewAccessLog returns the access log that writes to w. A failure of w is
-// ignored: there is no other log.
+// NewAccessLog returns an access log that writes to w. It ignores errors of w, since
+// they could be logged nowhere.
 func NewAccessLog(w io.Writer) *AccessLog {
 	l := &AccessLog{w: w, lines: make([]byte, 0, accessMost+1024)}
 	l.timer = time.AfterFunc(time.Hour, l.Flush)
@@ -35,7 +35,7 @@ func NewAccessLog(w io.Writer) *AccessLog {
 	return l
 }
 
-// Flush writes the lines that wait.
+// Flush writes the buffered lines.
 func (l *AccessLog) Flush() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -50,7 +50,7 @@ func (l *AccessLog) flush() {
 	l.timer.Stop()
 }
 
-// add appends the line of a request, which was answered at an instant.
+// add appends the line of a request. at is when it was answered.
 func (l *AccessLog) add(at time.Time, attrs []slog.Attr) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

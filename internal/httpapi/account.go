@@ -15,8 +15,7 @@ func accountPaths() []path {
 	}}}
 }
 
-// getAccount says what the limiter and the keys know of the caller. It spends
-// no quota.
+// getAccount answers with the caller's workspace, key and limits. It spends no quota.
 func getAccount(x *exchange) error {
 	w, k := x.entry.Workspace, x.entry.Key
 	b := fmt.Appendf(nil, `{"workspace":{"id":%d,"name":%s},"plan":"%s","key":`, w.ID, petstore.AppendString(nil, w.Name), w.Plan)

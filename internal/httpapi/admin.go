@@ -13,7 +13,7 @@ import (
 	"example.com/petstore/internal/ratelimit"
 )
 
-// AdminOptions are what an Admin is made of. All are needed.
+// AdminOptions configure an Admin. All are needed.
 type AdminOptions struct {
 	Access  access.Store
 	Keys    *access.Directory[*ratelimit.Caller]
@@ -24,9 +24,9 @@ type AdminOptions struct {
 	Now     func() time.Time
 }
 
-// An Admin is the operator's API: workspaces, keys, the audit log and backups, for
-// who has an operator's token. It counts nothing, answers no other site's page, and
-// is for a listener that the public does not reach.
+// An Admin is the operator's API: workspaces, keys, the audit log and backups. Requests
+// need an operator's token. They are not rate limited, and pages of other sites cannot
+// read the answers. Its listener must not be reachable by the public.
 type Admin struct {
 	env    env
 	router router
@@ -69,10 +69,10 @@ func (a *Admin) steps(x *exchange) error {
 	if err := readInput(x); err != nil {
 		return err
 	}
-	if err := a.authorize(x); err != nil { // again: a body can be held back until the token was revoked
+	if err := a.authorize(x); err != nil { // again: the token may have been revoked while the body was read
 		return err
 	}
-	// A removal or a backup may take longer than the listener lets answers take.
+	// A removal or a backup may take longer than the listener's write timeout.
 	_ = http.NewResponseController(x.w).SetWriteDeadline(time.Time{})
 	return x.route.handle(x)
 }
@@ -89,8 +89,8 @@ func (a *Admin) withoutRoute(x *exchange) error {
 	return nil
 }
 
-// authorize finds out which operator's token was sent. It asks the store each
-// time, so that a revocation holds at once, everywhere.
+// authorize finds the operator's token that was sent. It reads the store each time, so
+// that a revocation takes effect at once on all nodes.
 func (a *Admin) authorize(x *exchange) error {
 	values := x.r.Header["Authorization"]
 	if len(values) == 0 {
@@ -114,7 +114,7 @@ func (a *Admin) authorize(x *exchange) error {
 	return nil
 }
 
-// log writes the line of a request that is over.
+// log writes the line of a request that was answered.
 func (a *Admin) log(x *exchange) {
 	attrs := []any{"request_id", x.id, "method", x.r.Method, "path", redact(x.r.URL.Path), "status", x.status, "ms", float64(a.o.Now().Sub(x.began).Microseconds()) / 1000}
 	if x.code != "" {

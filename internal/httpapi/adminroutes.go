@@ -14,13 +14,13 @@ import (
 )
 
 // Backups are the scheduled backups of a server. Their methods return
-// CodeBackupUnavailable if it makes none, or one is under way.
+// CodeBackupUnavailable if the server makes no backups, or is making one now.
 type Backups interface {
 	Start(ctx context.Context) (Backup, error) // returns when it is made and verified
 	List(ctx context.Context) ([]Backup, error)
 }
 
-// A Backup is one that was made.
+// A Backup describes a backup that was made.
 type Backup struct {
 	File      string    `json:"file"`
 	CreatedAt time.Time `json:"createdAt"`
@@ -70,7 +70,7 @@ func (a *Admin) paths() []path {
 	}
 }
 
-// operator returns the operator whose token was sent.
+// operator returns an operator.Local that acts for the token that was sent.
 func (a *Admin) operator(x *exchange) *operator.Local {
 	_, secret, _ := strings.Cut(x.r.Header.Get("Authorization"), " ")
 	return &operator.Local{Store: a.o.Access, Counts: a.o.Counts, Now: a.o.Now, By: access.Actor("token:" + x.operator.ID), Secret: strings.TrimSpace(secret)}
@@ -79,8 +79,8 @@ func (a *Admin) operator(x *exchange) *operator.Local {
 func workspaceID(x *exchange) int64 { return x.param }
 func keyID(x *exchange) string      { return x.pathID }
 
-// changing returns the handler that has the operator do something to what the path
-// names, by what the body says, and answers with how it is then.
+// changing returns a handler that reads the body, calls do with it and the id of the
+// path, and answers with the result.
 func changing[ID, T, R any](a *Admin, id func(*exchange) ID, read reader[T], do func(*operator.Local, context.Context, ID, T) (R, error)) handler {
 	return func(x *exchange) error {
 		t, err := read(&form{body: x.body})
@@ -95,7 +95,7 @@ func changing[ID, T, R any](a *Admin, id func(*exchange) ID, read reader[T], do 
 	}
 }
 
-// changingKey is changing for what needs no body.
+// changingKey is like changing, for changes of a key without a body.
 func (a *Admin) changingKey(do func(*operator.Local, context.Context, string) (operator.Key, error)) handler {
 	return func(x *exchange) error {
 		now, err := do(a.operator(x), x.ctx, x.pathID)
@@ -106,7 +106,7 @@ func (a *Admin) changingKey(do func(*operator.Local, context.Context, string) (o
 	}
 }
 
-// removing returns the handler that removes a workspace, or what it has.
+// removing returns the handler that removes a workspace, or its contents.
 func (a *Admin) removing(do func(*operator.Local, context.Context, int64) error) handler {
 	return func(x *exchange) error {
 		if err := do(a.operator(x), x.ctx, x.param); err != nil {
@@ -118,13 +118,14 @@ func (a *Admin) removing(do func(*operator.Local, context.Context, int64) error)
 	}
 }
 
-// sendChanged answers with what was changed, and has this node go by it.
+// sendChanged answers with the changed resource, and has this node use the changed keys
+// at once.
 func (a *Admin) sendChanged(x *exchange, status int, now any) error {
 	x.refreshKeys(a.o.Keys)
 	return x.sendJSON(status, now)
 }
 
-// sendJSONList is sendList for what encoding/json encodes.
+// sendJSONList is like sendList, for entries that encoding/json encodes.
 func sendJSONList[T any](l *listRequest, entries []T, positionOf func(T) position) error {
 	entries, link := trimPage(l, entries, positionOf)
 	body, err := marshal(entries)
@@ -146,7 +147,7 @@ func (a *Admin) listWorkspaces(x *exchange) error {
 	}
 	var names []string
 	if named {
-		names = []string{name, norm.NFC.String(name)} // as names are kept, but for old ones
+		names = []string{name, norm.NFC.String(name)} // names are normalized, but old ones may not be
 	}
 	all, err := a.operator(x).WorkspacePage(x.ctx, page.After, page.Limit, names...)
 	if err != nil {
@@ -217,7 +218,7 @@ func (a *Admin) listKeys(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	used, err := a.operator(x).Used(x.ctx, keys)
+	used, err := a.operator(x).WithUse(x.ctx, keys)
 	if err != nil {
 		return err
 	}

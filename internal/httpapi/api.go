@@ -1,11 +1,11 @@
-// Package httpapi is the JSON API over HTTP, on net/http's types and blind to
-// the transport: it finds out who calls, has the limiter decide, routes, reads
-// the input strictly, asks the service and writes the answer. It holds no rule
-// of the domain and no state of its own.
+// Package httpapi is the JSON API over HTTP. It authenticates the caller, applies the
+// rate limits, routes, reads the input strictly, calls the service and writes the
+// answer. It uses net/http's types and does not depend on the transport. It contains no
+// rules of the domain.
 //
-// The way of a request is [pipeline.steps], from top to bottom. Each resource
-// has a file with its routes, its decoding and its handlers. The statuses of
-// errors are errors.go.
+// [pipeline.steps] shows what happens to a request, in order. Each resource has a file
+// with its routes, its decoding and its handlers. The statuses of errors are in
+// errors.go.
 package httpapi
 
 import (
@@ -27,68 +27,68 @@ import (
 	"example.com/petstore/internal/webhook"
 )
 
-// Options are what an API is made of. All but BaseURL, ServerURL, TrustedProxies, OnBan, Version, Held,
-// Events, Webhooks, Done, Console, Observe, AccessLog, Reads and Writes are needed.
+// Options configure an API. All but BaseURL, ServerURL, TrustedProxies, OnBan, Version, Held, Events,
+// Webhooks, Done, Console, Observe, AccessLog, Reads and Writes are needed.
 type Options struct {
 	Service *petstore.Service
 	Access  access.Store
 	Keys    *access.Directory[*ratelimit.Caller]
 	Limiter *ratelimit.Limiter
 
-	// Webhooks are those of workspaces; nil if no events are kept.
+	// Webhooks manages the webhooks of workspaces; nil if no events are kept.
 	Webhooks *webhook.Service
 
 	// OnBan is called for every ban that the limiter starts. It must not block.
 	OnBan func(ratelimit.Ban)
 
-	// Secret signs cursors; every node of an installation has the same.
+	// Secret signs cursors. It must be the same on all nodes of an installation.
 	Secret []byte
 
 	// BaseURL is put before the paths of links. Without it they are relative to
 	// the server's root.
 	BaseURL string
 
-	// ServerURL is the server of the description: BaseURL, or where the server
-	// itself says that it is. Without it that is relative, too.
+	// ServerURL is the server in the OpenAPI description: BaseURL, or the address of
+	// the listener. Without it the server is relative, too.
 	ServerURL string
 
 	// Sunset is the instant from which getPet answers 410.
 	Sunset time.Time
 
-	// TrustedProxies are the peers whose Forwarded and X-Forwarded-For are
-	// believed.
+	// TrustedProxies are the peers whose Forwarded and X-Forwarded-For are trusted.
 	TrustedProxies []netip.Prefix
 
-	// Version returns a number that is another one after each change of a workspace's
-	// pets, or that it is not known. If it is not nil, answers to GETs are held.
+	// Version returns a number that changes with each change of a workspace's pets, or
+	// false if it is not known. If it is not nil, answers to GETs are cached.
 	Version func(workspace int64) (version uint64, known bool)
 
-	// Held is how many bytes the answers that are held take at most; 0 is 16 MiB.
+	// Held is how many bytes the cached answers may take; 0 means 16 MiB.
 	Held int64
 
-	// Events are the feeds of workspaces; nil if none are kept.
+	// Events are the feeds of workspaces; nil if no events are kept.
 	Events petstore.Feed
 
-	// Done is closed when the service is about to end: then who waits for events is
-	// answered, and streams of them end. It may be nil.
+	// Done is closed when the service is about to end. Then requests that wait for
+	// events are answered, and event streams end. It may be nil.
 	Done <-chan struct{}
 
-	// Sandboxes makes workspaces for visitors; nil if there are none. SignIn returns the
-	// path by which the holder of a key signs in to the console, and is needed with it.
+	// Sandboxes creates workspaces for visitors; nil if there are no sandboxes. SignIn
+	// returns the path by which the holder of a key signs in to the console. It is
+	// needed if Sandboxes is not nil.
 	Sandboxes *sandbox.Service
 	SignIn    func(keyID string) string
 
 	// Docs serves /docs and everything below it.
 	Docs http.Handler
 
-	// Console serves /console and everything below it; nil if there is none. It
-	// counts and bounds what it does by the page.
+	// Console serves /console and everything below it; nil if there is no console. It
+	// must count and limit its requests with the ConsoleGate.
 	Console func(w http.ResponseWriter, r *http.Request, p *ConsoleGate)
 
 	Log *slog.Logger
 
-	// AccessLog takes the line of each request, if Log's level lets it pass.
-	// Without it Log takes it.
+	// AccessLog gets a line for each request, if the level of Log allows it. If it is
+	// nil, Log gets the line.
 	AccessLog *AccessLog
 
 	Now func() time.Time
@@ -97,14 +97,14 @@ type Options struct {
 	Observe func(Observation)
 
 	// Reads and Writes are how many operations of a kind are carried out at once; 0
-	// is 128 reads and 512 writes.
+	// means 128 reads and 512 writes.
 	Reads, Writes int
 }
 
 // An API answers requests. It may be used concurrently.
 type API struct {
 	pipeline pipeline
-	streams  *fairshare.Pool // of events: what they hold otherwise is counted by http1
+	streams  *fairshare.Pool // limits event streams; http1 counts their memory
 }
 
 // New returns the API of o.
@@ -148,7 +148,7 @@ func (o *Options) check() error {
 	return nil
 }
 
-// surface returns the whole interface.
+// surface returns all paths of the API.
 func (a *API) surface(o *Options) []path {
 	p := &a.pipeline
 	return slices.Concat(
@@ -168,8 +168,7 @@ func (a *API) surface(o *Options) []path {
 // ServeHTTP answers one request.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.pipeline.run(w, r, nil) }
 
-// Malformed answers a request that could not be parsed, for which net/http has
-// the status given.
+// Malformed answers a request that net/http could not parse. status is net/http's.
 func (a *API) Malformed(w http.ResponseWriter, r *http.Request, status int) {
 	err := errMalformed
 	if status == http.StatusRequestHeaderFieldsTooLarge {
@@ -178,8 +177,8 @@ func (a *API) Malformed(w http.ResponseWriter, r *http.Request, status int) {
 	a.pipeline.run(w, r, err)
 }
 
-// Workload returns the numbers of the requests that are carried out at once, of
-// "read" and of "write".
+// Workload returns the statistics of the pools that limit how many requests are carried
+// out at once: "read" and "write".
 func (a *API) Workload() map[string]fairshare.Stats {
 	l := &a.pipeline.workload
 	return map[string]fairshare.Stats{"read": l.reads.Stats(), "write": l.writes.Stats()}
@@ -188,16 +187,16 @@ func (a *API) Workload() map[string]fairshare.Stats {
 // Streams returns how many streams of events are open.
 func (a *API) Streams() int { return int(a.streams.Stats().Used) }
 
-// How long a peer may take.
+// The time limits of requests.
 const (
 	headTimeout  = 10 * time.Second
 	readTimeout  = 30 * time.Second
 	writeTimeout = 30 * time.Second
 )
 
-// Server returns the server for the public listener: HTTP/1.1, and HTTP/2 with
-// TLS, with bounds on how long a peer may take and on what it may have waiting. Its
-// IdleTimeout is for the caller to set.
+// Server returns the server for the public listener: HTTP/1.1, and HTTP/2 with TLS. It
+// limits how long a peer may take and how much it may have buffered. The caller has to
+// set its IdleTimeout.
 func (a *API) Server() *http.Server {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
@@ -213,19 +212,19 @@ func (a *API) Server() *http.Server {
 		ErrorLog:                     slog.NewLogLogger(a.pipeline.env.log.Handler(), slog.LevelDebug),
 		HTTP2: &http.HTTP2Config{
 			MaxReceiveBufferPerStream:     maxBody,
-			MaxReceiveBufferPerConnection: maxBody, // nothing counts it before its requests begin
+			MaxReceiveBufferPerConnection: maxBody, // it is not counted before its requests begin
 			SendPingTimeout:               readTimeout,
 			WriteByteTimeout:              writeTimeout,
 		},
 	}
 }
 
-// NotPlain is the header field of requests whose answers may go on for long, or be
-// broken off.
+// NotPlain is the header field of requests whose answers may take long, or be broken
+// off.
 const NotPlain = simulateHeader
 
-// Plain reports whether a path is in the part that has operations, and not
-// pages, whose answers may go on for long.
+// Plain reports whether a path belongs to an operation whose answer cannot take long,
+// as pages and streams can.
 func Plain(path string) bool {
 	for _, root := range [...]string{"/pets", "/store/", "/inventory", "/categories", "/account"} {
 		if strings.HasPrefix(path, root) {

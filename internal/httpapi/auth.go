@@ -12,13 +12,14 @@ import (
 	"example.com/petstore/internal/ratelimit"
 )
 
-// An authenticator finds out who calls.
+// An authenticator identifies the callers of requests.
 type authenticator struct {
 	keys    *access.Directory[*ratelimit.Caller]
 	trusted []netip.Prefix // proxies
 }
 
-// identify finds out who calls: the workspace's key, or else the address.
+// identify sets the entry of the caller's key, or the reason why there is none. It sets
+// the address of callers that are counted by address.
 func (a *authenticator) identify(x *exchange) {
 	key, err := presentedKey(x.r.Header)
 	if err == nil {
@@ -27,16 +28,16 @@ func (a *authenticator) identify(x *exchange) {
 	if err != nil {
 		x.entry, x.keyErr = nil, err
 	}
-	if x.byAddress() || x.triesKey() || x.opens() {
+	if x.byAddress() || x.triesKey() || x.keyless() {
 		x.addr = clientAddr(x.r, a.trusted)
 	}
 }
 
-// byAddress reports whether what the request holds counts for its address, not for a workspace:
-// it has no key, or that of a sandbox, of which anybody can make many.
+// byAddress reports whether what the request uses is counted for its address, not for a
+// workspace: it has no key, or the key of a sandbox, since anybody can create many of those.
 func (x *exchange) byAddress() bool { return x.entry == nil || x.entry.Workspace.Sandbox != nil }
 
-// recognize has the connection of a request count for the workspace of its key, unless the
+// recognize counts the connection of a request for the workspace of its key, unless the
 // key is banned.
 func recognize(x *exchange) {
 	if !x.byAddress() && x.decision.Outcome != ratelimit.Banned {
@@ -47,7 +48,7 @@ func recognize(x *exchange) {
 // authorize checks the key and its scope.
 func authorize(x *exchange) error {
 	switch {
-	case x.route.public, x.route.open && petstore.CodeOf(x.keyErr) == codeMissingKey:
+	case x.route.public, x.route.keyless && petstore.CodeOf(x.keyErr) == codeMissingKey:
 		return nil
 	case x.keyErr != nil:
 		return x.keyErr

@@ -27,7 +27,7 @@ func checkMedia(x *exchange) error {
 	return nil
 }
 
-// String returns the media types in words.
+// String lists the media types, for errors.
 func (k bodyKind) String() string {
 	if k == patchBody {
 		return "application/merge-patch+json or application/json"
@@ -52,7 +52,7 @@ func readBody(x *exchange) error {
 	if x.route.body == noBody {
 		return nil
 	}
-	if len(x.r.Header["Content-Length"]) > 1 { // HTTP/2 alone gets here with two, and believes the first
+	if len(x.r.Header["Content-Length"]) > 1 { // only HTTP/2 allows two here, and uses the first
 		return badParameter("Content-Length", "The header Content-Length may be sent once only.")
 	}
 	if x.r.ContentLength > maxBody {

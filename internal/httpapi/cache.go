@@ -7,20 +7,21 @@ import (
 	"sync"
 )
 
-// A cache holds what GETs were answered with, each for as long as its workspace has the
-// version that it had before the store was read. It holds two generations: when the
-// younger one is full it becomes the older one, of which is forgotten what nobody asks
-// for meanwhile. A nil cache holds nothing.
+// A cache holds the answers to GETs. An answer is valid while its workspace has the
+// version that it had before the store was read. The cache has two generations: when
+// the younger one is full it becomes the older one, and the answers of the former older
+// one are dropped. An answer that is used moves to the younger one. A nil cache holds
+// nothing.
 type cache struct {
 	version    func(workspace int64) (version uint64, known bool)
-	generation int64 // bytes that one takes at most
+	generation int64 // the most bytes of one generation
 
 	mu           sync.RWMutex
 	young, older map[target]cached
 	size         int64 // of the younger generation, in bytes
 }
 
-// A target is what is asked for, as it was sent: the same text asks for the same.
+// A target is the path and the query of a request, as they were sent.
 type target struct {
 	workspace   int64
 	path, query string
@@ -31,7 +32,7 @@ type cached struct {
 	version uint64
 }
 
-// Bounds on what is held.
+// Limits of a cache.
 const (
 	mostHeld    = 16 << 20 // bytes, of both generations
 	entrySize   = 320      // bytes that one takes besides its texts
@@ -39,8 +40,8 @@ const (
 	longestBody = 12 << 10 // bytes
 )
 
-// newCache returns a cache by the versions of workspaces, nil without. It takes so many
-// bytes at most; 0 is mostHeld.
+// newCache returns a cache, or nil if version is nil. held is the most bytes that it
+// takes; 0 means mostHeld.
 func newCache(version func(workspace int64) (uint64, bool), held int64) *cache {
 	if version == nil {
 		return nil
@@ -48,7 +49,7 @@ func newCache(version func(workspace int64) (uint64, bool), held int64) *cache {
 	return &cache{version: version, generation: cmp.Or(held, mostHeld) / 2, young: map[target]cached{}, older: map[target]cached{}}
 }
 
-// answer answers a GET by what is held, or else by read, whose answer it holds.
+// answer answers a GET from the cache, or else calls read and caches its answer.
 func (c *cache) answer(x *exchange, read handler) error {
 	if c == nil {
 		return read(x)
@@ -63,7 +64,7 @@ func (c *cache) answer(x *exchange, read handler) error {
 	}
 	err := read(x)
 	if err == nil && x.shown != nil && len(x.shown.body) <= longestBody && len(at.path)+len(at.query) <= longestPath {
-		if x.shown.zipped == nil { // a longer one fills most of its room
+		if x.shown.compressed == nil { // a compressed one is long, and uses most of its capacity
 			x.shown.body = bytes.Clone(x.shown.body)
 		}
 		c.put(at, cached{x.shown, version})
@@ -87,7 +88,7 @@ func (c *cache) find(at target) (cached, bool) {
 }
 
 func (c *cache) put(at target, held cached) {
-	at.path, at.query = strings.Clone(at.path), strings.Clone(at.query) // they may be parts of all that was sent
+	at.path, at.query = strings.Clone(at.path), strings.Clone(at.query) // they may share memory with the whole head of the request
 	size := held.size(at)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -101,11 +102,11 @@ func (c *cache) put(at target, held cached) {
 	c.size += size
 }
 
-// size returns how many bytes an answer takes, with its compressed copy even if nobody
-// has asked for that yet.
+// size returns how many bytes an answer takes. It includes the compressed copy, which
+// may be made later.
 func (held cached) size(at target) int64 {
 	body := cap(held.body)
-	if held.zipped != nil {
+	if held.compressed != nil {
 		body += len(held.body)
 	}
 	return int64(entrySize + len(at.path) + len(at.query) + len(held.link) + body)

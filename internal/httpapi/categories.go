@@ -8,7 +8,7 @@ import (
 func categoryPaths(s *petstore.Service) []path {
 	return []path{
 		{pattern: "/categories", routes: []route{
-			{method: "GET", id: "listCategories", scope: access.Read, handle: list(readCategoryQuery, s.Categories, placeOfCategory), query: []string{"limit", "cursor", "sort", "name"}},
+			{method: "GET", id: "listCategories", scope: access.Read, handle: list(readCategoryQuery, s.Categories, positionOfCategory), query: []string{"limit", "cursor", "sort", "name"}},
 			{method: "POST", id: "createCategory", scope: access.Write, handle: create(readNewCategory, s.CreateCategory), body: jsonBody},
 		}},
 		{pattern: "/categories/{categoryId}", routes: []route{
@@ -20,7 +20,7 @@ func categoryPaths(s *petstore.Service) []path {
 	}
 }
 
-func placeOfCategory(c petstore.Category) position { return numbered(c.ID) }
+func positionOfCategory(c petstore.Category) position { return numbered(c.ID) }
 
 func readCategoryQuery(l *listRequest) (q petstore.CategoryQuery, err error) {
 	q.Name = l.query.part("name")

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// clientAddr returns the address that a request came from. Forwarded (RFC 7239)
-// and X-Forwarded-For are believed only from trusted peers. If both are there
-// and tell of different clients, one of them is the client's own invention,
-// since a proxy sets the one and lets the other through: then it is the peer.
+// clientAddr returns the address of the client. Forwarded (RFC 7239) and
+// X-Forwarded-For are trusted only if the peer is. If both are present and name
+// different clients, the client must have sent one of them itself, since a proxy sets
+// only one and passes the other through; then clientAddr returns the peer.
 func clientAddr(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
@@ -34,9 +34,9 @@ func clientAddr(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	return client
 }
 
-// firstUntrusted reads hops from their end: the first that is not trusted is
-// the client. An entry that is no address ends the reading at the hop that
-// reported it, of which the nearest is peer.
+// firstUntrusted reads hops from the last to the first, and returns the first that is
+// not trusted, which is the client. If an entry is not an address, it returns the hop
+// that added the entry, which is peer for the last one.
 func firstUntrusted(peer netip.Addr, hops []string, trusted []netip.Prefix) netip.Addr {
 	addr := peer
 	for _, hop := range slices.Backward(hops) {
@@ -86,8 +86,8 @@ func forParameter(element string) string {
 	return ""
 }
 
-// hopAddr reads an address as proxies write it: bare, in brackets, with or
-// without a port.
+// hopAddr parses an address as proxies write it: in brackets or not, with or without a
+// port.
 func hopAddr(hop string) (netip.Addr, bool) {
 	hop = strings.TrimSpace(hop)
 	if addr, err := netip.ParseAddr(strings.Trim(hop, "[]")); err == nil {

@@ -9,8 +9,8 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// A position in a list is the last id before it: a text, or the eight bytes of a
-// number. The beginning is "".
+// A position in a list is the id of the entry before it: a text, or the eight bytes of
+// a number. The beginning of the list is "".
 type position string
 
 func numbered(id int64) position {
@@ -28,15 +28,15 @@ func (p position) number() (int64, error) {
 	return 0, badCursor()
 }
 
-// cursors seals positions. A cursor is a version byte, the position, and 16 bytes of an
-// HMAC-SHA-256 over these, the workspace, the list and its filters: it fits nothing
-// else, and never expires.
+// cursors signs positions. A cursor is a version byte, the position, and 16 bytes of an
+// HMAC-SHA-256 over these, the workspace, the list and its filters. So it is valid for
+// nothing else. It never expires.
 type cursors struct{ secret []byte }
 
 const (
 	cursorVersion = 1
 	cursorTag     = 16
-	maxPlace      = 64 // bytes
+	maxPosition   = 64 // bytes
 )
 
 func (c cursors) seal(workspace int64, address, filters string, after position) string {
@@ -57,12 +57,12 @@ func (c cursors) bytes(workspace int64, address, filters string, after position)
 	return mac.Sum(out)[:len(out)+cursorTag]
 }
 
-// open returns the position in a cursor, or invalid_cursor unless this very list of
-// this workspace gave it out.
+// open returns the position in a cursor. It returns invalid_cursor unless seal has made
+// the cursor for the same workspace, list and filters.
 func (c cursors) open(workspace int64, address, filters, cursor string) (position, error) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
-	// The decoder skips ends of lines, so the letters count too.
-	if err != nil || len(cursor) != base64.RawURLEncoding.EncodedLen(len(raw)) || len(raw) < 1+cursorTag || len(raw) > 1+maxPlace+cursorTag {
+	// The decoder skips line breaks, so the length is checked too.
+	if err != nil || len(cursor) != base64.RawURLEncoding.EncodedLen(len(raw)) || len(raw) < 1+cursorTag || len(raw) > 1+maxPosition+cursorTag {
 		return "", badCursor()
 	}
 	after := position(raw[1 : len(raw)-cursorTag])

@@ -11,7 +11,7 @@ import (
 	"example.com/petstore/internal/webhook"
 )
 
-// The codes of failures that this package decides.
+// The codes of errors that this package returns itself.
 const (
 	codeMalformedJSON     petstore.Code = "malformed_json"
 	codeInvalidParameter  petstore.Code = "invalid_parameter"
@@ -30,7 +30,7 @@ const (
 	codeInternalError     petstore.Code = "internal_error"
 )
 
-// The codes of failures that the operator's API alone has.
+// The codes of errors that only the operator's API has.
 const (
 	codeMissingToken      petstore.Code = "missing_token"
 	codeInvalidToken      petstore.Code = "invalid_token"
@@ -114,7 +114,7 @@ func challenge(code petstore.Code) string {
 	return `Bearer realm="petstore", error="invalid_token"`
 }
 
-// appendError appends the Error of the description.
+// appendError appends an error as the schema Error describes it.
 func appendError(dst []byte, e *petstore.Error, status int, request string) []byte {
 	dst = append(dst, `{"code":"`...)
 	dst = append(dst, e.Code...)
@@ -154,7 +154,7 @@ func appendField(dst []byte, f petstore.Field) []byte {
 	return append(dst, '}')
 }
 
-// badParameter returns the error of one parameter that has not its form.
+// badParameter returns the error for a parameter with a wrong format.
 func badParameter(name, format string, args ...any) error {
 	e := petstore.Errorf(codeInvalidParameter, format, args...)
 	e.Fields = []petstore.Field{{Parameter: name, Code: petstore.InvalidFormat, Message: e.Message}}

@@ -21,12 +21,12 @@ type events struct {
 	keys    *access.Directory[*ratelimit.Caller]
 	now     func() time.Time
 	done    <-chan struct{} // closed when the service is about to end
-	reads   *fairshare.Pool // who waits for an event holds nothing of it
+	reads   *fairshare.Pool // a request holds no share of it while it waits for events
 	streams *fairshare.Pool
-	search  *fairshare.Pool // of one: a reader that looks behind events that it does not want
+	search  *fairshare.Pool // has one share: for a reader that skips many events of other types
 }
 
-// paths returns none if no events are kept.
+// paths returns no paths if no events are kept.
 func (e *events) paths() []path {
 	if e.feed == nil {
 		return nil
@@ -70,33 +70,33 @@ func (e *events) list(x *exchange) error {
 	return sendEntries(x, page.Events, links, page.More)
 }
 
-// eventsAfter returns the query for what comes after an event, with the other
-// parameters as they were.
+// eventsAfter returns the query for the events after one, with the other parameters
+// unchanged.
 func eventsAfter(asked url.Values, after int64) string {
 	query := maps.Clone(asked)
 	query.Set("after", strconv.FormatInt(after, 10))
 	return query.Encode()
 }
 
-// A feedReader reads on in a feed, for one request.
+// A feedReader reads pages of a feed, for one request.
 type feedReader struct {
 	*events
 	x *exchange
 	q petstore.EventQuery
 
-	behind bool // the last page had only events of other types, and there are more
+	skipping bool // the last page had only events of other types, and there are more
 }
 
-// How often a feedReader does what nobody tells it to.
+// How often a feedReader that waits looks for changes by itself.
 const (
-	lookAgain = 2 * time.Second        // see petstore.Feed's Written
-	lookAtKey = 500 * time.Millisecond // one that ended ends what goes on by it within a second
+	pollEvery     = 2 * time.Second        // for events; see petstore.Feed's Written
+	checkKeyEvery = 500 * time.Millisecond // a key that ends must end the request within a second
 )
 
-// read reads a page, and goes on behind it the next time. Of those who look for rare
-// types in long feeds one at a time reads, so that the store is there for others.
+// read reads the next page. Only one reader at a time may skip pages without wanted
+// events, so that requests for rare types in long feeds do not keep the store busy.
 func (f *feedReader) read() (petstore.EventPage, error) {
-	if f.behind {
+	if f.skipping {
 		turn, err := f.x.begin(f.x.r.Context(), f.search)
 		if err != nil {
 			return petstore.EventPage{}, err
@@ -111,12 +111,12 @@ func (f *feedReader) read() (petstore.EventPage, error) {
 	page, err := f.feed.Events(f.x.ctx, f.x.shop(), f.q)
 	if err == nil {
 		f.q.After, f.q.Oldest = page.Next, false
-		f.behind = page.More && len(page.Events) == 0
+		f.skipping = page.More && len(page.Events) == 0
 	}
 	return page, err
 }
 
-// wait reads a page, and waits for one that has events for as long as it may.
+// wait reads a page, and if it has no events waits for one that has, up to the timeout.
 func (f *feedReader) wait(timeout time.Duration) (petstore.EventPage, error) {
 	if timeout == 0 || f.x.r.Method == http.MethodHead {
 		return f.read()
@@ -125,8 +125,8 @@ func (f *feedReader) wait(timeout time.Duration) (petstore.EventPage, error) {
 	return f.next(timeout)
 }
 
-// next returns the first page that has events, or the last that was read when so
-// much time is over or the request has to end.
+// next returns the first page that has events. When the time is over or the request has
+// to end, it returns the last page that it read.
 func (f *feedReader) next(within time.Duration) (petstore.EventPage, error) {
 	over := time.NewTimer(within)
 	defer over.Stop()
@@ -136,8 +136,8 @@ func (f *feedReader) next(within time.Duration) (petstore.EventPage, error) {
 		if err != nil || len(page.Events) > 0 {
 			return page, err
 		}
-		if f.behind {
-			written = already
+		if f.skipping {
+			written = closedChannel
 		}
 		if !f.sleep(written, over.C) {
 			return page, nil
@@ -145,17 +145,17 @@ func (f *feedReader) next(within time.Duration) (petstore.EventPage, error) {
 	}
 }
 
-var already = func() chan struct{} {
+var closedChannel = func() chan struct{} {
 	c := make(chan struct{})
 	close(c)
 	return c
 }()
 
-// sleep returns true when it is time to read again, and false when that is over or
+// sleep returns true when it is time to read again, and false when the time is over or
 // the request has to end.
 func (f *feedReader) sleep(written <-chan struct{}, over <-chan time.Time) bool {
 	defer func(began time.Time) { f.x.waited += f.now().Sub(began) }(f.now())
-	look, key := time.NewTimer(lookAgain), time.NewTicker(lookAtKey)
+	look, key := time.NewTimer(pollEvery), time.NewTicker(checkKeyEvery)
 	defer look.Stop()
 	defer key.Stop()
 	for !f.ended() {
@@ -174,7 +174,8 @@ func (f *feedReader) sleep(written <-chan struct{}, over <-chan time.Time) bool 
 	return false
 }
 
-// ended reports whether the service, the client or the key is at its end.
+// ended reports whether the request has to end: the service ends, the client has gone,
+// or the key is no longer valid.
 func (f *feedReader) ended() bool {
 	select {
 	case <-f.done:
@@ -187,20 +188,20 @@ func (f *feedReader) ended() bool {
 	return e == nil || e.Key.CheckHolder(f.now()) != nil
 }
 
-// extend lets the answer take that much longer than others, and the client be
-// silent meanwhile. The deadlines of a socket are on the real clock.
+// extend sets the deadlines of the connection so that the answer may take that much
+// longer than others. They are on the real clock, not on events.now.
 func (f *feedReader) extend(by time.Duration) {
 	c := http.NewResponseController(f.x.w)
-	_ = c.SetReadDeadline(time.Time{}) // where there is none to set, none is needed
+	_ = c.SetReadDeadline(time.Time{}) // if there is no deadline to set, none is needed
 	_ = c.SetWriteDeadline(time.Now().Add(by + writeTimeout))
 }
 
-// Bounds on streams of events.
+// Limits of event streams.
 const (
-	maxFeedStreams = 50               // that a workspace may have open
-	streamBeat     = 15 * time.Second // between two signs of life
-	streamPause    = 3000             // milliseconds after which a browser asks again
-	streamPage     = 8                // events that are read and sent at once: an event may have 16 KiB
+	maxFeedStreams  = 50               // open at once, of a workspace
+	streamHeartbeat = 15 * time.Second // between two comments, if there are no events
+	streamPause     = 3000             // milliseconds after which a browser reconnects
+	streamPage      = 8                // events that are read and sent at once: an event may have 16 KiB
 )
 
 var errTooManyStreams = &petstore.Error{
@@ -208,17 +209,17 @@ var errTooManyStreams = &petstore.Error{
 	Message: "The workspace has " + strconv.Itoa(maxFeedStreams) + " streams open already. End one, or wait as Retry-After says.",
 }
 
-// lastEventID reads where a stream goes on: a client that connects again sends it
-// beside the after with which it began.
+// lastEventID reads Last-Event-ID. A client that reconnects sends it in addition to the
+// first request's after, and it takes precedence.
 func (f *feedReader) lastEventID(p *query) {
 	if text := f.x.r.Header.Get("Last-Event-ID"); text != "" {
 		f.q.After, f.q.Oldest = p.integer("Last-Event-ID", text, 0, 1<<63-1), false
 	}
 }
 
-// stream answers with Server-Sent Events (WHATWG HTML §9.2) until the service, the
-// client or the key is at its end. What is wrong before the first one is answered
-// as to any request. A store that is away is waited for.
+// stream answers with Server-Sent Events (WHATWG HTML §9.2) until the request has to
+// end. Errors before the first event are answered as usual. While the store is
+// unavailable, the stream waits.
 func (f *feedReader) stream() error {
 	x := f.x
 	share, err := f.streams.Enter(x.ctx, x.holder(), 1, nil)
@@ -238,19 +239,19 @@ func (f *feedReader) stream() error {
 		return nil
 	}
 	for err = f.send(&page, fmt.Sprintf("retry: %d\n\n", streamPause)); err == nil && x.breaks == "" && !f.ended(); {
-		if page, err = f.next(streamBeat); petstore.CodeOf(err) == petstore.CodeServiceUnavailable {
+		if page, err = f.next(streamHeartbeat); petstore.CodeOf(err) == petstore.CodeServiceUnavailable {
 			f.sleep(nil, nil)
 			err = nil
 		} else if err == nil {
 			err = f.send(&page, "")
 		}
 	}
-	return nil // who goes on is told what was wrong
+	return nil // a client that reconnects gets the error, if it persists
 }
 
-// send sends the events of a page, of which it leaves none, behind a beginning.
-// Without any it sends a comment, and the id to go on from, of an event
-// that the client did not want.
+// send sends begin and the events of a page, and sets these to nil. If there are none,
+// it sends a comment and the id to continue from, which may be that of an event of
+// another type.
 func (f *feedReader) send(page *petstore.EventPage, begin string) error {
 	b := []byte(begin)
 	for i := range page.Events {
@@ -261,7 +262,7 @@ func (f *feedReader) send(page *petstore.EventPage, begin string) error {
 	if len(page.Events) == 0 {
 		b = fmt.Appendf(b, ":\nid: %d\n\n", f.q.After)
 	}
-	page.Events = nil // a client may take what is sent slowly
+	page.Events = nil // free them: the client may read slowly
 	f.extend(0)
 	if _, err := f.x.Write(b); err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 	"example.com/petstore/internal/ratelimit"
 )
 
-// An env is what all exchanges of an API share.
+// An env is shared by all exchanges of an API.
 type env struct {
 	log      *slog.Logger
 	baseURL  string // put before the paths of links
@@ -24,22 +24,21 @@ type env struct {
 	statuses map[petstore.Code]int
 }
 
-// An exchange is one request with its response, as far as they have come. It is
-// the ResponseWriter of the pages that others serve, so that what is logged and
-// measured is what was sent.
+// An exchange is one request with its response. It is also the ResponseWriter for the
+// handlers of pages, so that their answers are logged and measured too.
 type exchange struct {
 	env *env
 	w   http.ResponseWriter
 	r   *http.Request
-	ctx context.Context //nolint:containedctx // the request's, which goes on when the client goes away
+	ctx context.Context //nolint:containedctx // the request's, without its cancellation: an operation goes on when the client disconnects
 
 	began     time.Time
-	waited    time.Duration // for something to happen, which is no work
-	id        string        // the request's
+	waited    time.Duration // time spent waiting for events, or a simulated latency; not measured
+	id        string        // the request's id
 	malformed error         // why the request could not be parsed
 
 	path  *path
-	route *route // nil if the path has none for the method
+	route *route // nil if the path does not support the method
 
 	entry    *access.Entry[*ratelimit.Caller] // nil without a valid key
 	keyErr   error                            // why there is none
@@ -49,47 +48,47 @@ type exchange struct {
 	operator *access.Token // of the operator's API
 
 	pathID string // the id in the path as it was sent
-	param  int64  // and as a number
+	param  int64  // the same as a number
 	body   []byte
 
-	ready  int    // the status of the response that is to be written when the steps are over; 0 if there is none
-	answer []byte // its body
-	shared bool   // which is shared with other requests
-	shown  *representation
-	breaks string // what becomes of the connection in place of the answer, of a sandbox.Fault; or ""
+	ready  int             // the status of the response that flush writes; 0 if there is none
+	answer []byte          // the body of that response
+	shared bool            // answer is shared with other requests
+	shown  *representation // the answer to a GET
+	breaks string          // the Connection of a sandbox.Fault: how the connection is broken off; or ""
 
 	status int
 	sent   int64
 	code   petstore.Code // of the error, for the log
 
-	fields   http1.Fields // of the response, until they are sent or somebody asks for them as a map
-	mapped   bool         // somebody did
-	retained bool         // others had it as their ResponseWriter, and may still
+	fields   http1.Fields // the header of the response, until it is sent or Header is called
+	mapped   bool         // Header was called
+	retained bool         // another handler got it as its ResponseWriter, and may keep it
 }
 
 // A route is one operation of the description, or one public page.
 type route struct {
 	method     string
 	id         string        // the operationId
-	scope      access.Scopes // all of which a key needs
+	scope      access.Scopes // the key must have all of them
 	body       bodyKind
-	query      []string // the parameters it knows
+	query      []string // the names of its parameters
 	handle     handler
 	public     bool // needs no key and spends no quota
-	open       bool // needs no key, and spends the quota of the caller's address
-	triesKey   bool // of a public page: tries a key, and spends the quota of the caller's address
+	keyless    bool // needs no key, and spends the quota of the caller's address
+	triesKey   bool // a public page on which a key is tried; spends the quota of the caller's address
 	free       bool // spends no quota
-	cached     bool // its answers may be held while the workspace does not change
-	streams    bool // may wait and go on for long: enters the gate itself, and may be answered with Server-Sent Events
-	waits      bool // for somebody else: it is carried out beside the gates
-	deprecated bool // with a last day
+	cached     bool // its answers may be cached
+	streams    bool // may wait for events, or stream them; takes its share of the workload itself
+	waits      bool // waits for another server, and takes no share of the workload
+	deprecated bool // will end, see sunset
 }
 
-// A handler carries an operation out and answers it. Its error is answered by
-// the pipeline.
+// A handler carries out an operation and answers it. If it returns an error,
+// exchange.run answers with that.
 type handler func(*exchange) error
 
-// A bodyKind says what content a route takes.
+// A bodyKind says what body a route accepts.
 type bodyKind uint8
 
 const (
@@ -103,14 +102,14 @@ const (
 type path struct {
 	pattern string
 	param   string // the name of its first id, or ""; newRouter takes it from the pattern
-	text    bool   // the id is no number
+	text    bool   // the id is not a number
 	routes  []route
 	allow   string
 }
 
 var exchanges = sync.Pool{New: func() any { return new(exchange) }}
 
-// newExchange returns an exchange that release may give to others.
+// newExchange returns an exchange from the pool.
 func newExchange(e *env, w http.ResponseWriter, r *http.Request, now time.Time) *exchange {
 	x := exchanges.Get().(*exchange)
 	x.env, x.w, x.r, x.began = e, w, r, now
@@ -118,7 +117,7 @@ func newExchange(e *env, w http.ResponseWriter, r *http.Request, now time.Time) 
 	return x
 }
 
-// release lets go of the request.
+// release returns the exchange to the pool, unless another handler may keep it.
 func (x *exchange) release() {
 	if x.retained {
 		return
@@ -131,7 +130,7 @@ func (x *exchange) release() {
 	exchanges.Put(x)
 }
 
-// workspace returns the id of the caller's, or 0 for an operator.
+// workspace returns the id of the caller's workspace, or 0 for an operator.
 func (x *exchange) workspace() int64 {
 	if x.entry == nil {
 		return 0
@@ -139,18 +138,19 @@ func (x *exchange) workspace() int64 {
 	return x.entry.Workspace.ID
 }
 
-// shop returns the id of the pets, orders, events and webhooks of the caller's workspace.
+// shop returns the id under which the pets, orders, events and webhooks of the caller's
+// workspace are stored.
 func (x *exchange) shop() int64 { return x.entry.Workspace.Shop }
 
-// caller returns whose key it is, for the audit log.
+// caller returns the name of the caller for the audit log.
 func (x *exchange) caller() string { return "api:" + x.entry.Key.ID }
 
-// address returns the path of the request, as links to it are written.
+// address returns the path of the request for links.
 func (x *exchange) address() string {
 	return strings.Replace(x.path.pattern, "{"+x.path.param+"}", url.PathEscape(x.pathID), 1)
 }
 
-// link returns the link to another part of what was asked for.
+// link returns a link to the same path with another query.
 func (x *exchange) link(query, relation string) string {
 	return "<" + x.env.baseURL + x.address() + "?" + query + `>; rel="` + relation + `"`
 }
@@ -189,8 +189,8 @@ func (x *exchange) Write(p []byte) (int, error) {
 // Unwrap is for http.ResponseController.
 func (x *exchange) Unwrap() http.ResponseWriter { return x.w }
 
-// set sets a header under the very name given: the documented spelling, where
-// Header.Set would make it canonical.
+// set sets a header field with the name as it is spelled here, which is the documented
+// spelling. Header.Set would change it to the canonical one.
 func (x *exchange) set(name, value string) { x.fields.Set(name, value) }
 
 // logFailure logs the cause of a failure, which is not sent to the client.

@@ -1,21 +1,10 @@
 package httpapi
 
 import (
-	"errors"
-	"net/http"
-
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/sandbox"
 	"example.com/petstore/internal/webhook"
 )
-
-// StatusOf returns the status and the code that err is answered with.
-func StatusOf(err error) (int, petstore.Code) {
-	if e, ok := errors.AsType[*petstore.Error](err); ok {
-		return statuses[e.Code], e.Code
-	}
-	return http.StatusInternalServerError, errInternal.Code
-}
 
 // Codes returns every code with its status.
 func Codes() map[petstore.Code]int { return statuses }

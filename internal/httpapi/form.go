@@ -20,10 +20,10 @@ import (
 // maxDepth is how deep arrays and objects may be nested.
 const maxDepth = 16
 
-// A form reads the members of a body, and collects what is wrong with them.
+// A form reads the members of a body, and collects their errors.
 type form struct {
 	body      []byte
-	id        int64 // the resource's, which the body may repeat; 0 if it has none yet
+	id        int64 // the id of the resource, which the body may repeat; 0 for a new one
 	malformed error // why the body cannot be read
 	fields    []petstore.Field
 	seen      []string
@@ -35,15 +35,16 @@ type member struct {
 	raw  jsontext.Value
 }
 
-// members are those that a body may have, each with what takes its value.
+// members are the members that a body may have, with the functions that read their
+// values.
 type members map[string]func(member)
 
-// assignTo takes a value that read reads.
+// assignTo returns a function that sets *to to the value of a member.
 func assignTo[T any](to *T, read func(member) T) func(member) {
 	return func(m member) { *to = read(m) }
 }
 
-// intoOptional takes a value of a merge patch, where null removes.
+// intoOptional is like assignTo for a member of a merge patch, which may be null.
 func intoOptional[T any](to *petstore.Optional[T], read func(member) T) func(member) {
 	return func(m member) {
 		if m.raw.Kind() == 'n' {
@@ -54,7 +55,7 @@ func intoOptional[T any](to *petstore.Optional[T], read func(member) T) func(mem
 	}
 }
 
-// read reads the object that the body is. What is wrong with it, err returns.
+// read reads the body, which must be an object. err returns what is wrong with it.
 func (f *form) read(known members, required ...string) {
 	if f.malformed = f.readMembers(known); f.malformed != nil {
 		return
@@ -66,8 +67,8 @@ func (f *form) read(known members, required ...string) {
 	}
 }
 
-// readMembers returns malformed_json if the body is not JSON, in UTF-8, of one value,
-// without duplicate names and not too deep.
+// readMembers returns malformed_json if the body is not one JSON value in UTF-8, has
+// duplicate names, or is nested too deep.
 func (f *form) readMembers(known members) error {
 	if tooDeep(f.body) {
 		return petstore.Errorf(codeMalformedJSON, "The body is nested deeper than %d levels.", maxDepth)
@@ -101,8 +102,8 @@ func (f *form) readMembers(known members) error {
 	return trailing(dec)
 }
 
-// notObject returns the error for a body that is JSON but no object, or no
-// JSON at all.
+// notObject notes that the body is not an object. If it is not JSON either, it returns
+// that error.
 func (f *form) notObject(dec *jsontext.Decoder) error {
 	value, err := dec.ReadValue()
 	if err != nil {
@@ -126,7 +127,8 @@ func trailing(dec *jsontext.Decoder) error {
 	return petstore.Errorf(codeMalformedJSON, "The body continues after its JSON value.")
 }
 
-// malformed returns the error of a body that is not JSON, with the place.
+// malformed returns the error for a body that is not JSON, with the position of the
+// fault.
 func malformed(err error) error {
 	e := &petstore.Error{Code: codeMalformedJSON, Message: "The body is not valid JSON."}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -172,7 +174,7 @@ func pointerTo(name string) string {
 	return "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
 
-// add notes a fault, unless there are as many as an error lists.
+// add notes a fault, unless there are petstore.MaxFields already.
 func (f *form) add(pointer string, code petstore.FieldCode, format string, args ...any) {
 	if len(f.fields) >= petstore.MaxFields {
 		return
@@ -180,8 +182,8 @@ func (f *form) add(pointer string, code petstore.FieldCode, format string, args 
 	f.fields = append(f.fields, petstore.Field{Pointer: pointer, Code: code, Message: fmt.Sprintf(format, args...)})
 }
 
-// err returns all that is wrong: with the form of members, and, of those whose
-// form is right, what the domain says against their values.
+// err returns all faults: those that the form has noted, and of values those about
+// other members.
 func (f *form) err(values []petstore.Field) error {
 	if f.malformed != nil {
 		return f.malformed
@@ -223,8 +225,8 @@ func (f *form) boolean(m member) bool {
 	return m.raw.Kind() == 't'
 }
 
-// integer reads a number exactly: a fraction or an exponent is another type,
-// and what int64 cannot hold is out of range.
+// integer reads an integer. A number with a fraction or an exponent has another type,
+// and one that int64 cannot hold is out of range.
 func (f *form) integer(m member) int64 {
 	if m.raw.Kind() != '0' || bytes.ContainsAny(m.raw, ".eE") {
 		f.mistyped(m, "an integer, without fraction or exponent")
@@ -250,7 +252,7 @@ func (f *form) mistyped(m member, want string) {
 	f.add(pointerTo(m.name), petstore.InvalidType, "%s must be %s, not %s.", m.name, want, m.received())
 }
 
-// received says what a member is, in few words.
+// received describes the value of a member in few words.
 func (m member) received() string {
 	switch m.raw.Kind() {
 	case '"':
@@ -264,7 +266,8 @@ func (m member) received() string {
 	}
 }
 
-// strings reads an array, and gives take its strings with the pointers to them.
+// strings reads an array of strings. It calls take with each string and the pointer to
+// it.
 func (f *form) strings(m member, take func(pointer, text string)) {
 	var all []jsontext.Value
 	if m.raw.Kind() != '[' || json.Unmarshal(m.raw, &all) != nil {
@@ -283,7 +286,8 @@ func (f *form) strings(m member, take func(pointer, text string)) {
 
 var durations = regexp.MustCompile(`^([0-9]+h)?([0-9]+m)?([0-9]+s)?$`)
 
-// duration reads a duration of hours, minutes and seconds, at most most.
+// duration reads a duration of hours, minutes and seconds. It may not be longer than
+// most.
 func (f *form) duration(m member, most time.Duration) time.Duration {
 	text := f.text(m)
 	d, err := time.ParseDuration(text)
@@ -297,8 +301,8 @@ func (f *form) duration(m member, most time.Duration) time.Duration {
 	return d
 }
 
-// readOnly notes a member that the server alone sets. The id of the resource
-// itself may be repeated.
+// readOnly notes that a member may not be set by the client. The id of the resource may
+// be repeated.
 func (f *form) readOnly(m member) {
 	if m.name == "id" && f.id != 0 {
 		if id := f.integer(m); id != f.id && !f.faulty("/id") {
@@ -309,7 +313,7 @@ func (f *form) readOnly(m member) {
 	f.add(pointerTo(m.name), petstore.ReadOnly, "%s is set by the server.", m.name)
 }
 
-// withReadOnly adds members that the server alone sets.
+// withReadOnly adds members that may not be set by the client.
 func (f *form) withReadOnly(names []string, known members) members {
 	for _, name := range names {
 		known[name] = f.readOnly

@@ -15,8 +15,8 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// Limits of a request's head. net/http reads up to maxHead, so that what is
-// over our own limits still reaches a handler and gets our form of an error.
+// Limits of a request's head. net/http reads up to maxHead, so that requests beyond our
+// own limits reach a handler and are answered with our own errors.
 const (
 	maxURL     = 8 << 10
 	maxHeaders = 16 << 10

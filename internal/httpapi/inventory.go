@@ -8,7 +8,7 @@ import (
 func inventoryPaths(s *petstore.Service) []path {
 	return []path{
 		{pattern: "/inventory", routes: []route{
-			{method: "GET", id: "listInventory", scope: access.Read, handle: list(readInventoryQuery, s.Inventory, placeOfItem), query: []string{"limit", "cursor", "sort", "status", "maxQuantity"}},
+			{method: "GET", id: "listInventory", scope: access.Read, handle: list(readInventoryQuery, s.Inventory, positionOfItem), query: []string{"limit", "cursor", "sort", "status", "maxQuantity"}},
 		}},
 		{pattern: "/inventory/{petId}", routes: []route{
 			{method: "GET", id: "getInventoryItem", scope: access.Read, handle: get(s.InventoryItem), cached: true},
@@ -43,7 +43,7 @@ func listMovements(s *petstore.Service) handler {
 	}
 }
 
-func placeOfItem(i petstore.InventoryItem) position { return numbered(i.PetID) }
+func positionOfItem(i petstore.InventoryItem) position { return numbered(i.PetID) }
 
 func readInventoryQuery(l *listRequest) (q petstore.InventoryQuery, err error) {
 	q = petstore.InventoryQuery{Statuses: several(l.query, "status", petstore.Statuses())}

@@ -10,8 +10,8 @@ import (
 	"example.com/petstore/internal/ratelimit"
 )
 
-// keys are the operations on the keys of the caller's workspace, in the name of
-// the key that is sent: access.Keyring says what that allows.
+// keys are the operations on the keys of the caller's workspace. access.Keyring says
+// what the caller's key allows.
 type keys struct {
 	store access.Store
 	live  *access.Directory[*ratelimit.Caller]
@@ -35,16 +35,16 @@ func (k keys) paths() []path {
 	}
 }
 
-// ring returns the keys as far as the caller may change them.
+// ring returns the Keyring of the caller.
 func (k keys) ring(x *exchange) access.Keyring {
-	secret, _ := presentedKey(x.r.Header) // it was found valid
+	secret, _ := presentedKey(x.r.Header) // the key was verified before
 	return access.Keyring{Store: k.store, Now: k.now, By: access.Actor(x.caller()), Maker: &x.entry.Key, Secret: secret}
 }
 
-// refreshKeys has this node go by a change at once; the others learn of it within a second.
+// refreshKeys has this node use changed keys at once; the others do so within a second.
 func (x *exchange) refreshKeys(live *access.Directory[*ratelimit.Caller]) {
 	if err := live.Refresh(x.ctx); err != nil {
-		x.env.log.WarnContext(x.ctx, "keys could not be refreshed", "request_id", x.id, "err", err) // they will be, in a moment
+		x.env.log.WarnContext(x.ctx, "keys could not be refreshed", "request_id", x.id, "err", err) // the directory will try again in a moment
 	}
 }
 
@@ -132,7 +132,7 @@ func (k keys) revoke(x *exchange) error {
 	return nil
 }
 
-// What the server alone sets of a key.
+// readOnlyOfKey are the members of a key that clients may not set.
 var readOnlyOfKey = []string{"id", "key", "prefix", "state", "createdAt", "rotatedTo", "bannedUntil"}
 
 func readNewKey(f *form) (access.NewKey, error) {
@@ -170,7 +170,7 @@ func readKeyPatch(f *form) (access.KeyPatch, error) {
 	return p, f.err(nil)
 }
 
-// usualOverlap is how long a rotated key goes on unless it is said.
+// usualOverlap is how long a rotated key remains valid by default.
 const usualOverlap = 24 * time.Hour
 
 func readOverlap(f *form) (time.Duration, error) {

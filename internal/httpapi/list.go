@@ -16,8 +16,8 @@ type listRequest struct {
 	limit   int
 }
 
-// newListRequest reads the parameters that every list has. The list's own are read
-// from its query next, then pageQuery is called.
+// newListRequest reads the parameters that every list has. The caller then reads the
+// list's own parameters from query, and calls pageQuery.
 func newListRequest(x *exchange) (*listRequest, error) {
 	q, err := parseQuery(x.r.URL.RawQuery, x.route.query)
 	if err != nil {
@@ -29,7 +29,7 @@ func newListRequest(x *exchange) (*listRequest, error) {
 	return &listRequest{x: x, query: q, filters: filters.Encode(), limit: q.limit()}, nil
 }
 
-// newListRequestAt is newListRequest and position, of a list without filters.
+// newListRequestAt calls newListRequest and position, for a list without filters.
 func newListRequestAt(x *exchange) (l *listRequest, at position, err error) {
 	if l, err = newListRequest(x); err == nil {
 		at, err = l.position()
@@ -37,7 +37,7 @@ func newListRequestAt(x *exchange) (l *listRequest, at position, err error) {
 	return l, at, err
 }
 
-// newListRequestPage is newListRequest and pageQuery, of a list without filters.
+// newListRequestPage calls newListRequest and pageQuery, for a list without filters.
 func newListRequestPage(x *exchange) (l *listRequest, p petstore.Page, err error) {
 	if l, err = newListRequest(x); err == nil {
 		p, err = l.pageQuery()
@@ -45,9 +45,9 @@ func newListRequestPage(x *exchange) (l *listRequest, p petstore.Page, err error
 	return l, p, err
 }
 
-// pageQuery returns the page to ask the store for, of a list whose ids are numbers, one
-// entry longer than the client's to see whether there is more. Its errors are
-// those of position.
+// pageQuery returns the page to ask the store for, of a list whose ids are numbers. It
+// is one entry longer than the client's page, to see whether there are more. Its errors
+// are those of position.
 func (l *listRequest) pageQuery() (petstore.Page, error) {
 	p := petstore.Page{Limit: l.limit + 1}
 	p.Newest = l.query.choice("sort", "id", "-id") == "-id"
@@ -58,8 +58,8 @@ func (l *listRequest) pageQuery() (petstore.Page, error) {
 	return p, err
 }
 
-// position returns where the page begins. It returns what was wrong with any
-// parameter read so far.
+// position returns where the page begins. Its error includes the faults of all
+// parameters that were read before.
 func (l *listRequest) position() (position, error) {
 	cursor, given := l.query.one("cursor")
 	if err := l.query.err(); err != nil || !given {
@@ -68,25 +68,25 @@ func (l *listRequest) position() (position, error) {
 	return l.x.env.cursors.open(l.x.workspace(), l.x.address(), l.filters, cursor)
 }
 
-// sendList answers with one page. entries may be one longer than the page.
-// positionOf returns the position behind an entry.
+// sendList answers with one page. entries may be one longer than the page. positionOf
+// returns the position after an entry.
 func sendList[T resource](l *listRequest, entries []T, positionOf func(T) position) error {
 	entries, link := trimPage(l, entries, positionOf)
 	return sendEntries(l.x, entries, link, link != "")
 }
 
-// sendEntries answers with a page of a list. link is to the next one, or ""; more
-// says whether that has something already.
+// sendEntries answers with a page of a list. link is the link to the next page, or "".
+// more says whether there are more entries now.
 func sendEntries[T resource](x *exchange, entries []T, link string, more bool) error {
 	body := appendList(make([]byte, 0, listRoom(len(entries))), entries)
 	return x.represent(pageOf(body, link, more))
 }
 
-// pageOf returns the page of a list with a body.
+// pageOf returns the representation of a page with the body.
 func pageOf(body []byte, link string, more bool) *representation {
 	page := &representation{weak: "W/", tag: petstore.TagOf(body), body: body, link: link, more: strconv.FormatBool(more)}
-	if len(body) > zipFrom {
-		page.zipped = sync.OnceValue(func() []byte { return zip(body) })
+	if len(body) > minGzipLength {
+		page.compressed = sync.OnceValue(func() []byte { return gzipped(body) })
 	}
 	return page
 }
@@ -100,7 +100,7 @@ func trimPage[T any](l *listRequest, entries []T, positionOf func(T) position) (
 	return entries[:l.limit], l.next(positionOf(entries[l.limit-1]))
 }
 
-// listRoom is how many bytes most lists of n entries need at most.
+// listRoom returns the capacity that is enough for most lists of n entries.
 func listRoom(n int) int { return 32 + 96*n }
 
 func appendList[T resource](dst []byte, entries []T) []byte {

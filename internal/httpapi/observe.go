@@ -13,26 +13,26 @@ import (
 	"example.com/petstore/internal/ratelimit"
 )
 
-// An Observation is what is measured of a response.
+// An Observation describes a response, for metrics and statistics.
 type Observation struct {
 	At        time.Time // when the request came
 	RequestID string
 	Workspace int64  // of the caller; 0 without a valid key
 	KeyID     string // of the caller; "" without a valid key
-	Path      string // what was asked for, without the query, with keys in it cut
-	Query     string // the same; for the workspace alone, not for the log
-	Code      string // of the error that was answered, or ""
+	Path      string // without the query; keys in it are cut
+	Query     string // keys in it are cut; shown only to the workspace, not logged
+	Code      string // of the error in the answer, or ""
 	Operation string // the operationId, or "" if there is none
 	Method    string // one of the methods of HTTP, or "OTHER"
 	Status    int
 	Duration  time.Duration
 	Plan      string           // of the caller; "" without a valid key
 	Outcome   string           // "admitted", "minute", "day", "banned", or "free" if it spends no quota
-	Sunset    bool             // the operation will end
-	Refused   ratelimit.Window // what the answer to a refused request says of the limits; else zero
+	Sunset    bool             // the operation is deprecated
+	Refused   ratelimit.Window // the window that refused the request; else zero
 }
 
-// An observer measures and logs exchanges that are over.
+// An observer measures and logs requests that were answered.
 type observer struct {
 	observe func(Observation)
 	log     *slog.Logger
@@ -43,7 +43,7 @@ var knownMethods = []string{
 	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions,
 }
 
-// report logs and measures the exchange, when it is over.
+// report logs and measures a request that was answered.
 func (b *observer) report(x *exchange, took time.Duration) {
 	o := Observation{
 		At: x.began, RequestID: x.id, Path: redact(x.r.URL.Path), Query: redactQuery(x.r.URL.RawQuery), Code: string(x.code),
@@ -77,9 +77,8 @@ func (b *observer) report(x *exchange, took time.Duration) {
 
 const maxAttrs = 11
 
-// appendAttrs appends the members of the one line of the request. The query is
-// left out, and what looks like a key in the path is cut: people paste keys
-// everywhere.
+// appendAttrs appends the attributes of the line of a request. The query is left out,
+// and whatever looks like a key in the path is cut, since people paste keys everywhere.
 func appendAttrs(attrs []slog.Attr, x *exchange, o *Observation) []slog.Attr {
 	attrs = append(attrs,
 		slog.String("request_id", x.id),
@@ -102,7 +101,8 @@ func appendAttrs(attrs []slog.Attr, x *exchange, o *Observation) []slog.Attr {
 
 var keyLike = regexp.MustCompile(`(ps[to]_)[0-9A-Za-z]+`)
 
-// redactQuery cuts what may be a key, and leaves nothing of a query in which escapes hide one.
+// redactQuery cuts what may be a key. It cuts the whole query if a key may be hidden by
+// escapes.
 func redactQuery(query string) string {
 	if text, err := url.QueryUnescape(query); err != nil || text != query && mayHaveKey(text) {
 		return "…"

@@ -11,7 +11,8 @@ import (
 // A reader decodes the body that a form was made for.
 type reader[T any] func(f *form) (T, error)
 
-// readChange reads what a PUT or a PATCH asks for. Its body may repeat an id that is a number.
+// readChange reads the condition and the body of a PUT or a PATCH. The body may repeat an id
+// that is a number.
 func readChange[T any](x *exchange, read reader[T]) (on petstore.Condition, c T, err error) {
 	if on, err = conditionOf(x.r.Header); err == nil {
 		c, err = read(&form{body: x.body, id: x.param})
@@ -19,7 +20,7 @@ func readChange[T any](x *exchange, read reader[T]) (on petstore.Condition, c T,
 	return on, c, err
 }
 
-// readOnce reads what a POST asks for, and what makes it happen once: onceOf or
+// readOnce reads the body and the Idempotency-Key of a POST. identify is onceOf or
 // onceByCaller.
 func readOnce[T any](x *exchange, identify func(*exchange) (*petstore.Idempotency, error), read reader[T]) (once *petstore.Idempotency, t T, err error) {
 	if once, err = identify(x); err != nil {
@@ -31,8 +32,8 @@ func readOnce[T any](x *exchange, identify func(*exchange) (*petstore.Idempotenc
 	return once, t, err
 }
 
-// The operations that most resources have, each made of the Service's method and
-// the reader of its body.
+// These functions return the handlers of the operations that most resources have, from
+// a method of the Service and the reader of the body.
 
 func create[T any](read reader[T], do func(ctx context.Context, workspace int64, n T, once *petstore.Idempotency) (petstore.Created, error)) handler {
 	return func(x *exchange) error {
@@ -59,8 +60,8 @@ func get[R resource](do func(ctx context.Context, workspace, id int64) (R, error
 	}
 }
 
-// list is for a resource whose rows have their positions by positionOf. read reads the
-// filters, and the page at last.
+// list returns the handler of a list. read reads the filters, and the page last.
+// positionOf returns the position after a row.
 func list[Q any, R resource](read func(l *listRequest) (Q, error), do func(ctx context.Context, workspace int64, q Q) ([]R, error), positionOf func(R) position) handler {
 	return func(x *exchange) error {
 		l, err := newListRequest(x)
@@ -79,7 +80,7 @@ func list[Q any, R resource](read func(l *listRequest) (Q, error), do func(ctx c
 	}
 }
 
-// change is for PUT and for PATCH.
+// change returns the handler of a PUT or a PATCH.
 func change[T any, R resource](read reader[T], do func(ctx context.Context, workspace, id int64, c T, on petstore.Condition) (R, error)) handler {
 	return func(x *exchange) error {
 		on, c, err := readChange(x, read)

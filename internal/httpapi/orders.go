@@ -8,7 +8,7 @@ import (
 func orderPaths(s *petstore.Service) []path {
 	return []path{
 		{pattern: "/store/orders", routes: []route{
-			{method: "GET", id: "listOrders", scope: access.Read, handle: list(readOrderQuery, s.Orders, placeOfOrder), query: []string{"limit", "cursor", "sort", "petId", "complete", "shipDateFrom", "shipDateTo"}},
+			{method: "GET", id: "listOrders", scope: access.Read, handle: list(readOrderQuery, s.Orders, positionOfOrder), query: []string{"limit", "cursor", "sort", "petId", "complete", "shipDateFrom", "shipDateTo"}},
 			{method: "POST", id: "createOrder", scope: access.Write, handle: create(readNewOrder, s.CreateOrder), body: jsonBody},
 		}},
 		{pattern: "/store/orders/{orderId}", routes: []route{
@@ -19,7 +19,7 @@ func orderPaths(s *petstore.Service) []path {
 	}
 }
 
-func placeOfOrder(o petstore.Order) position { return numbered(o.ID) }
+func positionOfOrder(o petstore.Order) position { return numbered(o.ID) }
 
 func readOrderQuery(l *listRequest) (q petstore.OrderQuery, err error) {
 	q = petstore.OrderQuery{

@@ -10,33 +10,33 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// How many operations of a kind are carried out at once, unless Options say. Reads only need enough to keep the processors
-// and the connections to a database busy: more would each take longer. Writes fill two groups: while one is committed, the
-// next gathers.
+// How many operations of a kind are carried out at once by default. For reads it is enough to keep the processors and
+// the connections to a database busy; more of them at once would only take longer. For writes it is enough for two
+// groups: while one is committed, the next one is collected.
 const (
 	defaultReads  = 128
 	defaultWrites = 512
 )
 
 const (
-	// maxWaiting is how many more may wait.
+	// maxWaiting is how many more operations may wait.
 	maxWaiting = 4096
-	// admissionWait is how long each of them waits at most: as long as a busy machine needs for those who waited for a
-	// restart. Waiting costs nothing, but to refuse costs the processor a good part of what it costs to serve, and a
-	// caller who is refused at once asks again at once.
+	// admissionWait is how long each of them waits at most. It is long enough for a busy machine to serve the clients
+	// that waited for a restart. Waiting costs nothing, but refusing a request costs almost as much as serving it,
+	// and a client that is refused at once tries again at once.
 	admissionWait = 3 * time.Second
 )
 
-// errOverloaded refuses a request that was not admitted in time. It has no cause to log:
-// the access log has its line.
+// errOverloaded is returned for a request that was not admitted in time. It wraps no
+// cause, so only the access log mentions it.
 var errOverloaded = &petstore.Error{
 	Code: petstore.CodeServiceUnavailable, RetryAfter: time.Second,
 	Message: "The server is overloaded. Nothing was changed; try again after a second.",
 }
 
-// A workload bounds how many requests are carried out at once, of each of the two kinds, since reads and writes wait for
-// different things: a store that cannot write can still be read. Nothing of it is held while bytes come from a client or
-// go to one.
+// A workload limits how many reads and how many writes are carried out at once. They have separate limits, since a
+// store that cannot be written to can still be read. No share is held while bytes are received from a client or sent
+// to one.
 type workload struct{ reads, writes *fairshare.Pool }
 
 func newWorkload(reads, writes int) workload {
@@ -54,7 +54,7 @@ func (l *workload) of(method string) *fairshare.Pool {
 	return l.writes
 }
 
-// begin waits until a request of the caller may be carried out, as long as ctx lasts, and returns what ends that.
+// begin waits for a share of the pool, until ctx ends. The caller has to leave the share.
 func (x *exchange) begin(ctx context.Context, in *fairshare.Pool) (*fairshare.Share, error) {
 	share, err := in.Enter(ctx, x.holder(), 1, nil)
 	if err != nil {
@@ -63,7 +63,8 @@ func (x *exchange) begin(ctx context.Context, in *fairshare.Pool) (*fairshare.Sh
 	return share, nil
 }
 
-// holder returns for whom the request counts: the workspace of its key, or its address.
+// holder returns the client that the request is counted for: the workspace of its key,
+// or its address.
 func (x *exchange) holder() fairshare.Holder {
 	if x.byAddress() {
 		return fairshare.HolderAt(x.addr)

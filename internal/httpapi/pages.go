@@ -12,8 +12,8 @@ import (
 	"example.com/petstore/internal/ratelimit"
 )
 
-// pages are what is not JSON of an operation: the description, and the pages for
-// people, which others serve.
+// pages are the paths that are not operations: the OpenAPI description, the
+// documentation and the console.
 type pages struct {
 	serverURL string
 	docs      http.Handler
@@ -39,10 +39,10 @@ func (p pages) paths() []path {
 	}
 }
 
-// document answers with a file that everybody may read.
+// document returns a handler that answers with a public file.
 func document(contentType string, body []byte) handler {
-	zipped := zip(body)
-	r := &representation{contentType: contentType, weak: "W/", tag: petstore.TagOf(body), body: body, zipped: func() []byte { return zipped }}
+	compressed := gzipped(body)
+	r := &representation{contentType: contentType, weak: "W/", tag: petstore.TagOf(body), body: body, compressed: func() []byte { return compressed }}
 	return func(x *exchange) error {
 		x.shared = true
 		return x.represent(r)
@@ -64,22 +64,20 @@ func (p pages) serveConsole(x *exchange) error {
 
 var errNotFound = petstore.Errorf(codeRouteNotFound, "There is nothing at this path.")
 
-// NotFound answers like a path that is not there. It is for the handler that
-// Options.Docs is, on paths that it does not have, with the ResponseWriter that it
-// was given.
+// NotFound answers as for a path that does not exist. Options.Docs calls it for unknown
+// paths, with the ResponseWriter that it was called with.
 func NotFound(w http.ResponseWriter, _ *http.Request) { w.(*exchange).fail(errNotFound) }
 
-// A ConsoleGate is what the console is given with a request: the one place in which
-// requests are counted and kept few, so that its pages are no way around it. It
-// holds until the request is answered.
+// A ConsoleGate lets the console apply the API's limits to a request, so that its pages
+// cannot be used to bypass them. It may be used until the request is answered.
 type ConsoleGate struct {
 	x      *exchange
 	shared *pipeline
 }
 
-// Wait returns 0, unless the request is an attempt to sign in from an address
-// that has spent its requests: then how long to wait before another, and the
-// attempt must be refused unheard.
+// Wait returns how long to wait before the next attempt to sign in, if the request is
+// an attempt and its address has used up its requests. Then the attempt must be refused
+// without checking the key. Otherwise it returns 0.
 func (p *ConsoleGate) Wait() time.Duration {
 	if !p.x.triesKey() {
 		return 0
@@ -90,8 +88,9 @@ func (p *ConsoleGate) Wait() time.Duration {
 // Addr returns the address of the client.
 func (p *ConsoleGate) Addr() netip.Addr { return clientAddr(p.x.r, p.shared.auth.trusted) }
 
-// Admit decides on one request of the key of a session, as on one of the API,
-// and has the response and the log say so.
+// Admit counts one request of a session's key and returns the limiter's decision, as
+// for a request of the API. The decision is in the headers of the response and in the
+// log.
 func (p *ConsoleGate) Admit(e *access.Entry[*ratelimit.Caller]) ratelimit.Decision {
 	x := p.x
 	x.entry, x.counted = e, true
@@ -100,8 +99,8 @@ func (p *ConsoleGate) Admit(e *access.Entry[*ratelimit.Caller]) ratelimit.Decisi
 	return x.decision
 }
 
-// Show has the headers of the response describe a decision on the key of a
-// session that was counted elsewhere, or not at all.
+// Show sets the headers of the response to a decision on a session's key that was made
+// elsewhere, or without counting.
 func (p *ConsoleGate) Show(e *access.Entry[*ratelimit.Caller], d ratelimit.Decision) {
 	p.x.entry = e
 	setLimits(p.x, &d)
@@ -110,8 +109,8 @@ func (p *ConsoleGate) Show(e *access.Entry[*ratelimit.Caller], d ratelimit.Decis
 	}
 }
 
-// Hold counts size bytes that the page keeps in memory, such as a long form, until
-// the request is answered. The error says that the client has too much waiting.
+// Hold counts size bytes that the page keeps in memory, such as a long form, until the
+// request is answered. It returns an error if the client holds as much as it may.
 func (p *ConsoleGate) Hold(size int64) error {
 	if err := http1.Hold(p.x.w, size); err != nil {
 		return errOverloaded
@@ -119,8 +118,8 @@ func (p *ConsoleGate) Hold(size int64) error {
 	return nil
 }
 
-// Enter waits for room among the reads or the writes, as an operation of the
-// API does. Whoever was let in must leave.
+// Enter waits until another read or write may be carried out, as an operation of the
+// API does. The caller must call leave.
 func (p *ConsoleGate) Enter(write bool) (leave func(), err error) {
 	in := p.shared.workload.reads
 	if write {

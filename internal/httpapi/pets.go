@@ -23,8 +23,8 @@ func petPaths(s *petstore.Service) []path {
 	}
 }
 
-// listPets answers a listing of exactly one id with the pet's own entity tag, so that
-// the successor of getPet can guard a write.
+// listPets answers a request for exactly one id with the pet's own entity tag, so that
+// clients can use it in If-Match as they used that of getPet.
 func listPets(s *petstore.Service) handler {
 	return func(x *exchange) error {
 		l, err := newListRequest(x)
@@ -40,14 +40,14 @@ func listPets(s *petstore.Service) handler {
 			return err
 		}
 		if len(q.IDs) != 1 || len(all) != 1 {
-			return sendList(l, all, placeOfPet)
+			return sendList(l, all, positionOfPet)
 		}
 		body := appendList(make([]byte, 0, bodyRoom), all)
 		return x.represent(&representation{tag: petstore.TagOf(body[1 : len(body)-1]), body: body, more: "false"})
 	}
 }
 
-func placeOfPet(p petstore.Pet) position { return numbered(p.ID) }
+func positionOfPet(p petstore.Pet) position { return numbered(p.ID) }
 
 func readPetsQuery(l *listRequest) (q petstore.PetQuery, err error) {
 	q = petstore.PetQuery{
@@ -57,7 +57,7 @@ func readPetsQuery(l *listRequest) (q petstore.PetQuery, err error) {
 		Name:       l.query.part("name"),
 	}
 	if len(q.IDs) > 0 && l.query.values["limit"] == nil {
-		l.limit = petstore.MaxPage // whoever names ids wants them all
+		l.limit = petstore.MaxPage // a request with ids is for all of them
 	}
 	q.Page, err = l.pageQuery()
 	return q, err
@@ -86,8 +86,8 @@ func readPetPatch(f *form) (petstore.PetPatch, error) {
 	return p, f.err(p.Check())
 }
 
-// status reads a status. An empty one means to the domain that there is none,
-// so it is refused here.
+// status reads a status. An empty one is refused here, since for the domain it means
+// that there is none.
 func (f *form) status(m member) petstore.Status {
 	s := petstore.Status(f.text(m))
 	if s == "" && !f.faulty("/status") {
@@ -96,10 +96,10 @@ func (f *form) status(m member) petstore.Status {
 	return s
 }
 
-// A sunset is the end of getPet.
+// A sunset is when getPet ends.
 type sunset struct {
 	at   time.Time
-	date string // of HTTP
+	date string // the same as HTTP writes it
 }
 
 func newSunset(at time.Time) sunset { return sunset{at, at.UTC().Format(http.TimeFormat)} }
@@ -108,8 +108,8 @@ func newSunset(at time.Time) sunset { return sunset{at, at.UTC().Format(http.Tim
 // 00:00 UTC.
 const deprecatedAt = "@1767225600"
 
-// announce gives the answer the notices of a deprecated operation: RFC 9745,
-// RFC 8594 and the links of both.
+// announce sets the header fields of a deprecated operation: Deprecation (RFC 9745),
+// Sunset (RFC 8594) and the links of both.
 func (s *sunset) announce(x *exchange) {
 	x.set("Deprecation", deprecatedAt)
 	x.set("Sunset", s.date)
@@ -123,7 +123,7 @@ func (s *sunset) announce(x *exchange) {
 	x.fields.Append(`/docs/guides/sunset>; rel="deprecation"; type="text/html"`).SetText("Link", from)
 }
 
-// check refuses what is asked for after the end.
+// check returns an error for requests after the end.
 func (s *sunset) check(x *exchange) error {
 	if x.began.Before(s.at) {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"example.com/petstore/internal/sandbox"
 )
 
-// A pipeline is what every request goes through, whatever transport it came by.
+// A pipeline handles every request.
 type pipeline struct {
 	env      env
 	now      func() time.Time
@@ -36,8 +36,8 @@ func (p *pipeline) run(w http.ResponseWriter, r *http.Request, malformed error) 
 	x.run(p.steps, p.report)
 }
 
-// steps are all the steps of a request, in the order that the interface lays
-// down. No step looks back. Each error is answered by run.
+// steps carries out all the steps of a request, in the documented order. Errors are
+// answered by exchange.run.
 func (p *pipeline) steps(x *exchange) error {
 	defer p.describeLimits(x)
 	setCommon(x)
@@ -79,7 +79,7 @@ func (p *pipeline) steps(x *exchange) error {
 	if err := p.authorizeAgain(x); err != nil {
 		return err
 	}
-	if err := p.settle(x); err != nil {
+	if err := p.useCurrentShop(x); err != nil {
 		return err
 	}
 	return p.carryOut(x)
@@ -93,7 +93,7 @@ const (
 	varyOn         = "Authorization, X-API-Key, Accept, Accept-Encoding, Origin"
 )
 
-// setBasics gives the response what every response has, the operator's too.
+// setBasics sets the header fields of every response, also of the operator's API.
 func setBasics(x *exchange) {
 	x.id = requestID(x.r.Header)
 	x.set("X-Request-Id", x.id)
@@ -101,7 +101,7 @@ func setBasics(x *exchange) {
 	x.set("Content-Security-Policy", contentPolicy)
 }
 
-// setCommon gives the response what every response of the API has.
+// setCommon sets the header fields of every response of the API.
 func setCommon(x *exchange) {
 	setBasics(x)
 	x.set("Access-Control-Allow-Origin", "*")
@@ -122,28 +122,26 @@ func setCommon(x *exchange) {
 	}
 }
 
-// isLast reports whether the connection must end after this request, because
-// something before us may have read another length of it (RFC 9112 §6.1). Of one
-// with both lengths net/http removes Content-Length, of one of HTTP/1.0
-// Transfer-Encoding, and it would keep the connection. PRI is the preface of
-// HTTP/2 in the wrong place, whose version is then not that of its framing.
+// isLast reports whether the connection must be closed after this request, because a
+// proxy may have understood its length differently (RFC 9112 §6.1): it has a
+// Transfer-Encoding, or is of HTTP/1.0. net/http would keep the connection. PRI is the
+// preface of HTTP/2 after a request of HTTP/1.1.
 func isLast(r *http.Request) bool {
 	return r.ProtoMajor == 1 && (r.ProtoMinor == 0 || len(r.TransferEncoding) > 0) || r.Method == "PRI"
 }
 
-// find notes the path and the route, and gives every answer of a deprecated
-// operation its notices.
+// find sets the path and the route, and the header fields of a deprecated operation.
 func (p *pipeline) find(x *exchange) {
 	x.path, x.pathID = p.router.find(x.r.URL)
 	x.route = x.path.route(x.r.Method)
-	x.r.Pattern = x.path.pattern // for who traces
+	x.r.Pattern = x.path.pattern // for tracing
 	if x.route != nil && x.route.deprecated {
 		p.sunset.announce(x)
 	}
 }
 
-// answerWithoutRoute answers what has no operation: OPTIONS, and paths and
-// methods that are not there.
+// answerWithoutRoute answers requests without an operation: OPTIONS, and unknown paths
+// and methods.
 func answerWithoutRoute(x *exchange) error {
 	switch {
 	case x.r.Method == http.MethodOptions && x.r.RequestURI == "*":
@@ -172,8 +170,8 @@ func answerWithoutRoute(x *exchange) error {
 
 var errNotAcceptable = petstore.Errorf(codeNotAcceptable, "The response would be application/json, which Accept does not allow.")
 
-// readInput checks what the request says of its own form, reads the body and the
-// id of the path, and refuses unknown parameters, in this order.
+// readInput checks Accept and Content-Type, reads the body and the id of the path, and
+// refuses unknown parameters, in this order.
 func readInput(x *exchange) (err error) {
 	if types := x.r.Header["Accept"]; !accept.JSON(types) && !(x.route.streams && accept.EventStream(types)) {
 		return errNotAcceptable
@@ -199,14 +197,15 @@ func readInput(x *exchange) (err error) {
 	return nil
 }
 
-// heldLong is how long a key may be known already when its body has come. A key
-// that ends is refused on every node within as long.
-const heldLong = time.Second
+// maxKeyAge is how long after a key was verified the request may still be carried out
+// without verifying it again. It is also how long it takes until all nodes refuse a key
+// that has ended.
+const maxKeyAge = time.Second
 
-// authorizeAgain refuses a request whose body took long, if its key has ended or
-// was banned meanwhile.
+// authorizeAgain checks the key again if reading the body took long, since the key may
+// have ended or been banned meanwhile.
 func (p *pipeline) authorizeAgain(x *exchange) error {
-	if x.body == nil || p.now().Sub(x.began) <= heldLong {
+	if x.body == nil || p.now().Sub(x.began) <= maxKeyAge {
 		return nil
 	}
 	p.auth.identify(x)
@@ -219,8 +218,8 @@ func (p *pipeline) authorizeAgain(x *exchange) error {
 	return refusal(x)
 }
 
-// carryOut has the operation answer the request, unless there is too much to do
-// already. The answer is sent later, when nothing is held.
+// carryOut has the operation answer the request. The answer is sent later, when no
+// share of the workload is held.
 func (p *pipeline) carryOut(x *exchange) error {
 	if x.route.streams || x.route.waits {
 		return x.route.handle(x)
@@ -231,7 +230,7 @@ func (p *pipeline) carryOut(x *exchange) error {
 	return p.admit(x)
 }
 
-// admit has the operation answer the request when there is room for it.
+// admit waits for a share of the workload, and has the operation answer the request.
 func (p *pipeline) admit(x *exchange) error {
 	share, err := x.begin(x.ctx, p.workload.of(x.route.method))
 	if err != nil {
@@ -247,13 +246,13 @@ func (p *pipeline) admit(x *exchange) error {
 	return x.route.handle(x)
 }
 
-// describeLimits gives a response that has no decision, because of a panic, the
-// headers that every one has.
+// describeLimits sets the rate limit header fields if there is no decision because of a
+// panic.
 func (p *pipeline) describeLimits(x *exchange) {
 	if x.decision == (ratelimit.Decision{}) {
 		p.limits.apply(x, p.limits.limiter.PeekAddress(clientAddr(x.r, p.auth.trusted)))
 	}
 }
 
-// report logs and measures an exchange that is over.
+// report logs and measures a request that was answered.
 func (p *pipeline) report(x *exchange) { p.observer.report(x, p.now().Sub(x.began)-x.waited) }

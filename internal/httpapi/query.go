@@ -12,14 +12,14 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// A query is the parameters of a request. The readers note what is wrong; err
-// returns it.
+// A query has the parameters of a request. The methods that read them note faults,
+// which err returns.
 type query struct {
 	values url.Values
 	fields []petstore.Field
 }
 
-// parseQuery reads a query and notes parameters that are not known.
+// parseQuery parses a query and notes unknown parameters.
 func parseQuery(raw string, known []string) (*query, error) {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
@@ -34,7 +34,7 @@ func parseQuery(raw string, known []string) (*query, error) {
 	return q, nil
 }
 
-// add notes a fault, unless there are as many as an error lists.
+// add notes a fault, unless there are petstore.MaxFields already.
 func (q *query) add(name string, code petstore.FieldCode, format string, args ...any) {
 	if len(q.fields) >= petstore.MaxFields {
 		return
@@ -50,7 +50,7 @@ func (q *query) err() error {
 	return &petstore.Error{Code: codeInvalidParameter, Message: fields[0].Message, Fields: fields}
 }
 
-// one returns the value of a parameter that may stand once.
+// one returns the value of a parameter that may not be repeated.
 func (q *query) one(name string) (string, bool) {
 	values := q.values[name]
 	if len(values) == 0 {
@@ -63,10 +63,10 @@ func (q *query) one(name string) (string, bool) {
 	return values[0], true
 }
 
-// id reads a parameter that names one row; 0 if it is absent.
+// id reads a parameter that is an id. It returns 0 if that is absent.
 func (q *query) id(name string) int64 { return q.number(name, 0, 1, 1<<63-1) }
 
-// number reads a parameter that may be absent.
+// number reads an integer. It returns absent if the parameter is missing.
 func (q *query) number(name string, absent, least, most int64) int64 {
 	text, ok := q.one(name)
 	if !ok {
@@ -75,7 +75,8 @@ func (q *query) number(name string, absent, least, most int64) int64 {
 	return q.integer(name, text, least, most)
 }
 
-// ids reads a parameter that may be repeated, sorted and without repetitions.
+// ids reads a repeatable parameter of ids. It returns them sorted and without
+// duplicates.
 func (q *query) ids(name string) []int64 {
 	var ids []int64
 	if len(q.values[name]) > petstore.MaxPage {
@@ -127,7 +128,7 @@ func readID(name, text string) (int64, error) {
 	return id, q.err()
 }
 
-// several reads a filter by values of all, which may be repeated.
+// several reads a repeatable parameter whose values must be in all.
 func several[T ~string](q *query, name string, all []T) []T {
 	var out []T
 	for _, text := range q.values[name] {
@@ -141,7 +142,7 @@ func several[T ~string](q *query, name string, all []T) []T {
 	return slices.Compact(out)
 }
 
-// listed returns values in one line.
+// listed joins values with commas.
 func listed[T ~string](all []T) string {
 	names := make([]string, len(all))
 	for i, one := range all {
@@ -189,7 +190,7 @@ func repeated(name string, values []string) string {
 	return strings.Join(pairs, "&")
 }
 
-// part reads a part of a name, folded for comparison.
+// part reads a part of a name, and folds it for comparison.
 func (q *query) part(name string) string {
 	text, ok := q.one(name)
 	switch {
@@ -231,7 +232,7 @@ func (q *query) time(name string) petstore.Time {
 	return t
 }
 
-// limit reads the length of a page.
+// limit reads the number of entries of a page.
 func (q *query) limit() int {
 	return int(q.number("limit", petstore.DefaultPage, 1, petstore.MaxPage))
 }

@@ -11,20 +11,20 @@ import (
 	"example.com/petstore/internal/ratelimit"
 )
 
-// A rateLimiter has the limiter decide.
+// A rateLimiter applies the limiter's decisions to requests.
 type rateLimiter struct {
 	limiter *ratelimit.Limiter
 	onBan   func(ratelimit.Ban)
 }
 
-// decide has the limiter decide, once, and writes its headers, once, for every
-// outcome. A request that is refused for its size is not counted, nor is one whose
-// key could not be looked for: it is no guess at one.
+// decide calls the limiter once for every request, and sets the header fields of its
+// decision. A request that is refused for its size is not counted, nor is one whose key
+// could not be looked up because the store is unavailable.
 func (m *rateLimiter) decide(x *exchange, oversized bool) {
 	spends := !oversized && !x.spendsNothing() && (!x.unresolved() || x.triesKey())
 	x.counted = spends
 	switch {
-	case x.entry != nil && spends && !x.triesKey() && !x.opens():
+	case x.entry != nil && spends && !x.triesKey() && !x.keyless():
 		m.apply(x, m.limiter.Admit(x.entry.Attachment))
 	case x.entry != nil && !spends:
 		m.apply(x, m.limiter.Peek(x.entry.Attachment))
@@ -35,7 +35,7 @@ func (m *rateLimiter) decide(x *exchange, oversized bool) {
 	}
 }
 
-// apply notes a decision, tells the client of it, and others of a ban.
+// apply stores a decision, sets its header fields, and reports a new ban.
 func (m *rateLimiter) apply(x *exchange, d ratelimit.Decision) {
 	x.decision = d
 	setLimits(x, &x.decision)
@@ -44,21 +44,22 @@ func (m *rateLimiter) apply(x *exchange, d ratelimit.Decision) {
 	}
 }
 
-// triesKey reports whether the request tries a key on a page. It is counted by
-// address, whatever key it carries besides.
+// triesKey reports whether the request is an attempt to sign in. It is counted by
+// address, even if it also carries a key.
 func (x *exchange) triesKey() bool { return x.route != nil && x.route.triesKey }
 
-// opens reports whether the request is counted by address, whatever key it carries, because it
-// needs none.
-func (x *exchange) opens() bool { return x.route != nil && x.route.open }
+// keyless reports whether the operation needs no key. The request is counted by address, even
+// if it carries a key.
+func (x *exchange) keyless() bool { return x.route != nil && x.route.keyless }
 
-// unresolved reports whether the store could not be asked for the key.
+// unresolved reports whether the key could not be looked up because the store is
+// unavailable.
 func (x *exchange) unresolved() bool {
 	return petstore.CodeOf(x.keyErr) == petstore.CodeServiceUnavailable
 }
 
 // spendsNothing reports whether a request spends no quota: preflights, the public pages,
-// and getAccount, but not for those who try keys on it.
+// and getAccount with a valid key.
 func (x *exchange) spendsNothing() bool {
 	if x.route == nil {
 		return x.preflight()
@@ -72,8 +73,8 @@ func (x *exchange) preflight() bool {
 		x.r.Header["Access-Control-Request-Method"] != nil
 }
 
-// setLimits writes the three headers of the one window that counts, and the
-// fields of draft-ietf-httpapi-ratelimit-headers with both windows.
+// setLimits sets the three X-RateLimit fields of the decisive window, and the fields of
+// draft-ietf-httpapi-ratelimit-headers of both windows.
 func setLimits(x *exchange, d *ratelimit.Decision) {
 	f := &x.fields
 	head := d.Headline()
@@ -96,8 +97,8 @@ func appendWindowLeft(f *http1.Fields, name string, w ratelimit.Window, until in
 	f.Append(name).AppendInt(w.Remaining()).Append(";t=").AppendInt(until)
 }
 
-// untilReset returns the seconds until w starts afresh: at most its length, and
-// what Retry-After says if it refused, so that the two name one instant.
+// untilReset returns the seconds until w starts again, at most its length. If w refused
+// the request, that is the value of Retry-After, so that both name the same instant.
 func untilReset(d *ratelimit.Decision, refusedBy ratelimit.Outcome, w ratelimit.Window, now, length int64) int64 {
 	if d.Outcome == refusedBy {
 		return d.RetryAfter
@@ -105,8 +106,8 @@ func untilReset(d *ratelimit.Decision, refusedBy ratelimit.Outcome, w ratelimit.
 	return min(length, max(0, w.Reset-now))
 }
 
-// refusal returns the error of a request that the limiter refused. One whose key
-// could not be looked for has nothing to do with the limits of its address.
+// refusal returns the error of a request that the limiter refused, or nil. A request
+// whose key could not be looked up is not refused by the limits of its address.
 func refusal(x *exchange) error {
 	d := &x.decision
 	if d.Admitted() || x.unresolved() || x.triesKey() || x.spendsNothing() && (d.Outcome != ratelimit.Banned || x.route == nil || x.route.public) {
@@ -131,8 +132,8 @@ func refusal(x *exchange) error {
 	return e
 }
 
-// bannedByOperator reports whether the ban that runs is an operator's: the
-// limiter starts none of its own while one runs.
+// bannedByOperator reports whether an operator has set the present ban. The limiter
+// starts no ban during another one.
 func bannedByOperator(x *exchange) bool {
 	if x.entry == nil || x.entry.Key.Ban == nil {
 		return false

@@ -17,18 +17,18 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// send takes the whole response, which is written when the steps of the request
-// are over. Every answer that has a body and is not a page of others is taken here.
+// send sets the whole response, which flush writes after all steps of the request.
+// Every answer with a body is set here, apart from pages and streams.
 func (x *exchange) send(status int, contentType string, body []byte) {
 	x.set("Content-Type", contentType)
 	x.fields.SetInt("Content-Length", int64(len(body)))
 	x.ready, x.answer = status, body
 }
 
-// sendEmpty takes a response that has no body.
+// sendEmpty sets a response without a body.
 func (x *exchange) sendEmpty(status int) { x.ready, x.answer = status, nil }
 
-// flush writes the response that was taken, if there is one.
+// flush writes the response that was set, if there is one.
 func (x *exchange) flush() {
 	if x.breaks != "" {
 		x.breakOff()
@@ -41,21 +41,21 @@ func (x *exchange) flush() {
 		return
 	}
 	body := x.answer
-	for x.shared && len(body) > http1.Covered { // a longer part would count as memory that is held for this request
+	for x.shared && len(body) > http1.Covered { // http1 would count longer parts as memory of this request
 		if _, err := x.Write(body[:http1.Covered]); err != nil {
 			return
 		}
 		body = body[http1.Covered:]
 	}
 	if len(body) > 0 {
-		_, _ = x.Write(body) // a client that is gone cannot be told
+		_, _ = x.Write(body) // the error means that the client has disconnected
 	}
 }
 
-// run has steps answer the request, and tells over when it is answered. The error
-// of steps is answered here, and so is a panic, by a 500 that says nothing of its
-// cause. If the response has begun by then the connection is broken, as it is by
-// http.ErrAbortHandler, which is no fault.
+// run calls steps, writes the response, and calls over. An error of steps is the
+// response. After a panic, the response is a 500 that does not reveal the cause. If a
+// response was begun or set before the panic, the connection is closed instead, as it
+// is after http.ErrAbortHandler, which is not logged.
 func (x *exchange) run(steps func(*exchange) error, over func(*exchange)) {
 	defer func() {
 		cause := recover()
@@ -111,7 +111,7 @@ func (x *exchange) fail(err error) {
 	x.send(status, "application/json", appendError(make([]byte, 0, bodyRoom), e, status, x.id))
 }
 
-// sendJSON answers with what encoding/json makes of v.
+// sendJSON answers with v, encoded by encoding/json.
 func (x *exchange) sendJSON(status int, v any) error {
 	body, err := marshal(v)
 	if err != nil {
@@ -129,12 +129,12 @@ func marshal(v any) ([]byte, error) {
 	return bytes.TrimSuffix(body.Bytes(), []byte("\n")), err
 }
 
-// A resource has a canonical form.
+// A resource has a canonical form in JSON.
 type resource interface {
 	AppendJSON(dst []byte) []byte
 }
 
-// bodyRoom is how many bytes most bodies of one resource need at most.
+// bodyRoom is the capacity that is enough for most bodies of one resource.
 const bodyRoom = 256
 
 // sendResource answers a GET of one resource: 304 if the client has it already.
@@ -143,15 +143,15 @@ func sendResource[T resource](x *exchange, r T) error {
 	return x.represent(&representation{tag: petstore.TagOf(body), body: body})
 }
 
-// A representation is what a GET is answered with. It may be shared with others.
+// A representation is the answer to a GET. Several requests may share it.
 type representation struct {
-	contentType string // "" is JSON
+	contentType string // "" means JSON
 	weak        string // "W/" if the entity tag is a weak one, or ""
 	tag         petstore.Tag
 	body        []byte
-	zipped      func() []byte // the body compressed; nil if that is not worth it
-	link        string        // of a list: to the next page, or ""
-	more        string        // of a list: whether that has something already
+	compressed  func() []byte // returns the body compressed by gzip; nil for a short body
+	link        string        // of a list: the link to the next page, or ""
+	more        string        // of a list: "true" if there are more entries now, else "false"
 }
 
 // represent answers a GET: 304 if the client has the representation already.
@@ -173,9 +173,9 @@ func (x *exchange) represent(r *representation) error {
 		return nil
 	}
 	body := r.body
-	if r.zipped != nil && accept.Gzip(x.r.Header["Accept-Encoding"]) {
+	if r.compressed != nil && accept.Gzip(x.r.Header["Accept-Encoding"]) {
 		x.set("Content-Encoding", "gzip")
-		body = r.zipped()
+		body = r.compressed()
 	}
 	x.send(http.StatusOK, cmp.Or(r.contentType, "application/json"), body)
 	return nil
@@ -195,8 +195,9 @@ func sendChanged[T resource](x *exchange, r T) error {
 	return nil
 }
 
-// sendOnce answers a POST that is carried out once, now or as it was answered before.
-// The entity tag is that of a GET, which shows no secret that the body may have.
+// sendOnce answers a POST that may have an Idempotency-Key. The body is the answer of
+// now, or that of the earlier request if replayed is set. tag is the entity tag of a
+// GET of the resource, whose body has no secret.
 func (x *exchange) sendOnce(status int, tag petstore.Tag, body []byte, replayed bool) error {
 	x.setTag("", tag)
 	x.setReplayed(replayed)
@@ -211,20 +212,20 @@ func (x *exchange) setReplayed(replayed bool) {
 	}
 }
 
-// zipFrom is the length from which a list is worth compressing.
-const zipFrom = 1 << 10
+// minGzipLength is the length above which a list is compressed.
+const minGzipLength = 1 << 10
 
-var zippers = sync.Pool{New: func() any {
+var gzipWriters = sync.Pool{New: func() any {
 	z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is valid
 	return z
 }}
 
-func zip(body []byte) []byte {
+func gzipped(body []byte) []byte {
 	var out bytes.Buffer
-	z := zippers.Get().(*gzip.Writer)
-	defer zippers.Put(z)
+	z := gzipWriters.Get().(*gzip.Writer)
+	defer gzipWriters.Put(z)
 	z.Reset(&out)
 	_, _ = z.Write(body) // a bytes.Buffer takes everything
 	_ = z.Close()
-	return bytes.Clone(out.Bytes()) // it may be kept
+	return bytes.Clone(out.Bytes()) // without spare capacity, since it may be cached
 }

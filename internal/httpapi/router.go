@@ -9,15 +9,15 @@ import (
 // A router finds the path of a request.
 type router struct{ root node }
 
-// A node is where the segments of some patterns lead.
+// A node stands for a sequence of segments that patterns begin with.
 type node struct {
-	path *path            // that ends here, or nil
-	tree *path            // with all that is below it, or nil
+	path *path            // the path that ends here, or nil
+	tree *path            // the path that includes everything below, or nil
 	next map[string]*node // by the next segment
-	id   *node            // by any other one
+	id   *node            // by any other segment, which is an id; or nil
 }
 
-// nowhere is the path of what is not there.
+// nowhere is the path of unknown URLs.
 var nowhere = &path{}
 
 func newRouter(paths []path) router {
@@ -59,8 +59,8 @@ func (n *node) child(segment string) *node {
 	return n.next[segment]
 }
 
-// find returns the path that a target is for, and the id in it; of an id within an id
-// both, with a slash between.
+// find returns the path that a URL matches, and the id in it. If there are two ids, it
+// joins them with a slash.
 func (t *router) find(u *url.URL) (p *path, id string) {
 	if !ours(u) || !clean(u.Path) {
 		return nowhere, ""
@@ -74,7 +74,7 @@ func (t *router) find(u *url.URL) (p *path, id string) {
 			p = n.tree
 		}
 		if u.RawPath != "" { // a slash may be escaped
-			segment, _ = url.PathUnescape(segment) // the parser of URLs has taken it
+			segment, _ = url.PathUnescape(segment) // the escapes are valid, since the URL was parsed
 		}
 		switch next := n.next[segment]; {
 		case next != nil:
@@ -120,14 +120,14 @@ func (p *path) route(method string) *route {
 	return nil
 }
 
-// ours reports whether a target is a path, or a URL that can be of this server
-// (RFC 9110 §4.2: one without a host is invalid, and one with a user an error).
+// ours reports whether a target is a path, or an absolute URL that is valid (RFC 9110
+// §4.2: it must have a host and no user).
 func ours(u *url.URL) bool {
 	return u.Scheme == "" || (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil
 }
 
-// clean reports whether a path is in its one form: none that has empty segments
-// or dots is there, nor redirected.
+// clean reports whether a path has no empty segments and no dot segments. Other paths
+// are not found; they are not redirected either.
 func clean(p string) bool {
 	if p == "" || p[0] != '/' || strings.Contains(p, "//") {
 		return false

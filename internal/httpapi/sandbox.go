@@ -16,7 +16,7 @@ import (
 	"example.com/petstore/internal/sandbox"
 )
 
-// sandboxes are the operations by which visitors get workspaces of their own.
+// sandboxes are the operations that create and reset workspaces for visitors.
 type sandboxes struct {
 	service *sandbox.Service // nil if there are none
 	signIn  func(keyID string) string
@@ -28,12 +28,12 @@ func (s sandboxes) paths() []path {
 		return nil
 	}
 	return []path{
-		{pattern: "/sandboxes", routes: []route{{method: "POST", id: "createSandbox", handle: s.create, body: optionalBody, open: true}}},
+		{pattern: "/sandboxes", routes: []route{{method: "POST", id: "createSandbox", handle: s.create, body: optionalBody, keyless: true}}},
 		{pattern: "/account/reset", routes: []route{{method: "POST", id: "resetSandbox", scope: access.Write, handle: s.reset, body: optionalBody}}},
 	}
 }
 
-// create makes a sandbox for the address of the client.
+// create creates a sandbox for the address of the client.
 func (s sandboxes) create(x *exchange) error {
 	catalogue, err := readCatalogue(x)
 	if err != nil {
@@ -79,20 +79,20 @@ func readCatalogue(x *exchange) (name string, err error) {
 	return name, f.err(nil)
 }
 
-// settle has a request to a sandbox go by the shop that this has now, on whichever node it was
-// reset, and make no more rows there than there is room for.
-func (p *pipeline) settle(x *exchange) (err error) {
+// useCurrentShop has a request to a sandbox use the sandbox's present shop, which changes when
+// any node resets it, and limits how many rows the request may create there.
+func (p *pipeline) useCurrentShop(x *exchange) (err error) {
 	if x.entry == nil || x.entry.Workspace.Sandbox == nil {
 		return nil
 	}
 	if x.entry, err = access.Current(x.ctx, p.store, x.entry); err == nil && p.sandboxes != nil {
-		x.ctx = petstore.WithRoom(x.ctx, p.sandboxes.Room(x.entry.Workspace))
+		x.ctx = petstore.WithRowLimit(x.ctx, p.sandboxes.RowLimit(x.entry.Workspace))
 	}
 	return err
 }
 
-// simulate has a request to a sandbox fail as it asks for. What becomes of its connection is
-// seen to when it is answered.
+// simulate applies the fault that a request to a sandbox asks for. A fault of the connection
+// takes effect when the request is answered.
 func (p *pipeline) simulate(x *exchange) error {
 	asked := x.r.Header[simulateHeader]
 	if len(asked) == 0 || p.sandboxes == nil || x.entry == nil || x.entry.Workspace.Sandbox == nil {
@@ -102,7 +102,7 @@ func (p *pipeline) simulate(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	if err := p.settle(x); err != nil { // what is remembered is of the shop
+	if err := p.useCurrentShop(x); err != nil { // the simulator counts by shop
 		return err
 	}
 	if !p.sandboxes.Simulator.Applies(x.entry.Workspace.Shop, &f) {
@@ -128,8 +128,8 @@ func (p *pipeline) simulate(x *exchange) error {
 
 const simulateHeader = "Petstore-Simulate"
 
-// readFault returns what the values of Petstore-Simulate ask for, and the error of its code,
-// or nil without one.
+// readFault parses the values of Petstore-Simulate. failure is the error of the fault's
+// code, or nil if it has none.
 func readFault(r *route, asked []string) (f sandbox.Fault, failure *petstore.Error, err error) {
 	f, err = sandbox.ParseFault(asked[0])
 	switch {
@@ -145,18 +145,19 @@ func readFault(r *route, asked []string) (f sandbox.Fault, failure *petstore.Err
 	return f, failure, err
 }
 
-// usedUp returns a decision that refuses because the minute is used up.
+// usedUp returns the decision that refuses a request because the limit of the minute is
+// used up.
 func usedUp(d ratelimit.Decision, reset, retryAfter int64) *ratelimit.Decision {
 	d.Outcome, d.RetryAfter = ratelimit.RefusedMinute, retryAfter
 	d.Minute.Used, d.Minute.Reset = d.Minute.Limit, reset
 	return &d
 }
 
-// wait waits, and holds nothing meanwhile but the connection. If the client goes away, or the
-// service ends, the request is not begun.
+// wait waits for the latency. It holds only the connection meanwhile. If the client
+// disconnects or the service ends, the request is not carried out.
 func (p *pipeline) wait(x *exchange, latency time.Duration) {
 	c := http.NewResponseController(x.w)
-	_ = c.SetReadDeadline(time.Now().Add(latency + readTimeout)) // where there is none to set, none is needed
+	_ = c.SetReadDeadline(time.Now().Add(latency + readTimeout)) // if there is no deadline to set, none is needed
 	_ = c.SetWriteDeadline(time.Now().Add(latency + writeTimeout))
 	over := time.NewTimer(latency)
 	defer over.Stop()
@@ -170,16 +171,16 @@ func (p *pipeline) wait(x *exchange, latency time.Duration) {
 	}
 }
 
-// breakOff ends the connection in place of the answer, or in its midst.
+// breakOff closes the connection instead of sending the answer, or after half of it.
 func (x *exchange) breakOff() {
 	if x.breaks == sandbox.CutAnswer && x.ready != 0 {
 		x.WriteHeader(x.ready)
 		if half := x.answer[:len(x.answer)/2]; x.r.Method != http.MethodHead && len(half) > 0 {
-			_, _ = x.Write(half) // a client that is gone cannot be told
+			_, _ = x.Write(half) // the error means that the client has disconnected
 		}
 		_ = http.NewResponseController(x.w).Flush()
 	} else if x.status == 0 {
-		x.status = x.ready // what the log says was done
+		x.status = x.ready // for the log
 	}
 	panic(http.ErrAbortHandler)
 }
@@ -208,14 +209,15 @@ func simulated(r *route, f *sandbox.Fault) (*petstore.Error, error) {
 	return &e, nil
 }
 
-// A documentedError is an error as the description shows it.
+// A documentedError is an error as the OpenAPI description shows it.
 type documentedError struct {
 	petstore.Error
 
 	waits bool // it has Retry-After
 }
 
-// documented returns the errors of all operations, as the description has them.
+// documented returns the errors of all operations, as the OpenAPI description shows
+// them.
 var documented = sync.OnceValue(func() map[string]map[petstore.Code]documentedError {
 	type response struct {
 		Ref     string `json:"$ref"`
@@ -256,7 +258,7 @@ var documented = sync.OnceValue(func() map[string]map[petstore.Code]documentedEr
 				}
 				header, waits := r.Headers["Retry-After"]
 				for _, code := range r.Codes {
-					waits := waits && (code == petstore.CodeIdempotencyInProgress || !strings.HasSuffix(header.Ref, "InProgress")) // it comes with that alone
+					waits := waits && (code == petstore.CodeIdempotencyInProgress || !strings.HasSuffix(header.Ref, "InProgress")) // the header InProgress is only for that code
 					example := r.Content["application/json"].Examples[code].Value
 					e := petstore.Error{Code: code, Message: example.Message}
 					for _, f := range example.Errors {

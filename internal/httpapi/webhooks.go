@@ -10,14 +10,14 @@ import (
 	"example.com/petstore/internal/webhook"
 )
 
-// webhookScopes are what all operations on webhooks need: a webhook shows what a reader
-// sees.
+// webhookScopes are needed for all operations on webhooks. They include Read, since a
+// webhook gets everything that a reader sees.
 const webhookScopes = access.Read | access.Manage
 
 // webhooks are the operations on the webhooks of the caller's workspace.
 type webhooks struct{ service *webhook.Service }
 
-// paths returns none if no events are kept.
+// paths returns no paths if no events are kept.
 func (h webhooks) paths() []path {
 	if h.service == nil {
 		return nil
@@ -57,14 +57,15 @@ func (h webhooks) list(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	for len(all) > 0 && placeOfWebhook(all[0]) <= after {
+	for len(all) > 0 && positionOfWebhook(all[0]) <= after {
 		all = all[1:]
 	}
-	return sendList(l, all, placeOfWebhook)
+	return sendList(l, all, positionOfWebhook)
 }
 
-// placeOfWebhook orders webhooks by their creation.
-func placeOfWebhook(w webhook.Webhook) position {
+// positionOfWebhook returns the position after w. Webhooks are in the order of their
+// creation.
+func positionOfWebhook(w webhook.Webhook) position {
 	return position(fmt.Sprintf("%015d%s", w.CreatedAt.UnixMilli(), w.ID))
 }
 
@@ -131,7 +132,7 @@ func (h webhooks) remove(x *exchange) error {
 	return nil
 }
 
-// test ends when the client goes: it changes nothing.
+// test stops when the client disconnects, since it changes nothing.
 func (h webhooks) test(x *exchange) error {
 	answer, err := h.service.Test(x.r.Context(), x.shop(), x.pathID)
 	if err != nil {
@@ -178,7 +179,7 @@ func (h webhooks) retry(x *exchange) error {
 	return sendChanged(x, d)
 }
 
-// What the server alone sets of a webhook.
+// readOnlyOfWebhook are the members of a webhook that clients may not set.
 var readOnlyOfWebhook = []string{"id", "createdAt", "after", "failingSince", "secret"}
 
 func readNewWebhook(f *form) (webhook.New, error) {
@@ -208,7 +209,7 @@ func readAfter(f *form) (after int64, err error) {
 	return after, f.err(nil)
 }
 
-// eventTypes reads the names of types, which need not exist.
+// eventTypes reads the names of event types. It does not check that they exist.
 func (f *form) eventTypes(m member) []petstore.EventType {
 	all := []petstore.EventType{}
 	f.strings(m, func(_, name string) { all = append(all, petstore.EventType(name)) })

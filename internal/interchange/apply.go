@@ -7,8 +7,9 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// write keeps the units of the batch and carries out its edits. With edits, the new categories come first, which do no harm if
-// that is repeated. The edits and the new pets are kept one after the other, and what is kept of each is remembered with it.
+// write stores the units of the batch and carries out its edits. If there are edits, the new categories are stored
+// first; to store them again does no harm. The edits and then the new pets are stored, each in a transaction that
+// also remembers how far the file was imported.
 func (i *Import) write(ctx context.Context, b *batch, report *Report) error {
 	if i.known == nil {
 		return i.load(ctx, b, b.entries, i.File)
@@ -35,7 +36,7 @@ func (i *Import) write(ctx context.Context, b *batch, report *Report) error {
 			return err
 		}
 		if len(pets) == 0 {
-			i.known.settle()
+			i.known.confirmAdded()
 			return nil
 		}
 		added = nil
@@ -46,12 +47,12 @@ func (i *Import) write(ctx context.Context, b *batch, report *Report) error {
 	if err := i.load(ctx, b, pets, i.File); err != nil {
 		return err
 	}
-	i.known.settle()
+	i.known.confirmAdded()
 	return nil
 }
 
-// amendedFile is the name under which the store remembers how far the edits of the file are kept, if new pets that stand before
-// them are not yet.
+// amendedFile returns the name under which the store remembers how far the edits of the file are stored, while new
+// pets on earlier lines may not be.
 func (i *Import) amendedFile() string {
 	if i.File == "" {
 		return ""
@@ -59,15 +60,15 @@ func (i *Import) amendedFile() string {
 	return i.File + ":edits"
 }
 
-// resume finds out which edits are kept already.
+// resume finds out which edits are stored already.
 func (i *Import) resume(ctx context.Context) (err error) {
 	if _, ok := i.From.(*csvReader); ok && i.File != "" {
-		i.amended, err = i.To.Reached(ctx, i.Workspace, i.amendedFile())
+		i.editedThrough, err = i.To.ImportedThrough(ctx, i.Workspace, i.amendedFile())
 	}
 	return err
 }
 
-// refused notes a fault of an entry, or returns it as an error that ends the import.
+// refused notes a fault of an entry, or returns it to end the import.
 func (i *Import) refused(b *batch, f *Fault) error {
 	if !i.SkipFaults || f.Final {
 		return f
@@ -76,7 +77,7 @@ func (i *Import) refused(b *batch, f *Fault) error {
 	return nil
 }
 
-// findEdits returns those edits of the batch that change a pet as it is now, with the categories that they mean.
+// findEdits returns the edits of the batch that change anything now, and finds their categories.
 func (i *Import) findEdits(ctx context.Context, b *batch, report *Report) (edits []Entry, err error) {
 	if len(b.edits) == 0 {
 		return nil, nil
@@ -94,7 +95,7 @@ func (i *Import) findEdits(ctx context.Context, b *batch, report *Report) (edits
 		pets[found[n].ID] = &found[n]
 	}
 	for _, e := range b.edits {
-		if e.Line <= i.amended {
+		if e.Line <= i.editedThrough {
 			report.Left++
 			continue
 		}
@@ -113,38 +114,39 @@ func (i *Import) findEdits(ctx context.Context, b *batch, report *Report) (edits
 	return edits, nil
 }
 
-// changes reports whether the row changes the pet as it is now, nil if it is gone.
+// changes reports whether the row would change the pet now. p is nil if the pet does
+// not exist.
 func (e *Edit) changes(p *petstore.StockedPet, known *catalogue, line int) (bool, error) {
 	if p == nil {
-		if e.silent() {
+		if e.unchanged() {
 			return false, nil
 		}
 		return false, petstore.NoPet(e.ID)
 	}
-	if err := e.find(p, known, line); err != nil {
+	if err := e.findCategory(p, known, line); err != nil {
 		return false, err
 	}
 	a, err := e.amend(*p, known)
 	return a != (petstore.Amendment{}), err
 }
 
-// asFault returns the fault of a line that an error with a code is.
+// asFault returns err as a fault of a line.
 func asFault(line int, err error) *Fault {
-	if f, ok := err.(*Fault); ok { //nolint:errorlint // it is one itself
+	if f, ok := err.(*Fault); ok { //nolint:errorlint // a fault is not wrapped
 		return f
 	}
 	return faultf(line, "%s", reason(err))
 }
 
-// findCategories returns the new pets of the batch, with their categories.
+// findCategories finds the categories of the batch's new pets, and returns these.
 func (i *Import) findCategories(b *batch, report *Report) ([]Entry, error) {
 	pets := b.entries[:0]
 	for _, e := range b.entries {
-		in, err := i.known.named(e.category, e.Line)
+		in, err := i.known.resolve(e.category, e.Line)
 		if err == nil {
 			e.In = in
 			pets = append(pets, e)
-			report.Notes.fresh.add(e.Pet.Name)
+			report.Notes.newNames.add(e.Pet.Name)
 		} else if err := i.refused(b, asFault(e.Line, err)); err != nil {
 			return nil, err
 		}
@@ -152,7 +154,8 @@ func (i *Import) findCategories(b *batch, report *Report) ([]Entry, error) {
 	return pets, nil
 }
 
-// amend carries out edits: all of them or none, unless faults are skipped. They are remembered as those of the file.
+// amend carries out edits: all of them or none, unless faults are skipped. The store remembers them under the name
+// file.
 func (i *Import) amend(ctx context.Context, b *batch, edits []Entry, report *Report, file string) error {
 	changes := make([]*petstore.Change, len(edits))
 	for n := range edits {
@@ -160,8 +163,8 @@ func (i *Import) amend(ctx context.Context, b *batch, edits []Entry, report *Rep
 		if e.in != nil {
 			category = e.in.ID
 		}
-		to := func(p petstore.StockedPet) (petstore.Amendment, error) { return e.amend(p, i.known) }
-		changes[n] = petstore.Amend(ctx, i.Workspace, e.ID, category, to, &e.done)
+		decide := func(p petstore.StockedPet) (petstore.Amendment, error) { return e.amend(p, i.known) }
+		changes[n] = petstore.Amend(ctx, i.Workspace, e.ID, category, decide, &e.done)
 	}
 	began := time.Now()
 	refused, err := i.To.Amend(ctx, i.Workspace, changes, !i.SkipFaults, file, b.through)

@@ -10,19 +10,19 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// A catalogue has the categories of a workspace with those that a CSV adds.
+// A catalogue has the categories of a workspace and those that a CSV adds.
 type catalogue struct {
-	most  int   // how many there may be; 0 is no bound
-	last  int64 // the greatest id of those that were there before
-	byID  map[int64]*petstore.Category
-	like  map[string][]*petstore.Category // by alike
-	spelt map[string]*petstore.Category   // by the name as it was written
-	added []Entry                         // that have no id yet
+	most   int   // how many there may be; 0 means no limit
+	last   int64 // the greatest id of those that existed before
+	byID   map[int64]*petstore.Category
+	byKey  map[string][]*petstore.Category // by matchKey
+	byText map[string]*petstore.Category   // by the text of a cell
+	added  []Entry                         // the new ones, which have no id yet
 }
 
 // readCatalogue reads the categories of a workspace.
 func readCatalogue(ctx context.Context, from petstore.Bulk, workspace int64, most int) (*catalogue, error) {
-	c := &catalogue{most: most, byID: map[int64]*petstore.Category{}, like: map[string][]*petstore.Category{}, spelt: map[string]*petstore.Category{}}
+	c := &catalogue{most: most, byID: map[int64]*petstore.Category{}, byKey: map[string][]*petstore.Category{}, byText: map[string]*petstore.Category{}}
 	page := petstore.Page{Limit: petstore.MaxPage}
 	for {
 		some, err := from.Categories(ctx, workspace, petstore.CategoryQuery{Page: page})
@@ -31,7 +31,7 @@ func readCatalogue(ctx context.Context, from petstore.Bulk, workspace int64, mos
 		}
 		for _, one := range some {
 			c.byID[one.ID], c.last = &one, one.ID
-			c.like[alike(one.Name)] = append(c.like[alike(one.Name)], &one)
+			c.byKey[matchKey(one.Name)] = append(c.byKey[matchKey(one.Name)], &one)
 		}
 		if c.most > 0 && len(c.byID) > c.most {
 			return nil, finalf(1, "the workspace has more than %d categories; use the command petstore import", c.most)
@@ -43,11 +43,11 @@ func readCatalogue(ctx context.Context, from petstore.Bulk, workspace int64, mos
 	}
 }
 
-// alike returns the same text for names that are written alike: without regard to case and to spaces around them.
-func alike(name string) string { return petstore.Fold(strings.TrimSpace(name)) }
+// matchKey returns the key by which names are matched without regard to case and to spaces around them.
+func matchKey(name string) string { return petstore.Fold(strings.TrimSpace(name)) }
 
-// settle counts the added ones, which have their ids now, among the others.
-func (c *catalogue) settle() {
+// confirmAdded makes the new categories, which have ids now, ordinary ones.
+func (c *catalogue) confirmAdded() {
 	for _, e := range c.added {
 		c.byID[e.Category.ID] = e.Category
 	}
@@ -62,13 +62,13 @@ func (c *catalogue) nameOf(id int64) string {
 	return fmt.Sprintf("the category %d", id)
 }
 
-// mostSpelt is how many spellings of categories are remembered.
-const mostSpelt = 4096
+// maxTexts is how many texts of cells are remembered.
+const maxTexts = 4096
 
-// named returns the category that a cell names: the one with just that name, or the one whose name is written alike, or a new
-// one.
-func (c *catalogue) named(cell string, line int) (*petstore.Category, error) {
-	if one := c.spelt[cell]; one != nil {
+// resolve returns the category that a cell names: the one with exactly that name, or the one whose name has the same
+// matchKey, or a new one.
+func (c *catalogue) resolve(cell string, line int) (*petstore.Category, error) {
+	if one := c.byText[cell]; one != nil {
 		return one, nil
 	}
 	one := &petstore.Category{Name: strings.Clone(cell)}
@@ -76,15 +76,15 @@ func (c *catalogue) named(cell string, line int) (*petstore.Category, error) {
 	if _, err := check.Check(petstore.Time{}); err != nil {
 		return nil, faultf(line, "category: %s", reason(err))
 	}
-	key := alike(one.Name)
-	all := c.like[key]
+	key := matchKey(one.Name)
+	all := c.byKey[key]
 	exact := func(other *petstore.Category) bool { return other.Name == one.Name }
 	switch at := slices.IndexFunc(all, exact); {
 	case len(all) == 0:
-		if c.most > 0 && len(c.like) >= c.most {
+		if c.most > 0 && len(c.byKey) >= c.most {
 			return nil, finalf(line, "with this line there are more than %d categories", c.most)
 		}
-		c.like[key] = append(c.like[key], one)
+		c.byKey[key] = append(c.byKey[key], one)
 		c.added = append(c.added, Entry{Line: line, Unit: petstore.Unit{Category: one}})
 	case len(all) == 1:
 		one = all[0]
@@ -93,14 +93,15 @@ func (c *catalogue) named(cell string, line int) (*petstore.Category, error) {
 	default:
 		return nil, faultf(line, "category: %s may be each of %s; give them names that can be told apart", quoted(cell), inWords(all))
 	}
-	if len(c.spelt) >= mostSpelt {
-		clear(c.spelt)
+	if len(c.byText) >= maxTexts {
+		clear(c.byText)
 	}
-	c.spelt[strings.Clone(cell)] = one
+	c.byText[strings.Clone(cell)] = one
 	return one, nil
 }
 
-// inWords returns the ids and the names of categories, the first ones if there are many.
+// inWords lists the ids and the names of categories; only the first ones if there are
+// many.
 func inWords(all []*petstore.Category) string {
 	const most = 5
 	words := []string{}
@@ -113,22 +114,23 @@ func inWords(all []*petstore.Category) string {
 	return strings.Join(words, ", ")
 }
 
-// near returns the name that one that was added may be a slip of, or "": one that was there before, with at most two letters
-// wrong, and fewer than half.
-func (c *catalogue) near(added string) (near string) {
-	name := []rune(alike(added))
+// similarTo returns the name of an older category that a new name may be a misspelling of, or "". At most two letters
+// differ, and fewer than half of them.
+func (c *catalogue) similarTo(added string) (similar string) {
+	name := []rune(matchKey(added))
 	least := min(3, (len(name)+1)/2)
-	for key, all := range c.like {
+	for key, all := range c.byKey {
 		if other := []rune(key); all[0].ID > 0 && all[0].ID <= c.last && len(other)-len(name) < least && len(name)-len(other) < least {
-			if d := distance(name, other); d < least || d == least && near != "" && all[0].Name < near {
-				least, near = d, all[0].Name
+			if d := distance(name, other); d < least || d == least && similar != "" && all[0].Name < similar {
+				least, similar = d, all[0].Name
 			}
 		}
 	}
-	return near
+	return similar
 }
 
-// distance returns how many letters have to be changed, added or left out to make b of a.
+// distance returns the Levenshtein distance: how many letters have to be changed, added
+// or left out to turn a into b.
 func distance(a, b []rune) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

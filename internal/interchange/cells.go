@@ -2,11 +2,13 @@ package interchange
 
 import "strings"
 
-// ByteOrderMark begins CSV that is written: spreadsheets then read it as UTF-8. It may begin what is read.
+// ByteOrderMark is at the beginning of CSV that is written, so that spreadsheets read it as UTF-8. Files
+// that are read may begin with it.
 const ByteOrderMark = "\xef\xbb\xbf"
 
-// Escape returns text for a cell that no spreadsheet takes for a formula: an apostrophe comes before what begins as one, at the
-// start and after each character that a spreadsheet of some country takes for a separator. Unescape undoes it.
+// Escape returns text for a cell that no spreadsheet takes for a formula: it puts an apostrophe before what looks
+// like one, at the start and after each character that spreadsheets of some countries take for a separator. Unescape
+// undoes it.
 func Escape(text string) string {
 	if !mayHaveFormula(text) {
 		return text
@@ -32,7 +34,7 @@ func Unescape(cell string) string {
 	})
 }
 
-// mayHaveFormula reports whether a text has a byte of formulas.
+// mayHaveFormula reports whether a text has a byte with which a formula may begin.
 func mayHaveFormula(text string) bool {
 	for i := range len(text) {
 		switch text[i] {
@@ -48,12 +50,13 @@ const (
 	separators = ",;|\t\r\n"
 )
 
-// beginsFormula reports whether a part begins as a formula, after quotation marks and apostrophes.
+// beginsFormula reports whether a part looks like a formula after leading quotation marks and
+// apostrophes.
 func beginsFormula(part string) bool {
 	return strings.IndexAny(strings.TrimLeft(part, `"'`), formulas) == 0
 }
 
-// eachPart returns text with each part between separators as f makes it.
+// eachPart returns text with f applied to each part between separators.
 func eachPart(text string, f func(string) string) string {
 	at := strings.IndexAny(text, separators)
 	if at < 0 {

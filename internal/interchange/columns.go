@@ -6,17 +6,16 @@ import (
 	"strings"
 )
 
-// A layout says where in a record each column stands; -1 for one that is not
-// there.
+// A layout has the index of each column in a record; -1 if there is no such column.
 type layout struct {
 	id, name, category, status, stock, add, version int
 
 	named  []bool // which columns have a name; the others must be empty
-	spaced bool   // there are spaces around names, and so around what stands below
+	spaced bool   // there are spaces around names, and so probably around cells
 }
 
-// layoutOf reads the line of column names. They may be in any order, in any
-// letter case. Those to ignore are left out.
+// layoutOf reads the line of column names, which may be in any order and any letter
+// case. The columns in ignore are left out.
 func layoutOf(header []string, line int, ignore []string) (layout, error) {
 	if len(header) > maxColumns {
 		return layout{}, tooWide(line)
@@ -65,7 +64,7 @@ func layoutOf(header []string, line int, ignore []string) (layout, error) {
 	return l, nil
 }
 
-// firstOf returns the first of some reasons, as many as one line has room for, and says how many there are besides.
+// firstOf joins the first reasons, as many as fit in a line, and says how many more there are.
 func firstOf(reasons []string) string {
 	const room = 80
 	text := reasons[0]
@@ -78,10 +77,10 @@ func firstOf(reasons []string) string {
 	return text
 }
 
-// plain returns the name of a column as it is compared.
+// plain returns the form of a column's name that is compared.
 func plain(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
 
-// meant returns, in words, the column that name is a synonym for, or "".
+// meant returns a question with the column that name is a synonym for, or "".
 func meant(name string) string {
 	synonyms := map[string][]string{
 		"id":       {"pet id", "petid", "number", "no"},
@@ -98,7 +97,7 @@ func meant(name string) string {
 	return ""
 }
 
-// stray returns the first column without a name in which there is text, counting from 1.
+// stray returns the first column without a name that contains text, counting from 1.
 func (l *layout) stray(cells []string) (column int, found bool) {
 	for i, cell := range cells {
 		if (i >= len(l.named) || !l.named[i]) && strings.TrimSpace(cell) != "" {
@@ -108,8 +107,8 @@ func (l *layout) stray(cells []string) (column int, found bool) {
 	return 0, false
 }
 
-// separatorOf returns what separates the columns of a spreadsheet's first line, and whether the line says it, as sep=; does:
-// the comma, or the semicolon or tab that programs of some countries write.
+// separatorOf returns the separator of the columns, going by the first line: the comma, or the semicolon or tab that
+// programs in some countries write. said is whether the line is a declaration such as sep=; instead of the header.
 func separatorOf(start []byte) (separator rune, said bool) {
 	line, _, _ := strings.Cut(string(start), "\n")
 	if rest, ok := strings.CutPrefix(strings.ToLower(strings.Trim(line, "\"\r ")), "sep="); ok && len(rest) == 1 && strings.ContainsRune(",;|\t", rune(rest[0])) {

@@ -9,10 +9,10 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// An Edit is what a row of CSV with an id says of that pet. What it leaves empty stays as it is.
+// An Edit is a row of CSV with the id of a pet. Empty cells leave the pet unchanged.
 //
-// With a version it is merged with what the shop did since the row was written: what the row did not change stays as it is now,
-// what only the row changed is changed, and what both changed is a fault.
+// If the row has a version, it is merged with the changes in the shop since the row was exported: a cell that the row
+// did not change has no effect, a cell that only the row changed is applied, and a cell that both changed is a fault.
 type Edit struct {
 	ID       int64
 	Name     string
@@ -21,25 +21,25 @@ type Edit struct {
 	Stock    *int64
 	Add      int64
 
-	was  *version           // nil for a row without one
-	in   *petstore.Category // what Category means, if it may be another than that of the pet
+	was  *version           // nil for a row without a version
+	in   *petstore.Category // the category to set; nil for that of the pet
 	done petstore.Amended
 }
 
-// setsStock reports whether the row says what the stock is to be.
+// setsStock reports whether the row sets the stock.
 func (e *Edit) setsStock() bool {
 	return e.Stock != nil && (e.was == nil || lastBits(*e.Stock) != e.was.stock)
 }
 
-// setsStatus reports whether the row says what the status is to be. Where the stock contradicts it, the stock decides.
+// setsStatus reports whether the row sets the status. If its stock contradicts that, the stock decides.
 func (e *Edit) setsStatus() bool {
 	if e.setsStock() && (e.Status == petstore.Available && *e.Stock == 0 || e.Status == petstore.Sold && *e.Stock > 0) {
 		return false
 	}
-	return e.Status != "" && (e.was == nil || statusPlace(e.Status) != e.was.status)
+	return e.Status != "" && (e.was == nil || statusIndex(e.Status) != e.was.status)
 }
 
-// setsCategory reports whether the row says what the category is to be.
+// setsCategory reports whether the row sets the category.
 func (e *Edit) setsCategory() bool {
 	return e.Category != "" && (e.was == nil || checksum(e.Category) != e.was.category)
 }
@@ -48,14 +48,13 @@ func (e *Edit) setsName() bool {
 	return e.Name != "" && (e.was == nil || checksum(e.Name) != e.was.name)
 }
 
-// silent reports whether the row is as it was written.
-func (e *Edit) silent() bool {
+// unchanged reports whether the row is as it was exported.
+func (e *Edit) unchanged() bool {
 	return e.was != nil && e.Add == 0 && !e.setsName() && !e.setsCategory() && !e.setsStatus() && !e.setsStock()
 }
 
-// find finds out what the row's category means for the pet as it is now. A name that may mean several means that of the pet if
-// it may.
-func (e *Edit) find(p *petstore.StockedPet, known *catalogue, line int) (err error) {
+// findCategory finds the category that the row names. If the name is ambiguous, the category of the pet is preferred.
+func (e *Edit) findCategory(p *petstore.StockedPet, known *catalogue, line int) (err error) {
 	if !e.setsCategory() {
 		return nil
 	}
@@ -64,21 +63,21 @@ func (e *Edit) find(p *petstore.StockedPet, known *catalogue, line int) (err err
 		e.in = now
 		return nil
 	}
-	if e.in, err = known.named(e.Category, line); err != nil && now != nil && alike(now.Name) == alike(e.Category) {
+	if e.in, err = known.resolve(e.Category, line); err != nil && now != nil && matchKey(now.Name) == matchKey(e.Category) {
 		e.in, err = now, nil
 	}
 	return err
 }
 
-// amend returns what becomes of the pet as it is now. Its error has a code.
+// amend returns how the row changes the pet as it is now. Its error has a code.
 func (e *Edit) amend(p petstore.StockedPet, known *catalogue) (a petstore.Amendment, err error) {
 	var both conflicts
 	e.amendNames(&a, p, known, &both)
 	if err := e.amendStock(&a, p.Quantity, &both); err != nil {
 		return a, err
 	}
-	if e.setsStatus() && (e.Status == p.Status || both.free(e.was == nil || e.was.status == statusPlace(p.Status), "status", string(e.Status), string(p.Status))) &&
-		(e.Status != p.Status || a.Quantity.Present) { // the stock may change it first
+	if e.setsStatus() && (e.Status == p.Status || both.allow(e.was == nil || e.was.status == statusIndex(p.Status), "status", string(e.Status), string(p.Status))) &&
+		(e.Status != p.Status || a.Quantity.Present) { // a change of the stock may change the status first
 		a.Status = petstore.Some(e.Status)
 	}
 	return a, both.err()
@@ -86,19 +85,19 @@ func (e *Edit) amend(p petstore.StockedPet, known *catalogue) (a petstore.Amendm
 
 // amendNames sets the name of the pet and its category.
 func (e *Edit) amendNames(a *petstore.Amendment, p petstore.StockedPet, known *catalogue, both *conflicts) {
-	if e.setsName() && e.Name != p.Name && !sameNumber(e.Name, p.Name) && both.free(e.was == nil || e.was.name == checksum(p.Name), "name", strconv.Quote(e.Name), strconv.Quote(p.Name)) {
+	if e.setsName() && e.Name != p.Name && !sameNumber(e.Name, p.Name) && both.allow(e.was == nil || e.was.name == checksum(p.Name), "name", strconv.Quote(e.Name), strconv.Quote(p.Name)) {
 		a.Name = petstore.Some(e.Name)
 	}
 	if e.in != nil && e.in.ID != p.CategoryID &&
-		both.free(e.was == nil || e.was.categoryID == lastBits(p.CategoryID), "category", strconv.Quote(e.Category), known.nameOf(p.CategoryID)) {
+		both.allow(e.was == nil || e.was.categoryID == lastBits(p.CategoryID), "category", strconv.Quote(e.Category), known.nameOf(p.CategoryID)) {
 		a.CategoryID = petstore.Some(e.in.ID)
 	}
 }
 
-// amendStock sets or adds to the stock, of which there is quantity now.
+// amendStock sets the stock or adds to it. quantity is the present stock.
 func (e *Edit) amendStock(a *petstore.Amendment, quantity int64, both *conflicts) error {
 	if e.setsStock() && *e.Stock != quantity &&
-		both.free(e.was == nil || e.was.stock == lastBits(quantity), "stock", strconv.FormatInt(*e.Stock, 10), strconv.FormatInt(quantity, 10)) {
+		both.allow(e.was == nil || e.was.stock == lastBits(quantity), "stock", strconv.FormatInt(*e.Stock, 10), strconv.FormatInt(quantity, 10)) {
 		a.Quantity = petstore.Some(*e.Stock)
 	}
 	if e.Add == 0 {
@@ -117,15 +116,15 @@ func sameNumber(a, b string) bool {
 	return errX == nil && errY == nil && x == y && !math.IsInf(x, 0)
 }
 
-// conflicts are the cells that the file and the shop have changed, each in its own way.
+// conflicts describe the cells that the file and the shop have changed differently.
 type conflicts []string
 
-// free reports whether a cell can be changed, or notes the conflict.
-func (c *conflicts) free(free bool, column, file, now string) bool {
-	if !free {
+// allow notes a conflict unless the cell may be changed. It returns ok.
+func (c *conflicts) allow(ok bool, column, file, now string) bool {
+	if !ok {
 		*c = append(*c, fmt.Sprintf("%s: the file changes it to %s, and since the export it was changed to %s", column, file, now))
 	}
-	return free
+	return ok
 }
 
 func (c conflicts) err() error {
@@ -135,7 +134,7 @@ func (c conflicts) err() error {
 	return petstore.Errorf(petstore.CodePreconditionFailed, "%s.", strings.Join(c, "; "))
 }
 
-// check brings the names into normal form and returns what is wrong with them.
+// check normalizes the name and returns what is wrong with it.
 func (e *Edit) check() error {
 	if e.Name != "" {
 		p := petstore.PetPatch{Name: petstore.Some(e.Name)}

@@ -12,16 +12,16 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// How many rows share a transaction: as many as take about rowsTime, so that
-// other writers wait no longer.
+// How many rows share a transaction: as many as take about rowsTime, so that other
+// writers do not wait longer.
 const (
 	fewestRows = 64
 	mostRows   = 4096
 	rowsTime   = 20 * time.Millisecond
 )
 
-// mostEdits is how many edits share a transaction: so many rows of a spreadsheet are kept all or not at all, whatever the shop
-// does meanwhile. Of a longer file, which cannot be, later transactions have as many as take about rowsTime.
+// mostEdits is how many edits the first transaction may have: the edits of a spreadsheet with no more are stored all
+// or not at all. The later transactions of a longer file have as many edits as take about rowsTime.
 const mostEdits = 500
 
 // An Import carries units from a reader into a workspace.
@@ -31,64 +31,64 @@ type Import struct {
 	Workspace int64
 	Now       func() time.Time
 
-	// MaxCategories is how many categories the workspace may have with those of a CSV,
-	// which are remembered; 0 is no bound.
+	// MaxCategories is how many categories the workspace may have together with those
+	// of a CSV, since all of them are held in memory; 0 means no limit.
 	MaxCategories int
 
-	// File is the digest of the file: the store then remembers with each batch
-	// how far it came. "" remembers nothing.
+	// File is the digest of the file, under which the store remembers with each batch
+	// how far the file was imported. If it is "", nothing is remembered.
 	File string
-	// Resumed says that an import of the file was cut off, and From goes on behind
-	// what that has kept.
+	// Resumed says that an earlier import of the file was interrupted, and From begins
+	// after what that has stored.
 	Resumed bool
 
-	// SkipFaults goes on after a unit that cannot be kept. OnFault then
-	// learns of each, by one goroutine at a time.
+	// If SkipFaults is set, units with faults are skipped, and OnFault is called for
+	// each fault, by one goroutine at a time.
 	SkipFaults bool
 	OnFault    func(*Fault)
-	MaxFaults  int // stop after so many, with ErrFaults; 0 is no bound
+	MaxFaults  int // stop after so many, with ErrFaults; 0 means no limit
 
-	// OnProgress, if set, learns after each batch what is kept so far.
+	// OnProgress, if set, is called after each batch with what was stored so far.
 	OnProgress func(Report)
 
-	pace    *pace
-	known   *catalogue // of a CSV
-	amended int        // the last line up to which its edits are kept already
+	pace          *pace
+	known         *catalogue // of the workspace, for a CSV; nil for NDJSON
+	editedThrough int        // the last line up to which the edits are stored already
 }
 
-// A Report says what an import has kept.
+// A Report says what an import has stored.
 type Report struct {
 	Counts
 	Changed int64 // pets that rows with ids changed
-	Left    int64 // pets that were as such rows say already
-	Added   int64 // of those changed, pets to whose stock rows added
-	Skipped int64 // units that were left out
+	Left    int64 // pets that such rows left unchanged
+	Added   int64 // those of Changed whose stock a row has added to
+	Skipped int64 // units with faults
 	Notes   Notes
 }
 
-// ErrFaults stops an import that has found as many faults as it may.
+// ErrFaults is returned by an import that has found MaxFaults faults.
 var ErrFaults = errors.New("there are too many faults")
 
-// Rows returns how many rows were kept.
+// Rows returns how many rows were stored.
 func (r Report) Rows() int64 { return r.Categories + r.Pets + r.Orders + r.Movements }
 
-// A batch is on its way from the reader to the store.
+// A batch is a part of the stream that is stored together.
 type batch struct {
 	petstore.Batch
 	entries []Entry
 	edits   []Entry
 	through int      // its last line
-	faults  []*Fault // of units that were left out of it
+	faults  []*Fault // of units that it leaves out
 	counts  Counts
 	rows    int
-	stop    error // why there is none after it
+	stop    error // why this is the last batch
 }
 
-// Run reads until the end and returns what was kept. It reads and checks one
-// batch while another is being written. What stands before an error is kept, but
-// for at most a batch. The end of ctx stops it between two batches, and does not
-// wait for a stream that blocks. The feed of the workspace then has an event that
-// counts what came.
+// Run imports the stream and returns what was stored. It reads and checks one batch
+// while another is being written. After an error, everything before it was stored
+// except for at most one batch. When ctx ends, Run stops between two batches, even if
+// the stream blocks. At the end it adds an event to the feed of the workspace that
+// counts what was stored.
 func (i *Import) Run(ctx context.Context) (Report, error) {
 	if err := i.resume(ctx); err != nil {
 		return Report{}, err
@@ -97,11 +97,12 @@ func (i *Import) Run(ctx context.Context) (Report, error) {
 	return report, cmp.Or(err, i.finish(ctx, report, err == nil))
 }
 
-// finishTimeout bounds what is still to be done when ctx has ended.
+// finishTimeout is how long finish may take, also after ctx has ended.
 const finishTimeout = 10 * time.Second
 
-// finish has the store add the event of the import, and at its end forget how far
-// that came. One that is killed before has its event when it is resumed.
+// finish has the store add the event of the import. If the import has ended, the store
+// also forgets how far it came. An import that is killed before gets its event when it
+// is resumed.
 func (i *Import) finish(ctx context.Context, r Report, ended bool) error {
 	var b petstore.Batch
 	if r.Rows() > 0 || i.Resumed {
@@ -115,7 +116,7 @@ func (i *Import) finish(ctx context.Context, r Report, ended bool) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
 	defer cancel()
-	if b.File != "" && i.known != nil { // before the other, so that no later import of the file goes by it
+	if b.File != "" && i.known != nil { // before the main record, so that no later import of the file uses this one
 		if _, err := i.To.Load(ctx, i.Workspace, &petstore.Batch{File: i.amendedFile()}); err != nil {
 			return err
 		}
@@ -155,7 +156,7 @@ func (i *Import) copy(ctx context.Context) (report Report, err error) {
 	}
 }
 
-// A reading is the half of an import that reads and checks.
+// A reading is the part of an import that reads and checks the stream.
 type reading struct {
 	*Import
 	batches chan *batch
@@ -164,7 +165,7 @@ type reading struct {
 // A pace is how many rows, and how many edits, a batch should have.
 type pace struct{ rows, edits atomic.Int64 }
 
-// next returns the next batch, also one that came before ctx ended.
+// next returns the next batch. A batch that was read before ctx ended is returned too.
 func (r *reading) next(ctx context.Context) (*batch, error) {
 	select {
 	case b := <-r.batches:
@@ -185,7 +186,7 @@ func (r *reading) run(ctx context.Context) {
 	for {
 		b := &batch{}
 		for b.stop == nil && b.rows < int(r.pace.rows.Load()) && len(b.edits) < int(r.pace.edits.Load()) && len(b.faults) < fewestRows {
-			r.one(b)
+			r.readEntry(b)
 			if err := ctx.Err(); err != nil {
 				b.stop = err
 			}
@@ -198,8 +199,8 @@ func (r *reading) run(ctx context.Context) {
 	}
 }
 
-// one reads an entry into the batch.
-func (r *reading) one(b *batch) {
+// readEntry reads an entry into the batch.
+func (r *reading) readEntry(b *batch) {
 	e, err := r.From.Next()
 	switch f, isFault := errors.AsType[*Fault](err); {
 	case err == nil:
@@ -225,7 +226,7 @@ func (b *batch) add(e Entry, now petstore.Time, skip bool) {
 	b.rows += e.rows()
 }
 
-// edit adds an entry that names a pet by its id.
+// edit adds an entry with the id of a pet.
 func (b *batch) edit(e Entry, skip bool) {
 	if err := e.Edit.check(); err != nil {
 		b.refuse(faultf(e.Line, "%s", reason(err)), skip)
@@ -234,7 +235,7 @@ func (b *batch) edit(e Entry, skip bool) {
 	b.edits = append(b.edits, e)
 }
 
-// refuse leaves a unit out, or ends the import.
+// refuse notes a fault and leaves the unit out, or ends the import.
 func (b *batch) refuse(f *Fault, skip bool) {
 	if skip {
 		b.faults = append(b.faults, f)
@@ -243,7 +244,7 @@ func (b *batch) refuse(f *Fault, skip bool) {
 	}
 }
 
-// keep writes the batch and adds it to the report.
+// keep stores the batch and adds it to the report.
 func (i *Import) keep(ctx context.Context, b *batch, report *Report) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -254,7 +255,7 @@ func (i *Import) keep(ctx context.Context, b *batch, report *Report) error {
 	if err := i.write(ctx, b, report); err != nil {
 		return err
 	}
-	slices.SortStableFunc(b.faults, func(x, y *Fault) int { return cmp.Compare(x.Line, y.Line) }) // the store's came last
+	slices.SortStableFunc(b.faults, func(x, y *Fault) int { return cmp.Compare(x.Line, y.Line) }) // faults that the store found come last
 	for _, f := range b.faults {
 		i.OnFault(f)
 	}
@@ -272,15 +273,15 @@ func (i *Import) keep(ctx context.Context, b *batch, report *Report) error {
 	return nil
 }
 
-// load keeps entries of the batch. With a file the store remembers how far that
-// is kept then.
+// load stores entries of the batch. If file is not "", the store remembers how far it
+// was imported.
 func (i *Import) load(ctx context.Context, b *batch, entries []Entry, file string) error {
 	if len(entries) == 0 && file == "" {
 		return nil
 	}
 	b.SkipRefused, b.File, b.Through = i.SkipFaults, file, b.through
 	if b.through == 0 {
-		b.File = "" // it had faults alone
+		b.File = "" // there is nothing to remember but faults
 	}
 	b.Units = make([]petstore.Unit, len(entries))
 	for n := range entries {
@@ -304,7 +305,7 @@ func (i *Import) load(ctx context.Context, b *batch, entries []Entry, file strin
 	return nil
 }
 
-// adapt lets the next batches take about rowsTime.
+// adapt changes the size of the next batches so that they take about rowsTime.
 func adapt(rows *atomic.Int64, most int64, took time.Duration) {
 	switch n := rows.Load(); {
 	case took > 2*rowsTime:
@@ -314,7 +315,7 @@ func adapt(rows *atomic.Int64, most int64, took time.Duration) {
 	}
 }
 
-// count counts the rows of the entries that were kept.
+// count counts the rows of the entries that were stored.
 func (b *batch) count(entries []Entry) {
 	for n := range entries {
 		e := &entries[n]

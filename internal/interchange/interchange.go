@@ -1,8 +1,7 @@
-// Package interchange carries workspaces between a store and files: NDJSON, which
-// loses nothing, and CSV of the pets, which a spreadsheet holds. It reads and
-// writes streams in bounded memory, except that it remembers the ids in a CSV, and
-// stores units in batches. It knows neither files nor databases: package cli opens
-// them.
+// Package interchange exports and imports workspaces as NDJSON, which contains
+// everything, and as CSV of the pets, for spreadsheets. It reads and writes streams in
+// bounded memory, except for the ids and categories of a CSV, and stores units in
+// batches. It opens neither files nor databases: package cli does.
 package interchange
 
 import (
@@ -16,17 +15,17 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// A Format is how a file holds a workspace.
+// A Format is a format of files.
 type Format string
 
 // The formats.
 const (
-	NDJSON Format = "ndjson" // a JSON text on each line: all that a workspace has
+	NDJSON Format = "ndjson" // a JSON text on each line: everything in a workspace
 	CSV    Format = "csv"    // RFC 4180: id, name, category, status and stock of the pets, and the version of each
 )
 
-// FormatOf returns the format that the extension of a file's name stands for:
-// .ndjson or .jsonl, .csv, .tsv or .txt.
+// FormatOf returns the format of a file by the extension of its name: .ndjson or
+// .jsonl, .csv, .tsv or .txt.
 func FormatOf(name string) (Format, error) {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".ndjson", ".jsonl":
@@ -48,26 +47,26 @@ const (
 	maxColumns = 1000
 )
 
-// A Reader reads the units of a stream. Names are not yet in normal form and
-// nothing is held against the rules: see [petstore.Unit.Check].
+// A Reader reads the units of a stream. Names are not normalized and rules are not
+// checked yet: see [petstore.Unit.Check].
 type Reader interface {
-	// Next returns the next unit. It returns io.EOF at the end, and a *Fault
-	// for what is not a unit; unless the fault is final, the next call goes on
-	// behind it.
+	// Next returns the next unit. It returns io.EOF at the end, and a *Fault for
+	// anything that is not a unit; unless the fault is final, the next call continues
+	// after it.
 	Next() (Entry, error)
 
-	// Last returns the ids that must not be issued again, as far as the stream
-	// says. It is known after the first call of Next.
+	// Last returns the greatest ids that were issued, according to the stream. It is
+	// valid after the first call of Next.
 	Last() petstore.LastIDs
 }
 
-// An Entry is a unit with the lines that it was read from, or, of CSV, what is to
-// become of a pet that is there.
+// An Entry is a unit with the lines that it was read from, or, in CSV, an edit of an
+// existing pet.
 type Entry struct {
 	petstore.Unit
 	Edit      *Edit  // if set, the unit is empty
 	Line      int    // the first one
-	category  string // what CSV calls the category of a new pet
+	category  string // the name of a new pet's category, in CSV
 	orders    []int
 	movements []int
 }
@@ -88,14 +87,14 @@ func (e *Entry) through() int {
 	return max(e.Line, slices.Max(append(e.orders, 0)), slices.Max(append(e.movements, 0)))
 }
 
-// rows returns how many rows a store keeps for the unit.
+// rows returns how many rows the unit has in the store.
 func (e *Entry) rows() int { return 1 + len(e.Orders) + len(e.Movements) }
 
 // A Fault is a mistake in a stream.
 type Fault struct {
 	Line   int
 	Reason string // at most petstore.MaxText bytes
-	Final  bool   // nothing behind it can be read
+	Final  bool   // nothing after it can be read
 }
 
 // Error returns the line and the reason.
@@ -106,7 +105,8 @@ func faultf(line int, format string, args ...any) *Fault {
 	return &Fault{Line: line, Reason: petstore.Shorten(fmt.Sprintf(format, args...), petstore.MaxText)}
 }
 
-// quoted returns text of a file in quotation marks, cut so that a reason has room for more.
+// quoted returns text of a file in quotation marks. It cuts long text, so that it does not
+// fill a reason.
 func quoted(text string) string {
 	const most = 40
 	return petstore.Shorten(strconv.Quote(petstore.Shorten(text, most)), most+len(`""`))
@@ -123,12 +123,12 @@ func notText(line int) *Fault {
 	return faultf(line, "the text is not UTF-8; save the file in UTF-8")
 }
 
-// readFault returns the error of a stream that cannot be read on.
+// readFault returns the error of a stream that cannot be read further.
 func readFault(line int, err error) error {
 	return fmt.Errorf("line %d: reading failed: %w", line, err)
 }
 
-// refuseUTF16 returns a fault if the stream begins as UTF-16 does.
+// refuseUTF16 returns a fault if the stream begins like UTF-16.
 func refuseUTF16(start []byte) error {
 	if len(start) >= 2 && (start[0] == 0xfe && start[1] == 0xff || start[0] == 0xff && start[1] == 0xfe) {
 		return notUTF16()
@@ -140,16 +140,16 @@ func notUTF16() *Fault {
 	return finalf(1, "the file is UTF-16; save it in UTF-8 (in a spreadsheet: CSV UTF-8)")
 }
 
-// A peeker is a stream that can be looked into.
+// A peeker is a buffered stream.
 type peeker interface {
 	io.Reader
 	Peek(n int) ([]byte, error)
 	Discard(n int) (int, error)
 }
 
-// skipMark drops a byte order mark, and refuses UTF-16.
+// skipMark skips a byte order mark, and refuses UTF-16.
 func skipMark(r peeker) error {
-	start, _ := r.Peek(len(ByteOrderMark)) // an error comes again when it is read
+	start, _ := r.Peek(len(ByteOrderMark)) // the next read returns the error too
 	if err := refuseUTF16(start); err != nil {
 		return err
 	}

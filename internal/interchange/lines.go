@@ -54,8 +54,8 @@ func (l *lines) one() ([]byte, error) {
 	return l.long, l.end(size, err)
 }
 
-// end judges the error at the end of a line of some length. The last line needs
-// no end.
+// end returns the error for a line that was read with err. The last line need not end
+// with a line break.
 func (l *lines) end(length int, err error) error {
 	switch {
 	case err == nil || errors.Is(err, io.EOF) && length > 0:

@@ -12,15 +12,14 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// A member is one value of a line's object, as it stands there.
+// A member is one member of a line's object.
 type member struct {
 	name  string
 	raw   jsontext.Value
 	taken bool
 }
 
-// members are those of one line. What is wrong with them is noted, the first
-// fault only.
+// members are the members of one line. The methods that read them note the first fault.
 type members struct {
 	line int
 	all  []member
@@ -29,8 +28,8 @@ type members struct {
 	in   bytes.Reader
 }
 
-// read reads the object that text is. text must stay as it is while the members
-// are used.
+// read parses text, which must be an object. text must not change while the members are
+// used.
 func (m *members) read(line int, text []byte) {
 	m.line, m.all, m.err = line, m.all[:0], nil
 	if !utf8.Valid(text) {
@@ -78,7 +77,7 @@ func (m *members) object(text []byte) error {
 	return nil
 }
 
-// malformed puts the decoder's error in words.
+// malformed returns the fault for an error of the decoder.
 func (m *members) malformed(err error) error {
 	syntax, ok := errors.AsType[*jsontext.SyntacticError](err)
 	switch {
@@ -98,8 +97,8 @@ func (m *members) refuse(format string, args ...any) {
 	}
 }
 
-// take returns the value of a member, or nil if it is absent. A null is as
-// good as absent nowhere: no member may be null.
+// take returns the value of a member, or nil if it is absent. A null is returned as a
+// value; the methods below refuse it.
 func (m *members) take(name string, required bool) jsontext.Value {
 	for i := range m.all {
 		if m.all[i].name == name {
@@ -113,7 +112,7 @@ func (m *members) take(name string, required bool) jsontext.Value {
 	return nil
 }
 
-// end notes a member that nobody took.
+// end notes a member that was not read.
 func (m *members) end(kind string) {
 	for _, member := range m.all {
 		if !member.taken {
@@ -134,7 +133,7 @@ func (m *members) text(name string, required bool) string {
 	return string(text)
 }
 
-// int reads a number exactly: no fraction, no exponent.
+// int reads a whole number. It refuses a fraction or an exponent.
 func (m *members) int(name string, required bool) int64 {
 	raw := m.take(name, required)
 	if raw == nil {

@@ -19,7 +19,7 @@ import (
 // everyPet has each pet that it is asked for, and keeps nothing.
 type everyPet struct{ petstore.Bulk }
 
-func (e everyPet) Rehearse(_ context.Context, _ int64, f func(petstore.Bulk) error) error {
+func (e everyPet) DryRun(_ context.Context, _ int64, f func(petstore.Bulk) error) error {
 	return f(e)
 }
 
@@ -126,7 +126,7 @@ func TestTryIsSmall(t *testing.T) { //nolint:paralleltest // it measures the hea
 				if err == nil {
 					i := interchange.Import{From: from, To: everyPet{}, Workspace: 1, Now: time.Now, MaxCategories: 2500, SkipFaults: true, MaxFaults: petstore.MaxFields}
 					i.OnFault = func(f *interchange.Fault) { said, longest = f.Reason, max(longest, len(f.Reason)) }
-					_, err = i.Try(t.Context())
+					_, err = i.DryRun(t.Context())
 				}
 				if f, ok := errors.AsType[*interchange.Fault](err); ok {
 					said, longest = f.Reason, max(longest, len(f.Reason))

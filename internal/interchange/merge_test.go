@@ -277,7 +277,7 @@ func TestMerge(t *testing.T) {
 			}
 			want := m.want()
 			text := saved(r, m.rows)
-			tried, tryErr := run(r, db, workspace, text, "", (*interchange.Import).Try)
+			tried, tryErr := run(r, db, workspace, text, "", (*interchange.Import).DryRun)
 			after := shelfOf(r, db, workspace)
 			if fmt.Sprint(after) != fmt.Sprint(m.now) {
 				r.Fatalf("the trial changed\n%v to\n%v", m.now, after)

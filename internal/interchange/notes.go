@@ -11,21 +11,21 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// maxNoted is how many changes of stock, and how many new categories, are noted one by one.
+// maxNoted is how many changes of stock, and how many new categories, Notes lists.
 const maxNoted = 100
 
-// Notes are what somebody should know of an import before it is done.
+// Notes describe an import for the user who has to confirm it.
 type Notes struct {
 	Stock      []StockChange `json:"stockChanges"`  // the first ones
 	Categories []NewCategory `json:"newCategories"` // the first ones
-	Questions  []string      `json:"questions"`     // of Try: what should be confirmed, as it follows "This will"
+	Questions  []string      `json:"questions"`     // of DryRun: what should be confirmed; continues "This will"
 
-	changes int64  // of stock
-	blind   int64  // of them, those that a row without a version says
-	fresh   sample // names of new pets
+	changes     int64  // number of changes of stock
+	unversioned int64  // how many of them are by rows without a version
+	newNames    sample // of new pets
 }
 
-// A StockChange is one of the stock of a pet that is there.
+// A StockChange is a change of the stock of an existing pet.
 type StockChange struct {
 	PetID  int64  `json:"petId"`
 	Name   string `json:"name"`
@@ -33,24 +33,24 @@ type StockChange struct {
 	After  int64  `json:"after"`
 }
 
-// A NewCategory is one that a file adds.
+// A NewCategory is a category that a file adds.
 type NewCategory struct {
-	Line int    `json:"line"`
-	Name string `json:"name"`
-	Near string `json:"didYouMean,omitempty"` // of Try: one that is there, whose name is nearly the same
+	Line    int    `json:"line"`
+	Name    string `json:"name"`
+	Similar string `json:"didYouMean,omitempty"` // of DryRun: the name of an existing category that is nearly the same
 }
 
-// Lines returns the notes in words, one by one.
+// Lines returns the notes as lines of text.
 func (n *Notes) Lines() []string {
 	var lines []string
 	for _, c := range n.Categories {
 		name := c.Name
 		if strings.TrimSpace(name) != name {
-			name = strconv.Quote(name) // so that the spaces are seen
+			name = strconv.Quote(name) // so that the spaces are visible
 		}
 		line := fmt.Sprintf("line %d: new category %s", c.Line, name)
-		if c.Near != "" {
-			line += "; did you mean " + c.Near + "?"
+		if c.Similar != "" {
+			line += "; did you mean " + c.Similar + "?"
 		}
 		lines = append(lines, line)
 	}
@@ -63,14 +63,14 @@ func (n *Notes) Lines() []string {
 	return lines
 }
 
-// amended notes what became of a pet.
+// amended notes a changed pet.
 func (n *Notes) amended(e *Edit) {
 	if e.done.Before.Quantity == e.done.After.Quantity {
 		return
 	}
 	n.changes++
 	if e.was == nil && e.Stock != nil {
-		n.blind++
+		n.unversioned++
 	}
 	if len(n.Stock) < maxNoted {
 		n.Stock = append(n.Stock, StockChange{e.ID, e.done.Before.Name, e.done.Before.Quantity, e.done.After.Quantity})
@@ -84,21 +84,21 @@ func (n *Notes) added(all []Entry) {
 	}
 }
 
-// compare finds out which new categories have nearly the name of one that was there before.
-func (n *Notes) compare(known *catalogue) {
+// findSimilar finds, for each new category, an older one with nearly the same name.
+func (n *Notes) findSimilar(known *catalogue) {
 	for i := range n.Categories {
 		c := &n.Categories[i]
-		c.Near = known.near(c.Name)
+		c.Similar = known.similarTo(c.Name)
 	}
 }
 
-// ask finds out what should be confirmed.
-func (n *Notes) ask(ctx context.Context, in petstore.Bulk, workspace int64) error {
-	if n.blind > 0 {
-		n.Questions = append(n.Questions, fmt.Sprintf("set the stock of %s, whatever was sold since the file was made, as the file has no column version", Quantity(n.blind, "pet", "pets")))
+// findQuestions finds out what the user should confirm.
+func (n *Notes) findQuestions(ctx context.Context, in petstore.Bulk, workspace int64) error {
+	if n.unversioned > 0 {
+		n.Questions = append(n.Questions, fmt.Sprintf("set the stock of %s, whatever was sold since the file was made, as the file has no column version", Quantity(n.unversioned, "pet", "pets")))
 	}
 	known := 0
-	for _, name := range n.fresh.names {
+	for _, name := range n.newNames.names {
 		pets, err := in.StockedPets(ctx, workspace, petstore.PetQuery{Page: petstore.Page{Limit: petstore.MaxPage}, Name: petstore.Fold(name)})
 		if err != nil {
 			return err
@@ -107,27 +107,29 @@ func (n *Notes) ask(ctx context.Context, in petstore.Bulk, workspace int64) erro
 			known++
 		}
 	}
-	if of := len(n.fresh.names); of >= fewestNames && 2*known > of {
+	if of := len(n.newNames.names); of >= fewestNames && 2*known > of {
 		how := "most of"
 		if known == of {
 			how = "all"
 		}
-		n.Questions = append(n.Questions, fmt.Sprintf("add %s, though pets with %s their names are there already", Quantity(n.fresh.seen, "pet", "pets"), how))
+		n.Questions = append(n.Questions, fmt.Sprintf("add %s, though pets with %s their names are there already", Quantity(n.newNames.seen, "pet", "pets"), how))
 	}
 	return nil
 }
 
-// fewestNames is how many new pets a file must have for its names to be looked at, and mostNames how many of them are.
+// fewestNames is how many new pets a file must have for their names to be searched, and mostNames how many names are
+// searched at most.
 const (
 	fewestNames = 2
 	mostNames   = 100
 )
 
-// shortName is how many letters a name must have to be looked at: shorter ones are in no index, so that each search for one would
-// read the whole shop.
+// shortName is how many letters a name must have to be searched. Shorter names are not indexed, so that each search
+// would read the whole shop.
 const shortName = 3
 
-// A sample has some of the names that it has seen, evenly, but no short ones.
+// A sample has an even selection of the names that were added to it, without short
+// ones.
 type sample struct {
 	names       []string
 	seen, every int64

@@ -18,7 +18,7 @@ type csvReader struct {
 	in      *csv.Reader
 	guard   *guard
 	columns layout
-	edited  map[int64]int // ids of pets, and the line of each
+	edited  map[int64]int // the line of each edit, by the pet's id
 	line    int           // of the record that was read last
 }
 
@@ -27,12 +27,12 @@ func newCSVReader(from io.Reader, o Options) (Reader, error) {
 	if err := skipMark(buffered); err != nil {
 		return nil, err
 	}
-	start, _ := buffered.Peek(4096) // an error comes again when it is read
+	start, _ := buffered.Peek(4096) // the next read returns the error too
 	if bytes.IndexByte(start, 0) >= 0 {
 		return nil, notUTF16()
 	}
 	if at := bytes.IndexByte(start, '\r'); at >= 0 && at+1 < len(start) && !bytes.Contains(start, []byte("\n")) {
-		buffered = bufio.NewReaderSize(returns{buffered}, 1<<16)
+		buffered = bufio.NewReaderSize(crReader{buffered}, 1<<16)
 		start, _ = buffered.Peek(4096)
 	}
 	comma, said := separatorOf(start)
@@ -42,7 +42,7 @@ func newCSVReader(from io.Reader, o Options) (Reader, error) {
 	r.in.FieldsPerRecord = -1
 	r.in.ReuseRecord = true
 	header, err := r.record()
-	if said && err == nil { // that was the line
+	if said && err == nil { // it was the declaration of the separator
 		header, err = r.record()
 	}
 	if errors.Is(err, io.EOF) {
@@ -55,11 +55,11 @@ func newCSVReader(from io.Reader, o Options) (Reader, error) {
 	return r, err
 }
 
-// returns reads a file whose lines end with CR alone.
-type returns struct{ from io.Reader }
+// A crReader reads a file whose lines end with CR alone, and replaces CR with LF.
+type crReader struct{ from io.Reader }
 
 // Read implements io.Reader.
-func (r returns) Read(p []byte) (int, error) {
+func (r crReader) Read(p []byte) (int, error) {
 	n, err := r.from.Read(p)
 	for i, b := range p[:n] {
 		if b == '\r' {
@@ -103,7 +103,7 @@ func (r *csvReader) record() ([]string, error) {
 	}
 }
 
-// blank reports whether a spreadsheet had nothing in the row.
+// blank reports whether all cells of a row are empty.
 func blank(cells []string) bool {
 	for _, cell := range cells {
 		if strings.TrimSpace(cell) != "" {
@@ -122,7 +122,7 @@ func valid(cells []string, line int) error {
 	return nil
 }
 
-// fault puts what encoding/csv found in words.
+// fault returns the fault for an error of encoding/csv.
 func (r *csvReader) fault(err error) error {
 	if errors.Is(err, errLong) {
 		return finalf(r.line+1, "the record that begins here has more than %d bytes; is a quotation mark missing?", maxRecord)
@@ -146,7 +146,7 @@ func (r *csvReader) fault(err error) error {
 
 func tooWide(line int) *Fault { return finalf(line, "the line has more than %d columns", maxColumns) }
 
-// entry makes a pet, or what is to become of one, of a record. Cells that are left out at its end are empty.
+// entry returns the new pet, or the edit, of a record. Cells that are missing at its end are empty.
 func (r *csvReader) entry(cells []string) (Entry, error) {
 	if column, found := r.columns.stray(cells); found {
 		return Entry{}, faultf(r.line, "column %d: %s stands in a column without a name; are there too many separators?", column, quoted(cells[column-1]))
@@ -186,7 +186,7 @@ func (r *csvReader) entry(cells []string) (Entry, error) {
 	return Entry{Line: r.line, category: category, Unit: petstore.Unit{Pet: pet, In: unnamed}}, nil
 }
 
-// unnamed stands for the category of a pet until that is found.
+// unnamed stands for the category of a new pet until findCategories finds it.
 var unnamed = new(petstore.Category)
 
 // both returns the fault of a row that sets the stock and adds to it.
@@ -194,7 +194,7 @@ func (r *csvReader) both() error {
 	return faultf(r.line, "stock and add are both given; stock says how many there are, and add how many came or went")
 }
 
-// edit reads a record that names a pet by its id.
+// edit reads a record with the id of a pet.
 func (r *csvReader) edit(id string, cell, name func(int) string) (Entry, error) {
 	n, err := strconv.ParseInt(id, 10, 64)
 	if err != nil || n < 1 || n > petstore.MaxID {
@@ -233,7 +233,8 @@ func (r *csvReader) edit(id string, cell, name func(int) string) (Entry, error) 
 	return Entry{Line: r.line, Edit: e}, nil
 }
 
-// statusIn returns the status that a cell names. It is no part of the record.
+// statusIn returns the status that a cell names, or an invalid one. The result does not
+// share memory with the cell.
 func statusIn(cell string) petstore.Status {
 	for _, known := range petstore.Statuses() {
 		if strings.EqualFold(cell, string(known)) {
@@ -247,8 +248,8 @@ func (r *csvReader) noStatus(status string) error {
 	return faultf(r.line, "status: %s is none of available, pending and sold", quoted(status))
 }
 
-// pet reads the status and the stock of a new pet, from one of two cells. Without a stock it is that of a pet that was just
-// created; without a status, the stock decides.
+// pet reads the status and the stock of a new pet. The stock is in one of the two cells stock and add; if both are
+// empty, it is that of a newly created pet. If the status is empty, it follows from the stock.
 func (r *csvReader) pet(status, stock, add string) (*petstore.StockedPet, error) {
 	p, err := &petstore.StockedPet{}, error(nil)
 	switch {
@@ -280,7 +281,7 @@ func (r *csvReader) pet(status, stock, add string) (*petstore.StockedPet, error)
 	return p, nil
 }
 
-// quantity reads a stock that is given.
+// quantity reads the cell stock, which is not empty.
 func (r *csvReader) quantity(stock string) (int64, error) {
 	n, err := strconv.ParseInt(stock, 10, 64)
 	switch {
@@ -294,7 +295,7 @@ func (r *csvReader) quantity(stock string) (int64, error) {
 	return n, nil
 }
 
-// addition reads what is added to a stock, such as +5 and -2; nothing is 0.
+// addition reads the cell add, such as +5 and -2. It returns 0 if the cell is empty.
 func (r *csvReader) addition(add string) (int64, error) {
 	if add == "" {
 		return 0, nil
@@ -309,7 +310,7 @@ func (r *csvReader) addition(add string) (int64, error) {
 	return n, nil
 }
 
-// reason returns what a client may see of err.
+// reason returns the text of err for a client.
 func reason(err error) string {
 	if e, ok := errors.AsType[*petstore.Error](err); ok {
 		return e.Message
@@ -322,14 +323,14 @@ var (
 	errWide = errors.New("the record has too many cells")
 )
 
-// A guard stops a reader that gathers a record without end, or of cells without end, each of which takes much more memory
-// than the byte in the file. It gives no more than a line at once, so that the CSV reader reads nothing of the next record.
+// A guard limits the bytes and the cells of a record, since encoding/csv does not: a cell takes much more memory than
+// its byte in the file. It returns at most a line at a time, so that the CSV reader reads nothing of the next record.
 type guard struct {
 	from   *bufio.Reader
 	comma  []byte
-	given  int  // bytes of the record that is being read
-	commas int  // of them, outside quotation marks
-	quoted bool // what comes next is inside quotation marks
+	given  int  // bytes of the present record so far
+	commas int  // commas in them, outside of quotation marks
+	quoted bool // the next byte is inside quotation marks
 }
 
 // next begins a record.
@@ -354,8 +355,8 @@ func (g *guard) Read(p []byte) (int, error) {
 	return g.from.Read(p[:len(piece)])
 }
 
-// count counts the commas of a piece. Behind a quotation mark that stands where none may, it may be wrong, but the CSV reader
-// reads no cell there.
+// count counts the commas of a piece. It may be wrong after a misplaced quotation mark, but there the CSV reader
+// stops with an error.
 func (g *guard) count(piece []byte) {
 	g.given += len(piece)
 	for {

@@ -10,16 +10,16 @@ import (
 
 // Options say where reading begins.
 type Options struct {
-	// FromLine is the first line to read, after the head of the file; 0 is the
-	// first. It must be one at which a unit begins.
+	// FromLine is the first line to read after the head of the file; 0 means all. A
+	// unit must begin there.
 	FromLine int
 
-	// Ignore names columns of CSV that are left out.
+	// Ignore has the names of the columns of CSV that are ignored.
 	Ignore []string
 }
 
-// NewReader returns a reader of the format. It returns a *Fault for a stream
-// that does not begin as one of the format.
+// NewReader returns a reader of the format. It returns a *Fault if the stream does not
+// begin like a file of the format.
 func NewReader(from io.Reader, f Format, o Options) (Reader, error) {
 	if f == CSV {
 		return newCSVReader(from, o)
@@ -33,9 +33,9 @@ func NewReader(from io.Reader, f Format, o Options) (Reader, error) {
 
 // A record is a line of NDJSON.
 type record struct {
-	kind     string // "" if it could not be told
+	kind     string // "" if it is not known
 	line     int
-	petID    int64 // of a pet, an order and a movement
+	petID    int64 // for a pet, an order or a movement
 	category petstore.Category
 	pet      petstore.StockedPet
 	order    petstore.Order
@@ -47,15 +47,15 @@ type ndjsonReader struct {
 	members members
 	from    int
 
-	last    petstore.LastIDs
-	whole   bool   // the file must end with a line of the type end
-	counted Counts // what was read, for the line at the end
-	skipped record // the last pet before the first line to read
+	last     petstore.LastIDs
+	needsEnd bool   // the file must end with a line of the type end
+	counted  Counts // what was read, to compare with the last line
+	skipped  record // the last pet before FromLine
 
-	ahead    *record // read, and not yet part of an entry
-	aheadErr error
-	ended    bool
-	spoilt   bool // a line could not be counted
+	ahead     *record // was read, and belongs to the next entry
+	aheadErr  error
+	ended     bool
+	uncounted bool // the type of a line is not known, so that counted is wrong
 }
 
 func (r *ndjsonReader) Last() petstore.LastIDs { return r.last }
@@ -81,7 +81,7 @@ func (r *ndjsonReader) readHead() error {
 		return finalf(r.lines.number, "the file has the version %d; this program reads version %d", v, Version)
 	}
 	m.text("workspace", false)
-	r.whole = m.time("exportedAt", false).Valid
+	r.needsEnd = m.time("exportedAt", false).Valid
 	r.last = petstore.LastIDs{Categories: m.int("lastCategoryId", false), Pets: m.int("lastPetId", false), Orders: m.int("lastOrderId", false)}
 	for _, n := range []int64{r.last.Categories, r.last.Pets, r.last.Orders} {
 		if n < 0 || n > petstore.MaxID {
@@ -108,7 +108,7 @@ func (r *ndjsonReader) Next() (Entry, error) {
 	first, err := r.record()
 	if err != nil {
 		if first != nil && first.kind == "pet" {
-			r.dropRest(first.petID)
+			r.skipRest(first.petID)
 		}
 		return Entry{}, err
 	}
@@ -121,7 +121,7 @@ func (r *ndjsonReader) Next() (Entry, error) {
 		e.PetID = first.petID
 		e.Pet = &first.pet
 	default:
-		if err := r.inMiddle(first); err != nil {
+		if err := r.checkStart(first); err != nil {
 			return Entry{}, err
 		}
 		e.PetID = first.petID
@@ -130,17 +130,16 @@ func (r *ndjsonReader) Next() (Entry, error) {
 	return e, r.rest(&e)
 }
 
-// inMiddle returns a fault if the first line to read is not the first of its
-// pet.
-func (r *ndjsonReader) inMiddle(first *record) error {
+// checkStart returns a fault if FromLine is within the lines of a pet.
+func (r *ndjsonReader) checkStart(first *record) error {
 	if first.petID == r.skipped.petID && r.skipped.line > 0 {
 		return finalf(first.line, "the line belongs to the pet %d, which begins at line %d: begin there", first.petID, r.skipped.line)
 	}
 	return nil
 }
 
-// rest reads the orders and movements of a pet. A line among them that cannot
-// be read spoils the unit.
+// rest reads the orders and movements of a pet. If one of these lines cannot be read,
+// the whole unit is left out.
 func (r *ndjsonReader) rest(e *Entry) error {
 	for {
 		next, err := r.record()
@@ -152,7 +151,7 @@ func (r *ndjsonReader) rest(e *Entry) error {
 			r.ahead, r.aheadErr = next, err
 			return nil
 		case isFault && !f.Final:
-			r.dropRest(e.PetID)
+			r.skipRest(e.PetID)
 			return faultf(f.Line, "%s (the pet %d, from line %d on, is left out with it)", petstore.Shorten(f.Reason, petstore.MaxText/2), e.PetID, e.Line)
 		case err != nil:
 			return err
@@ -164,9 +163,9 @@ func (r *ndjsonReader) rest(e *Entry) error {
 	}
 }
 
-// dropRest skips the lines of a pet that is spoilt; 0 is a pet whose id could
-// not be read.
-func (r *ndjsonReader) dropRest(petID int64) {
+// skipRest skips the remaining lines of a pet that is left out. petID is 0 if its id
+// could not be read.
+func (r *ndjsonReader) skipRest(petID int64) {
 	for {
 		next, err := r.record()
 		if err == nil && petID == 0 && next.belongs() {
@@ -179,7 +178,7 @@ func (r *ndjsonReader) dropRest(petID int64) {
 	}
 }
 
-// belongs reports whether the line continues a unit.
+// belongs reports whether the line belongs to the unit of an earlier line.
 func (r *record) belongs() bool { return r.kind != "category" && r.kind != "pet" }
 
 func (e *Entry) add(r *record) {
@@ -192,8 +191,8 @@ func (e *Entry) add(r *record) {
 	e.movements = append(e.movements, r.line)
 }
 
-// record returns the next line, one that was put back first. With a fault it
-// returns what is known of the line.
+// record returns the next line: first the one in ahead. With a fault it returns what is
+// known of the line.
 func (r *ndjsonReader) record() (*record, error) {
 	if r.ahead != nil || r.aheadErr != nil {
 		next, err := r.ahead, r.aheadErr
@@ -218,7 +217,7 @@ func (r *ndjsonReader) read() (*record, error) {
 		return nil, r.atEnd()
 	}
 	if err != nil {
-		return &record{line: r.lines.number}, r.spoil(err)
+		return &record{line: r.lines.number}, r.noteFault(err)
 	}
 	if r.ended {
 		return nil, finalf(r.lines.number, "the file continues after its end")
@@ -233,20 +232,20 @@ func (r *ndjsonReader) read() (*record, error) {
 	if next.kind == "end" && m.err == nil {
 		return r.read()
 	}
-	return next, r.spoil(m.err)
+	return next, r.noteFault(m.err)
 }
 
-// spoil notes that a line could not be counted. The fault of a line that is not
-// asked for is dropped.
-func (r *ndjsonReader) spoil(err error) error {
-	r.spoilt = r.spoilt || err != nil
+// noteFault notes that counted is wrong if there is a fault. It returns no fault for
+// lines before FromLine.
+func (r *ndjsonReader) noteFault(err error) error {
+	r.uncounted = r.uncounted || err != nil
 	if f, ok := errors.AsType[*Fault](err); ok && !f.Final && f.Line < r.from {
 		return nil
 	}
 	return err
 }
 
-// kindOf guesses the type of a line that is not JSON.
+// kindOf guesses the type of a line, which need not be valid JSON.
 func kindOf(text []byte) string {
 	for _, kind := range []string{"category", "pet"} {
 		if bytes.HasPrefix(text, []byte(`{"type":"`+kind+`"`)) {
@@ -256,7 +255,7 @@ func kindOf(text []byte) string {
 	return ""
 }
 
-// parse reads the members of the line.
+// parse reads the members of the line into to.
 func (r *ndjsonReader) parse(to *record) {
 	m := &r.members
 	switch to.kind {
@@ -298,20 +297,20 @@ func (r *record) parsePet(m *members) {
 	}
 }
 
-// checkEnd holds the last line against what was read.
+// checkEnd compares the counts in the last line with what was read.
 func (r *ndjsonReader) checkEnd() {
 	m := &r.members
 	want := Counts{m.int("categories", true), m.int("pets", true), m.int("orders", true), m.int("movements", true)}
 	m.end("end")
 	r.ended = true
-	if m.err == nil && !r.spoilt && want != r.counted {
+	if m.err == nil && !r.uncounted && want != r.counted {
 		m.err = finalf(m.line, "the file is not whole: it was written with %v, and has %v", want, r.counted)
 	}
 }
 
-// atEnd returns io.EOF, or a fault if the file was cut off.
+// atEnd returns io.EOF, or a fault if the file is incomplete.
 func (r *ndjsonReader) atEnd() error {
-	if r.whole && !r.ended {
+	if r.needsEnd && !r.ended {
 		return finalf(r.lines.number, "the file is cut off: an export ends with a line of the type end")
 	}
 	return io.EOF

@@ -271,9 +271,9 @@ func TestRepeatedImportDoublesNothing(t *testing.T) {
 			in := input{text: text, format: format, file: "digest", most: 500}
 			cuts := 0
 			for {
-				reached, err := db.Reached(t.Context(), workspace, in.file)
+				reached, err := db.ImportedThrough(t.Context(), workspace, in.file)
 				if err != nil || cuts > 0 && reached == 0 {
-					t.Fatalf("Reached after %d cuts = %d, %v, want a line", cuts, reached, err)
+					t.Fatalf("ImportedThrough after %d cuts = %d, %v, want a line", cuts, reached, err)
 				}
 				in.fromLine = reached + 1
 				if _, _, err = load(db, workspace, in); err == nil {
@@ -287,8 +287,8 @@ func TestRepeatedImportDoublesNothing(t *testing.T) {
 			if got, want := sheetOf(t, db, workspace), sheetOf(t, db, first); cuts == 0 || got != want {
 				t.Errorf("after %d cuts the shop has %d bytes, want at least one cut and %d bytes", cuts, len(got), len(want))
 			}
-			if reached, err := db.Reached(t.Context(), workspace, in.file); reached != 0 || err != nil {
-				t.Errorf("Reached at the end = %d, %v, want 0", reached, err)
+			if reached, err := db.ImportedThrough(t.Context(), workspace, in.file); reached != 0 || err != nil {
+				t.Errorf("ImportedThrough at the end = %d, %v, want 0", reached, err)
 			}
 		})
 	}
@@ -317,7 +317,7 @@ func TestRepeatedImportAddsOnce(t *testing.T) {
 		if r, err := run(t, dying{db}, workspace, text, file, (*interchange.Import).Run); r.Changed != 1 || !errors.Is(err, context.Canceled) {
 			t.Fatalf("the import that ends = %+v, %v", r, err)
 		}
-		if r, err := run(t, db, workspace, text, file, (*interchange.Import).Try); r.Left != 1 || r.Pets != 1 || err != nil {
+		if r, err := run(t, db, workspace, text, file, (*interchange.Import).DryRun); r.Left != 1 || r.Pets != 1 || err != nil {
 			t.Errorf("the trial of the rest = %+v, %v", r, err)
 		}
 		if r, err := run(t, db, workspace, text, file, (*interchange.Import).Run); r.Left != 1 || r.Pets != 1 || err != nil {

@@ -145,14 +145,14 @@ func TestCategories(t *testing.T) {
 		{"Dog ", "", -1, "Dogs"}, {"Horses", "", -1, ""}, {"Dogz", "", -1, "Dogs"},
 	} {
 		text := "name,category\nRex," + c.cell + "\n"
-		report, err := run(t, db, workspace, text, "", (*interchange.Import).Try)
+		report, err := run(t, db, workspace, text, "", (*interchange.Import).DryRun)
 		if c.fault != "" {
 			if err == nil || err.Error() != c.fault {
 				t.Errorf("%q: %v, want %q", c.cell, err, c.fault)
 			}
 			continue
 		}
-		if made := report.Notes.Categories; err != nil || (c.id < 0) != (len(made) == 1) || len(made) == 1 && (made[0].Name != c.cell || made[0].Near != c.near) {
+		if made := report.Notes.Categories; err != nil || (c.id < 0) != (len(made) == 1) || len(made) == 1 && (made[0].Name != c.cell || made[0].Similar != c.near) {
 			t.Errorf("%q: %+v, %v, want the category %d near %q", c.cell, report, err, c.id, c.near)
 		}
 	}
@@ -189,7 +189,7 @@ func TestQuestions(t *testing.T) {
 		"without the column": {sheetOf(t, db, workspace), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			report, err := run(t, db, workspace, c.text, "", (*interchange.Import).Try)
+			report, err := run(t, db, workspace, c.text, "", (*interchange.Import).DryRun)
 			if got := strings.Join(report.Notes.Questions, "; "); err != nil || got != c.want {
 				t.Errorf("Try asks %q, %v, want %q", got, err, c.want)
 			}

@@ -10,7 +10,7 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// A Head is what the first line of NDJSON says besides the ids.
+// A Head has the members of the first line of NDJSON apart from the ids.
 type Head struct {
 	Workspace  string
 	ExportedAt petstore.Time
@@ -24,13 +24,13 @@ type Counts struct {
 	Movements  int64 `json:"movements"`
 }
 
-// String returns the numbers as people say them.
+// String returns the numbers in words.
 func (c Counts) String() string {
 	return fmt.Sprintf("%s, %s, %s and %s", Quantity(c.Pets, "pet", "pets"), Quantity(c.Categories, "category", "categories"),
 		Quantity(c.Orders, "order", "orders"), Quantity(c.Movements, "movement", "movements"))
 }
 
-// Quantity returns a number of things, in words.
+// Quantity returns a number with the singular or the plural of a noun.
 func Quantity(n int64, one, more string) string {
 	if n == 1 {
 		return "1 " + one
@@ -38,8 +38,8 @@ func Quantity(n int64, one, more string) string {
 	return fmt.Sprintf("%d %s", n, more)
 }
 
-// A Writer is a [petstore.Sink] that writes a stream. Close ends the stream; it
-// does not close the file below it.
+// A Writer is a [petstore.Sink] that writes a stream. Close writes the end of the
+// stream; it does not close the file.
 type Writer interface {
 	petstore.Sink
 	Close() error
@@ -51,7 +51,7 @@ func NewWriter(to io.Writer, f Format, h Head) Writer {
 	buffered := bufio.NewWriterSize(to, 1<<16)
 	if f == CSV {
 		names := map[int64]string{}
-		w := NewSheet(buffered, func(id int64) string { return names[id] }) // which takes the buffer for its own
+		w := NewSheet(buffered, func(id int64) string { return names[id] }) // csv.Writer uses the buffer itself
 		w.names = names
 		return w
 	}
@@ -95,7 +95,7 @@ func (w *ndjsonWriter) time(name string, t petstore.Time) {
 	w.line = append(w.line, '"')
 }
 
-// canonical continues the line with the members of a row's canonical form.
+// canonical appends the members of a row's canonical form to the line.
 func (w *ndjsonWriter) canonical(row interface{ AppendJSON([]byte) []byte }) {
 	at := len(w.line)
 	w.line = row.AppendJSON(append(w.line, ','))
@@ -163,7 +163,7 @@ func (w *ndjsonWriter) Movement(m petstore.Movement) error {
 	return w.flush()
 }
 
-// Close writes the last line, which proves that the file is whole.
+// Close writes the last line, which shows that the file is complete.
 func (w *ndjsonWriter) Close() error {
 	w.begin("end")
 	w.int("categories", w.n.Categories)
@@ -177,7 +177,7 @@ func (w *ndjsonWriter) Close() error {
 	return w.to.Flush()
 }
 
-// columns are the columns of CSV, and writtenColumns those that are written, in their order.
+// columns returns the columns of CSV, and writtenColumns those that are written, in order.
 func columns() []string {
 	return []string{"id", "name", "category", "status", "stock", "add", "version"}
 }
@@ -191,13 +191,14 @@ type Sheet struct {
 	to      *csv.Writer
 	file    io.Writer
 	nameOf  func(category int64) string
-	names   map[int64]string // those that Category learns, or nil
+	names   map[int64]string // filled by Category; or nil
 	version []byte
 	row     []string
 	n       Counts
 }
 
-// NewSheet returns a writer of CSV to which nobody has to give the categories: nameOf returns their names.
+// NewSheet returns a writer of CSV. nameOf returns the names of categories, so that Category need not be
+// called.
 func NewSheet(to io.Writer, nameOf func(category int64) string) *Sheet {
 	return &Sheet{to: csv.NewWriter(to), file: to, nameOf: nameOf}
 }

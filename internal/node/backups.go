@@ -19,8 +19,8 @@ import (
 	"example.com/petstore/internal/store/sqlite"
 )
 
-// The names of backups: the instant in UTC, so that they sort by it, behind what
-// says who asked for them. Those of the schedule are removed by it.
+// A backup is named by a prefix and the instant in UTC, so that the names sort in the
+// order of time. The scheduler removes only those with scheduledPrefix.
 const (
 	scheduledPrefix = "petstore-"
 	manualPrefix    = "manual-"
@@ -28,8 +28,8 @@ const (
 	backupSuffix    = ".db"
 )
 
-// A scheduler makes backups beside the requests and removes the oldest of those
-// that nobody asked for.
+// A scheduler makes backups while the server runs, and removes the oldest scheduled
+// ones.
 type scheduler struct {
 	every  time.Duration
 	dir    string
@@ -50,10 +50,10 @@ func newScheduler(c *config.Config, store Store, now func() time.Time, log *slog
 	return s
 }
 
-// run removes what a server that was killed left unfinished. Then, if there is a
-// schedule, it makes a backup whenever the newest of the schedule is as old as every,
-// until ctx ends. One that is named by an instant in the future does not count. A
-// failure is logged, and tried again a tenth of that time later.
+// run removes unfinished backups of a server that was killed. Then, if there is a
+// schedule, it makes a backup whenever the newest scheduled one is as old as every,
+// until ctx ends. Backups whose names are in the future do not count. A failure is
+// logged, and the backup is tried again after a tenth of every.
 func (s *scheduler) run(ctx context.Context) {
 	s.begin()
 	for s.every > 0 {
@@ -77,8 +77,8 @@ func (s *scheduler) run(ctx context.Context) {
 }
 
 // newest returns when the newest scheduled backup was made, the zero time if there is
-// none that can be read. It looks into the folder each time, so that a restart forgets
-// nothing and a backup that somebody removed is missed.
+// none or the folder cannot be read. It reads the folder each time, so that it also
+// works after a restart, and notices removed backups.
 func (s *scheduler) newest() time.Time {
 	newest, _, _ := LatestBackup(s.dir, s.now())
 	return newest
@@ -88,10 +88,10 @@ func (s *scheduler) newest() time.Time {
 func (s *scheduler) due() time.Duration { return s.newest().Add(s.every).Sub(s.now()) }
 
 func (s *scheduler) begin() {
-	if s.able() != nil {
+	if s.checkEnabled() != nil {
 		return
 	}
-	s.making.Lock() // one by hand may be under way
+	s.making.Lock() // a manual backup may be under way
 	defer s.making.Unlock()
 	if err := s.tidy(); err != nil {
 		s.log.Error("an unfinished backup could not be removed", "dir", s.dir, "err", err)
@@ -108,8 +108,8 @@ func (s *scheduler) once(ctx context.Context) error {
 	return s.prune()
 }
 
-// make makes a backup for who holds the mutex, and removes what is unfinished. It
-// returns the name of the file.
+// make makes a backup, after it has removed unfinished ones, and returns the name of
+// the file. The caller holds the mutex.
 func (s *scheduler) make(ctx context.Context, prefix string) (name string, err error) {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return "", err
@@ -130,10 +130,10 @@ func (s *scheduler) make(ctx context.Context, prefix string) (name string, err e
 	return name, nil
 }
 
-// Start implements [httpapi.Backups]. The schedule neither counts nor removes what it
-// makes.
+// Start implements [httpapi.Backups]. The schedule neither counts nor removes its
+// backups.
 func (s *scheduler) Start(ctx context.Context) (httpapi.Backup, error) {
-	if err := s.able(); err != nil {
+	if err := s.checkEnabled(); err != nil {
 		return httpapi.Backup{}, err
 	}
 	if !s.making.TryLock() {
@@ -152,7 +152,7 @@ func (s *scheduler) Start(ctx context.Context) (httpapi.Backup, error) {
 
 // List implements [httpapi.Backups]. The newest comes first.
 func (s *scheduler) List(context.Context) ([]httpapi.Backup, error) {
-	if err := s.able(); err != nil {
+	if err := s.checkEnabled(); err != nil {
 		return nil, err
 	}
 	all := []httpapi.Backup{}
@@ -181,19 +181,19 @@ func (s *scheduler) info(prefix, name string) (httpapi.Backup, error) {
 	if err != nil {
 		return httpapi.Backup{}, err
 	}
-	at, _ := madeAt(prefix, name)
+	at, _ := backupTime(prefix, name)
 	return httpapi.Backup{File: name, CreatedAt: at, Bytes: info.Size()}, nil
 }
 
-// able returns CodeBackupUnavailable unless the server can keep backups.
-func (s *scheduler) able() error {
+// checkEnabled returns CodeBackupUnavailable unless the server can make backups.
+func (s *scheduler) checkEnabled() error {
 	if s.dir == "" || s.backup == nil {
 		return petstore.Errorf(httpapi.CodeBackupUnavailable, "This server makes no backups: it needs --backup-dir, and a SQLite file. Back PostgreSQL up with pg_dump or pg_basebackup.")
 	}
 	return nil
 }
 
-// tidy removes what was left unfinished.
+// tidy removes unfinished backups.
 func (s *scheduler) tidy() error {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -202,8 +202,8 @@ func (s *scheduler) tidy() error {
 	var errs []error
 	for _, e := range entries {
 		name, partial := strings.CutSuffix(e.Name(), sqlite.Partial)
-		_, scheduled := madeAt(scheduledPrefix, name)
-		_, manual := madeAt(manualPrefix, name)
+		_, scheduled := backupTime(scheduledPrefix, name)
+		_, manual := backupTime(manualPrefix, name)
 		if partial && (scheduled || manual) {
 			errs = append(errs, os.Remove(filepath.Join(s.dir, e.Name())))
 		}
@@ -226,16 +226,16 @@ func (s *scheduler) prune() error {
 	return errors.Join(errs...)
 }
 
-// LatestBackup returns when the newest scheduled backup of a folder was made, the
-// zero time if it has none or does not exist, and how many are named by an instant
-// after now: the clock was wrong when they were made, or is.
+// LatestBackup returns when the newest scheduled backup in a folder was made, the zero
+// time if there is none or no folder. ahead is how many backups have names after now:
+// the clock was wrong when they were made, or is wrong now.
 func LatestBackup(dir string, now time.Time) (newest time.Time, ahead int, err error) {
 	all, err := backupsIn(dir, scheduledPrefix, now)
 	if err != nil {
 		return time.Time{}, 0, err
 	}
 	for _, name := range all {
-		if at, _ := madeAt(scheduledPrefix, name); at.After(now) { // backupsIn knows it
+		if at, _ := backupTime(scheduledPrefix, name); at.After(now) { // the names are valid
 			ahead++
 		} else {
 			newest = at
@@ -244,9 +244,9 @@ func LatestBackup(dir string, now time.Time) (newest time.Time, ahead int, err e
 	return newest, ahead, nil
 }
 
-// backupsIn returns the names of the backups of a folder with a prefix, in the order
-// in which they were made: those that are named by an instant after now come first.
-// It leaves out every other file.
+// backupsIn returns the names of the backups in a folder with a prefix, in the order in
+// which they were made. Those with names after now come first. It ignores all other
+// files.
 func backupsIn(dir, prefix string, now time.Time) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -254,7 +254,7 @@ func backupsIn(dir, prefix string, now time.Time) ([]string, error) {
 	}
 	var past, ahead []string
 	for _, e := range entries { // sorted by name
-		at, ok := madeAt(prefix, e.Name())
+		at, ok := backupTime(prefix, e.Name())
 		switch {
 		case !ok || !e.Type().IsRegular():
 		case at.After(now):
@@ -266,8 +266,9 @@ func backupsIn(dir, prefix string, now time.Time) ([]string, error) {
 	return append(ahead, past...), nil
 }
 
-// madeAt returns the instant that the name of a backup says.
-func madeAt(prefix, name string) (time.Time, bool) {
+// backupTime returns the instant in the name of a backup, and whether the name is
+// valid.
+func backupTime(prefix, name string) (time.Time, bool) {
 	text, ok := strings.CutPrefix(name, prefix)
 	text, ends := strings.CutSuffix(text, backupSuffix)
 	at, err := time.Parse(backupLayout, text)

@@ -10,8 +10,8 @@ import (
 	"example.com/petstore/internal/ratelimit"
 )
 
-// A banSync tells the limiter of the keys of the directory and of their bans. The
-// directory makes one call at a time, the keeper of bans another.
+// A banSync passes the keys of the directory and their bans to the limiter. The
+// directory calls attach and detach, and the banKeeper calls stored.
 type banSync struct {
 	limiter *ratelimit.Limiter
 
@@ -23,9 +23,9 @@ func newBanSync(l *ratelimit.Limiter) *banSync {
 	return &banSync{limiter: l, bans: make(map[string]access.Ban)}
 }
 
-// attach returns the handle of a key. It hands on the store's ban only if that
-// changed: a ban of the limiter that is not stored yet must not be lifted by a
-// change of something else.
+// attach returns the limiter's handle of a key. It passes the store's ban on only if
+// that changed, so that another change of the key does not lift a ban of the limiter
+// that is not stored yet.
 func (s *banSync) attach(w access.Workspace, k access.Key) *ratelimit.Caller {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,9 +43,10 @@ func (s *banSync) attach(w access.Workspace, k access.Key) *ratelimit.Caller {
 	return c
 }
 
-// stored notes that the store has a ban of the limiter: it may be lifted before the key
-// is read again. What was read before it was stored lifts it here until the key is read
-// again, soon: to store it was a change, too.
+// stored notes that a ban of the limiter was stored, so that attach notices if it is
+// lifted. If the key was read before the ban was stored but is attached after, attach
+// lifts the ban until the key is read again. That is soon, since storing the ban
+// changed AccessState.
 func (s *banSync) stored(b access.Ban) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,24 +60,25 @@ func (s *banSync) detach(k access.Key) {
 	s.limiter.Drop(k.ID)
 }
 
-// A banKeeper stores the bans that the limiter starts, beside the requests.
+// A banKeeper stores the bans that the limiter starts, in the background.
 type banKeeper struct {
 	store   access.Store
 	sync    *banSync
 	log     *slog.Logger
 	metrics *metrics
-	queue   chan *ratelimit.Ban // pointers: room for many, of which there are hardly ever any
+	queue   chan *ratelimit.Ban // of pointers, since it has room for many and is nearly always empty
 }
 
-// Bans that wait to be stored. One key can start one in two minutes at most.
+// waitingBans is how many bans may wait to be stored. A key can start one in two minutes
+// at most.
 const waitingBans = 1024
 
 func newBanKeeper(s access.Store, sync *banSync, log *slog.Logger, m *metrics) *banKeeper {
 	return &banKeeper{store: s, sync: sync, log: log, metrics: m, queue: make(chan *ratelimit.Ban, waitingBans)}
 }
 
-// started takes a ban; it does not block. A ban that finds the queue full holds
-// in this process alone.
+// started queues a ban to be stored; it does not block. If the queue is full, the ban
+// is only in effect in this process.
 func (k *banKeeper) started(b ratelimit.Ban) {
 	k.metrics.bans.Inc()
 	select {
@@ -91,7 +93,7 @@ func (k *banKeeper) lost(b ratelimit.Ban, why any) {
 	k.log.Error("a ban could not be stored", "key", b.KeyID, "until", b.Until, "err", why)
 }
 
-// run stores bans until ctx ends, and then those that still wait.
+// run stores bans until ctx ends, and then those that are still queued.
 func (k *banKeeper) run(ctx context.Context) {
 	for {
 		select {

@@ -9,15 +9,15 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// How often each of the chores is done.
+// How often each task runs.
 const (
-	forgetReceipts = time.Minute // of their age a crash may forget as much
+	forgetReceipts = time.Minute // after a crash, receipts may be kept that much longer
 	resumeRemovals = time.Minute
 	forgetEvents   = 10 * time.Minute
 	endSandboxes   = time.Minute
 )
 
-// chores keep the database in order beside the requests.
+// chores remove old data from the database in the background.
 type chores struct {
 	store     Store
 	now       func() time.Time
@@ -25,7 +25,7 @@ type chores struct {
 	retention time.Duration // of events; 0 if none are kept
 }
 
-// run does the chores until ctx ends.
+// run runs the tasks until ctx ends.
 func (c *chores) run(ctx context.Context) {
 	var running sync.WaitGroup
 	running.Go(func() { every(ctx, forgetReceipts, c.forgetReceipts) })
@@ -59,11 +59,10 @@ func (c *chores) forgetReceipts(ctx context.Context) {
 	}
 }
 
-// resume ends resets and deletions of workspaces that were broken off, by a crash or
-// by who had asked for them.
+// resume completes resets and deletions of workspaces that were interrupted.
 func (c *chores) resume(ctx context.Context) {
 	if err := c.store.Resume(ctx); err != nil && ctx.Err() == nil {
-		c.log.Error("a reset or a deletion of a workspace could not be ended", "err", err)
+		c.log.Error("a reset or a deletion of a workspace could not be completed", "err", err)
 	}
 }
 

@@ -12,51 +12,53 @@ import (
 )
 
 const (
-	// mostConnections is how many the public listener takes at once where neither
-	// memory nor descriptors are short, unless --max-connections says.
+	// mostConnections is how many connections the public listener accepts at once by
+	// default, if neither memory nor descriptors are short.
 	mostConnections = 8192
 
-	// connectionCost is what one of HTTP/1.1 may hold in memory at worst: a header up
-	// to its bound, read and copied, its buffers and its stack.
+	// connectionCost is how many bytes a connection of HTTP/1.1 may hold at most: the
+	// longest header, read and copied, its buffers and its stack.
 	connectionCost = 64 << 10
 
-	// streamsInCost is how many requests a client of HTTP/2 may have open on a connection
-	// for which there is connectionCost; mostStreams where there is more. RFC 9113 §6.5.2
-	// recommends that at least. It may always have fewestStreams, even if
-	// --max-connections says more than memory is for.
+	// streamsInCost is how many requests of HTTP/2 may be open on a connection if there
+	// is just connectionCost for each connection. If there is more memory, there may be
+	// up to mostStreams, which is the least that RFC 9113 §6.5.2 recommends. There may
+	// always be fewestStreams, even if --max-connections is more than the memory allows.
 	streamsInCost, mostStreams, fewestStreams = 8, 100, 4
 
-	// shortBuffer is how many bytes the system keeps of what a connection sends, where
-	// memory is short: a control group counts them too.
+	// shortBuffer is the size of the system's send buffer of a connection if memory is
+	// short, since a control group counts it too.
 	shortBuffer = 64 << 10
 
-	// ofMemory is the share of a container's memory that Go may have: SQLite's is
-	// beside it, and so is what the system keeps for sockets.
+	// ofMemory is the share of a container's memory that Go may use. SQLite and the
+	// buffers of sockets need the rest.
 	ofMemory = 0.5
 
-	// readCost and writeCost are what a request that is carried out may hold: a page of
-	// a hundred of the largest events, and the largest body with what is made of it.
+	// readCost and writeCost are how many bytes a request may hold while it is carried
+	// out: a page of a hundred of the largest events, and the largest body with what is
+	// decoded from it.
 	readCost, writeCost = 1 << 20, 128 << 10
 
-	// importCost is what the import of a file in the console may hold beside the file.
+	// importCost is how many bytes an import in the console may hold in addition to the
+	// file.
 	importCost = 6 << 20
 )
 
-// limitMemory keeps Go within the memory of its control group, unless GOMEMLIMIT
-// says.
+// limitMemory sets Go's memory limit from the control group, unless GOMEMLIMIT is set.
 func limitMemory(log *slog.Logger) {
 	if _, err := memlimit.Set(memlimit.WithRatio(ofMemory)); err != nil {
 		log.Debug("no control group's limit of memory is known", "err", err)
 	}
 }
 
-// A budget divides Go's memory. A quarter each is for connections and for the requests that
-// are carried out, an eighth for what clients make wait, and the rest for everything else:
-// if what is held came close to the limit, the collector would take half of the processors.
+// A budget divides Go's memory. A quarter is for connections, a quarter for requests that
+// are carried out, an eighth for what clients cause to wait in memory, and the rest for
+// everything else. If the used memory came close to the limit, the garbage collector would
+// take half of the processors.
 type budget struct {
 	memory  int64 // Go's, in bytes
-	quarter int64 // or less, if that is enough
-	limited bool  // it is not enough for as many connections as there may be
+	quarter int64 // a quarter of it, or less if that is enough
+	limited bool  // quarter is not enough for mostConnections
 }
 
 func newBudget(memory int64) budget {
@@ -64,33 +66,33 @@ func newBudget(memory int64) budget {
 	return budget{memory, quarter, quarter < mostConnections*connectionCost}
 }
 
-// streams returns how many requests a client of HTTP/2 may have open on each of so many
-// connections: before they begin, nothing can count what they hold, which is some 16 KiB.
-// Over TLS a record brings hundreds at once, and net/http keeps four times as many that
-// the client has reset.
+// streams returns how many requests of HTTP/2 may be open on each of the connections.
+// Before a request begins, its memory of some 16 KiB is not counted. A record of TLS may
+// contain hundreds of requests, and net/http keeps up to four times as many that the
+// client has reset.
 func (b budget) streams(connections int64) int {
 	return int(min(max(streamsInCost*(b.memory/4/connectionCost)/connections, fewestStreams), mostStreams))
 }
 
-// reads and writes return how many requests are carried out at once, if the store has so
-// many connections for reading. More reads would wait for a connection, or share the
-// processors, and the short ones would wait for the long ones. The most writes are those
-// of package httpapi.
+// reads and writes return how many requests may be carried out at once. connections is
+// how many connections for reading the store has: more reads would wait for a
+// connection, and short ones would wait for long ones. The greatest number of writes is
+// the default of package httpapi.
 func (b budget) reads(connections int) int {
 	return min(int(max(b.quarter/2/readCost, 4)), connections)
 }
 func (b budget) writes() int { return int(min(max(b.quarter/2/writeCost, 16), 512)) }
 
-// imports returns how many files the console imports at once, of what is left for
-// everything else.
+// imports returns how many files the console may import at once. Their memory is part
+// of the rest of the budget.
 func (b budget) imports() int { return int(min(max(b.quarter/importCost, 1), 4)) }
 
-// held returns how many bytes the answers take that the API holds, of what is left for
-// everything else.
+// held returns how many bytes the API's cached answers may take. They are part of the
+// rest of the budget.
 func (b budget) held() int64 { return min(max(b.memory/16, 128<<10), 16<<20) }
 
-// limits returns the bounds of the public listener. Half of the descriptors
-// are its: the rest is the database's and the operations listener's.
+// limits returns the limits of the public listener. It may use half of the file
+// descriptors; the rest is for the database and the operations listener.
 func (b budget) limits(c *config.Config) http1.Limits {
 	all := int(b.quarter / connectionCost)
 	if most, ok := mostDescriptors(); ok {
@@ -109,14 +111,14 @@ func (b budget) limits(c *config.Config) http1.Limits {
 	}
 }
 
-// keyStands reports whether a key that was valid when it was shown still is, as far as
-// it was read again: it asks nothing of the store, which the directory does for many at once.
-func (n *node) keyStands(id string) bool {
+// keyIsValid reports whether a key of a connection is still valid, according to the
+// directory. It does not read the store; the directory does so for many keys at once.
+func (n *node) keyIsValid(id string) bool {
 	e := n.keys.Held(id)
 	return e != nil && e.Key.CheckHolder(n.now()) == nil
 }
 
-// openDescriptors returns how many there are; 0 if the system does not say.
+// openDescriptors returns how many descriptors are open; 0 if the system does not say.
 func openDescriptors() int {
 	open, _ := os.ReadDir("/dev/fd") // some systems have none
 	return len(open)

@@ -91,7 +91,7 @@ func TestKeyStands(t *testing.T) {
 	store := &countingStore{Store: db}
 	bans := newBanSync(ratelimit.New(ratelimit.DefaultConfig(), time.Now))
 	n := &node{now: time.Now, keys: access.NewDirectory(store, time.Now, bans.attach, bans.detach)}
-	if n.keys.Entry(k.ID) == nil || !n.keyStands(k.ID) {
+	if n.keys.Entry(k.ID) == nil || !n.keyIsValid(k.ID) {
 		t.Error("a live key does not stand")
 	}
 	if err := (access.Keyring{Store: db, Now: time.Now, By: actor}).Revoke(t.Context(), k.ID, petstore.Condition{}); err != nil {
@@ -101,10 +101,10 @@ func TestKeyStands(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := store.asked.Load()
-	if n.keyStands(k.ID); store.asked.Load() != before {
+	if n.keyIsValid(k.ID); store.asked.Load() != before {
 		t.Error("the store is asked for a key of a connection")
 	}
-	if e := n.keys.Entry(k.ID); e != nil || n.keyStands(k.ID) {
+	if e := n.keys.Entry(k.ID); e != nil || n.keyIsValid(k.ID) {
 		t.Errorf("the revoked key is %+v, and stands", e)
 	}
 }

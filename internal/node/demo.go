@@ -14,21 +14,21 @@ import (
 	"example.com/petstore/internal/webhook"
 )
 
-// actor is in whose name the node makes the demo.
+// actor creates the demo, for the audit log.
 const actor access.Actor = "cli"
 
-// The workspace of serve --demo, and how long its key is valid. Keys are known only when
-// they are made, so each start makes one in the place of that of the start before.
+// The workspace of serve --demo, and how long its key is valid. The key cannot be read
+// from the database, so each start creates a new one and revokes the former one.
 const (
 	demoWorkspace = "demo"
 	demoKeyLife   = 7 * 24 * time.Hour
 )
 
-// A Demo is what is said of a workspace that was made for who has started the service: new
-// keys to it, and where one can sign in with the first of them to the console.
+// A Demo describes a workspace that was created at the start: its new keys, and the URL at
+// which the user can sign in to the console.
 type Demo struct {
 	Workspace, Key, SignIn string
-	ManageKey              string // of a sandbox, whose Key has not the scope manage
+	ManageKey              string // of a sandbox, whose Key lacks the scope manage
 	keyID                  string
 }
 
@@ -38,11 +38,11 @@ type demonstrator struct {
 	store Store
 	db    string // of the settings
 	now   func() time.Time
-	feeds bool // events are kept
+	feeds bool // whether events are kept
 }
 
-// prepare makes the demo workspace, unless it is there, and returns a new key
-// to it. It returns an error for a database that has other workspaces only.
+// prepare creates the demo workspace, unless it exists, and returns a new key to it. It
+// returns an error for a database that has only other workspaces.
 func (d *demonstrator) prepare(ctx context.Context) (*Demo, error) {
 	w, err := d.workspace(ctx)
 	if err != nil {
@@ -54,7 +54,7 @@ func (d *demonstrator) prepare(ctx context.Context) (*Demo, error) {
 	return d.replaceKey(ctx, w.ID)
 }
 
-// replaceKey makes a key in the place of that of the start before.
+// replaceKey creates a key, and revokes that of the last start.
 func (d *demonstrator) replaceKey(ctx context.Context, workspace int64) (*Demo, error) {
 	all, err := d.store.Keys(ctx, workspace)
 	if err != nil {
@@ -125,8 +125,8 @@ func (d *demonstrator) fill(ctx context.Context, workspace int64) error {
 	return d.addWebhooks(ctx, workspace)
 }
 
-// addWebhooks adds the webhooks that the examples of the description name. They are
-// paused: nothing is sent.
+// addWebhooks adds the webhooks of the examples in the OpenAPI description. They are
+// paused, so that nothing is sent.
 func (d *demonstrator) addWebhooks(ctx context.Context, workspace int64) error {
 	const demoNode = "demo"
 	now := d.now()
@@ -157,8 +157,9 @@ func (d *demonstrator) addWebhooks(ctx context.Context, workspace int64) error {
 	return d.store.ReleaseWebhooks(ctx, demoNode)
 }
 
-// addKeys adds the keys that the examples of the description name. Nobody
-// knows them. The last one may be rotated with the demo's own, which ends later.
+// addKeys adds the keys whose ids are in the examples of the OpenAPI description. Their
+// secrets are dropped. The last one expires before the demo's own key, so that this may
+// rotate it.
 func (d *demonstrator) addKeys(ctx context.Context, workspace int64) error {
 	for _, k := range []access.Key{
 		{ID: "key_7Gd2QxVb41LmZc9T", Name: "till"}, {ID: "key_Old4rN81sVb2LmQc", Name: "old till"},

@@ -12,8 +12,8 @@ import (
 	"example.com/petstore/internal/ratelimit"
 )
 
-// allMetrics returns the metrics of the node, with those of the parts that it
-// was told to use.
+// allMetrics returns the metrics of the node, including those of the parts that are
+// enabled.
 func (n *node) allMetrics() *metrics {
 	m := newMetrics(n.Version)
 	m.MustRegister(
@@ -45,10 +45,10 @@ func (n *node) allMetrics() *metrics {
 	return m
 }
 
-// A publicAPI is that of the public server, once there is one.
+// A publicAPI holds the API of the public server, once that has started.
 type publicAPI struct{ atomic.Pointer[httpapi.API] }
 
-// streams returns how many streams of events are open.
+// streams returns how many event streams are open.
 func (p *publicAPI) streams() float64 {
 	if a := p.Load(); a != nil {
 		return float64(a.Streams())
@@ -56,8 +56,8 @@ func (p *publicAPI) streams() float64 {
 	return 0
 }
 
-// workload returns the numbers of the requests that are carried out, by their kind, or
-// nil until there are any.
+// workload returns the statistics of the API's workload by kind, or nil before the API
+// has started.
 func (p *publicAPI) workload() map[string]fairshare.Stats {
 	if a := p.Load(); a != nil {
 		return a.Workload()
@@ -65,7 +65,7 @@ func (p *publicAPI) workload() map[string]fairshare.Stats {
 	return nil
 }
 
-// newLimiterCollector returns the figures of every limiter.
+// newLimiterCollector returns the metrics of the limiter.
 func newLimiterCollector(read func() ratelimit.Stats) prometheus.Collector {
 	return collector(func(to metricSink) {
 		s := read()
@@ -79,7 +79,7 @@ func newLimiterCollector(read func() ratelimit.Stats) prometheus.Collector {
 	})
 }
 
-// newStoreCollector returns the figures of every store.
+// newStoreCollector returns the metrics that all stores have.
 func newStoreCollector(read func() StoreStats) prometheus.Collector {
 	return collector(func(to metricSink) {
 		s := read()
@@ -92,8 +92,8 @@ func newStoreCollector(read func() StoreStats) prometheus.Collector {
 	})
 }
 
-// newWorkloadCollector returns the figures of the requests that are carried out, which
-// are zero as long as read returns none.
+// newWorkloadCollector returns the metrics of the workload, which are zero as long as
+// read returns nil.
 func newWorkloadCollector(read func() map[string]fairshare.Stats) prometheus.Collector {
 	return collector(func(to metricSink) {
 		all := read()
@@ -107,7 +107,7 @@ func newWorkloadCollector(read func() map[string]fairshare.Stats) prometheus.Col
 	})
 }
 
-// newMemoryCollector returns the figures of what clients make wait in memory.
+// newMemoryCollector returns the metrics of the memory that clients hold.
 func newMemoryCollector(read func() fairshare.Stats) prometheus.Collector {
 	return collector(func(to metricSink) {
 		s := read()
@@ -117,7 +117,7 @@ func newMemoryCollector(read func() fairshare.Stats) prometheus.Collector {
 	})
 }
 
-// newBackupCollector returns the figures of the backups that are made by schedule.
+// newBackupCollector returns the metrics of scheduled backups.
 func newBackupCollector(every time.Duration, newest func() time.Time) prometheus.Collector {
 	return collector(func(to metricSink) {
 		seconds := 0.0
@@ -129,7 +129,7 @@ func newBackupCollector(every time.Duration, newest func() time.Time) prometheus
 	})
 }
 
-// A collector reads figures whenever the metrics are asked for.
+// A collector reads its metrics whenever they are collected.
 type collector func(to metricSink)
 
 // Describe implements prometheus.Collector.
@@ -138,8 +138,8 @@ func (c collector) Describe(to chan<- *prometheus.Desc) { prometheus.DescribeByC
 // Collect implements prometheus.Collector.
 func (c collector) Collect(to chan<- prometheus.Metric) { c(to) }
 
-// A metricSink takes figures for who asked for the metrics. Each has a name, a help, a value, and the
-// names and values of its labels by turns.
+// A metricSink takes collected metrics. Each has a name, a help text, a value, and pairs of names and
+// values of its labels.
 type metricSink chan<- prometheus.Metric
 
 func (to metricSink) count(name, help string, n float64, labels ...string) {

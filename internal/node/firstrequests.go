@@ -10,18 +10,18 @@ import (
 )
 
 // incompleteTimeout is after how long net/http's Shutdown closes a connection that has
-// sent no whole request. Those that have sent nothing at all, Drain of the API
-// has closed before.
+// sent no complete request. http1's Drain has closed connections that have sent nothing
+// at all before.
 const incompleteTimeout = 5 * time.Second
 
-// firstRequestTimeout is how long the first request of a connection of HTTP/2 is waited for.
-// To net/http the connection is an idle one, whose client is told to go away; but
-// one that had no time to ask yet may take that for a failure, as Go's does.
+// firstRequestTimeout is how long to wait for the first request of a connection of HTTP/2.
+// For net/http the connection is idle, so that it sends GOAWAY; but a client that has not
+// sent a request yet may treat that as a failure, as Go's does.
 const firstRequestTimeout = 3 * time.Second
 
-// firstRequests are the connections whose first request is not answered yet. A
-// server that is shut down drops a request that it reads from then on, without
-// an answer (net/http, conn.serve), so these must be waited for before.
+// firstRequests are the connections whose first request was not answered yet. A server
+// drops requests that it reads after Shutdown was called (net/http, conn.serve), so
+// these requests must be answered before.
 type firstRequests struct {
 	mu  sync.Mutex
 	all map[net.Conn]firstRequest
@@ -29,8 +29,8 @@ type firstRequests struct {
 
 type firstRequest struct {
 	at     time.Time
-	sent   bool // something came
-	agreed bool // on HTTP/2, which makes a connection idle before any request
+	sent   bool // the client has sent something
+	agreed bool // HTTP/2 was negotiated; then the connection becomes idle before any request
 }
 
 // note is a server's ConnState.
@@ -69,8 +69,8 @@ func speaksHTTP2(c net.Conn) bool {
 	return false
 }
 
-// served waits until all first requests are answered, or ctx ends. A server
-// must accept nothing more by then.
+// served waits until all first requests are answered, or ctx ends. The server must have
+// stopped accepting connections.
 func (a *firstRequests) served(ctx context.Context) {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()

@@ -12,7 +12,7 @@ import (
 	"example.com/petstore/internal/store/sqlite"
 )
 
-// health returns how the node stands, in words.
+// health returns the state of the node for the operator's console.
 func (n *node) health(ctx context.Context, checks []check) []admin.Figure {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
@@ -38,12 +38,12 @@ func (n *node) health(ctx context.Context, checks []check) []admin.Figure {
 	)
 }
 
-// counted returns a number with the word for what is counted, and its plural unless that ends in s alone.
+// counted returns a number with a noun. many is the plural, if it is not the singular with an s.
 func counted[N int | int64 | uint64](n N, one string, many ...string) string {
 	return page.Counted(int64(n), one, append(many, one+"s")[0])
 }
 
-// saved says that nothing was lost, or how much.
+// saved returns none if nothing was lost, or else the number with some.
 func saved[N int | int64 | uint64](lost N, none, some string) string {
 	if lost == 0 {
 		return none
@@ -51,7 +51,7 @@ func saved[N int | int64 | uint64](lost N, none, some string) string {
 	return page.Number(int64(lost)) + " " + some
 }
 
-// uptime names the instant in RFC 3339, of which the page makes a time.
+// uptime contains the start in RFC 3339, which the page formats.
 func uptime(since, now time.Time) admin.Figure {
 	up := now.Sub(since).Truncate(time.Minute)
 	text := fmt.Sprintf("%d min", up/time.Minute)
@@ -79,22 +79,22 @@ func database(ctx context.Context, s Store) admin.Figure {
 	return f
 }
 
-// lowDisk is the share of a disk, in percent, below which its free room is low.
+// lowDisk is the share of free space of a disk, in percent, below which it is low.
 const lowDisk = 5
 
 func disk(dir string) admin.Figure {
-	free, whole, err := sqlite.Room(dir)
+	free, whole, err := sqlite.DiskSpace(dir)
 	if err != nil {
 		return admin.Figure{Name: "disk", Value: "not known: " + err.Error(), Bad: !errors.Is(err, errors.ErrUnsupported)}
 	}
 	return admin.Figure{Name: "disk", Value: inBytes(free) + " free of " + inBytes(whole), Bad: free < whole/100*lowDisk}
 }
 
-// figure says when the newest backup was made, and that the schedule is late once two
-// of its turns are missing, of a server that has run since started.
+// figure says when the newest backup was made. It is bad if no scheduled backup was
+// made for twice the interval. started is when the server started.
 func (s *scheduler) figure(ctx context.Context, started time.Time) admin.Figure {
 	f := admin.Figure{Name: "last backup", Value: "this server makes none"}
-	if s.able() != nil {
+	if s.checkEnabled() != nil {
 		return f
 	}
 	all, err := s.List(ctx)

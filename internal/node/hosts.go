@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// onlyHosts hands on requests whose Host a page on the web cannot have made its
-// own: addresses, names of this machine, and the names given. Any other name may
-// be one that was pointed here to let a browser read what is not for it (DNS
-// rebinding). A request without a Host comes from no browser.
+// onlyHosts calls h for requests whose Host is an address, a name of this machine, or
+// one of names. It refuses any other name, since a web page could have its name
+// resolved to this machine, so that the browser lets it read the answers (DNS
+// rebinding). A request without a Host does not come from a browser.
 func onlyHosts(h http.Handler, names []string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host := hostOf(r.Host)

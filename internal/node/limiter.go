@@ -9,8 +9,8 @@ import (
 	"example.com/petstore/internal/ratelimit"
 )
 
-// CheckLimiter returns an error that names the setting if the limiter cannot be
-// made from the settings. It asks no Redis.
+// CheckLimiter returns an error that names the setting if the settings of the limiter
+// are not valid. It does not connect to Redis.
 func CheckLimiter(c *config.Config, from config.Origins) error {
 	if c.Redis == "" {
 		return nil
@@ -21,8 +21,8 @@ func CheckLimiter(c *config.Config, from config.Origins) error {
 	return nil
 }
 
-// AskRedis returns an error unless the Redis of the settings takes decisions. It
-// counts nothing.
+// AskRedis returns an error unless the Redis of the settings can be used for the
+// limiter. It counts nothing.
 func AskRedis(c *config.Config) error {
 	if err := ratelimit.AskRedis(redisOptions(c)); err != nil {
 		return fmt.Errorf("%s cannot be used: %w", config.Redact(c.Redis), err)
@@ -30,7 +30,7 @@ func AskRedis(c *config.Config) error {
 	return nil
 }
 
-// openLimiter makes the limiter that the operator chose, of settings that CheckLimiter takes.
+// openLimiter opens the limiter of the settings, which CheckLimiter has accepted.
 func (n *node) openLimiter() (err error) {
 	if n.Config.Redis == "" {
 		n.limiter = ratelimit.New(limiterConfig(n.Config), n.now)

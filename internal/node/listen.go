@@ -18,22 +18,23 @@ import (
 // sockets are the listeners of a server; ops is nil if there is none.
 type sockets struct {
 	public, ops net.Listener
-	inherited   bool // the public one
+	inherited   bool // whether systemd opened the public one
 }
 
 func (s *sockets) close() {
 	for _, l := range []net.Listener{s.public, s.ops} {
 		if l != nil {
-			l.Close() // a server that ran has closed it
+			l.Close() // it is closed already if a server has used it
 		}
 	}
 }
 
-// progressTimeout is how long a client may take nothing of what was sent to it.
+// progressTimeout is after how long without progress a connection with unsent data is
+// closed.
 const progressTimeout = 30 * time.Second
 
-// listen takes the sockets that systemd hands over, opens those that it does
-// not, and puts TLS on the public one if it is set.
+// listen uses the sockets that systemd passes, opens the others, and adds TLS to the
+// public one if it is configured.
 func (n *node) listen() (*sockets, error) {
 	s, err := inherited()
 	if err != nil {
@@ -60,26 +61,26 @@ func (n *node) listen() (*sockets, error) {
 // warnPublicOps logs a warning if the operations listener can be reached from
 // beyond this machine and its private network: it has no password.
 func (n *node) warnPublicOps(addr net.Addr) {
-	if !ofWorld(addr.String()) {
+	if !isPublic(addr.String()) {
 		return
 	}
 	n.log.Warn("the operations listener can be reached from other networks and has no password: bind --ops-addr to a loopback or private address, or guard it by a firewall",
 		"addr", addr.String())
 }
 
-// ofWorld reports whether an address is one of the public network, or stands for
-// all addresses of this machine.
-func ofWorld(addr string) bool {
+// isPublic reports whether an address belongs to the public network, or stands for all
+// addresses of this machine.
+func isPublic(addr string) bool {
 	to, err := netip.ParseAddrPort(addr)
 	if err != nil {
-		return false // of no network
+		return false // not an IP address
 	}
 	ip := to.Addr().Unmap()
 	return ip.IsUnspecified() || ip.IsGlobalUnicast() && !ip.IsPrivate()
 }
 
-// tcp returns how to listen for TCP alone: the kernel's Multipath TCP, which Go asks for
-// otherwise, has no timeout of unacknowledged data.
+// tcp returns a ListenConfig without Multipath TCP, which Go enables by default: the
+// kernel has no timeout for unacknowledged data there.
 func tcp() *net.ListenConfig {
 	c := new(net.ListenConfig)
 	c.SetMultipathTCP(false)
@@ -98,8 +99,8 @@ func (n *node) openSocket(flag, addr string) (net.Listener, error) {
 	return nil, fmt.Errorf("%s: cannot listen on %s: %w", n.Origins.Blame(flag), addr, err)
 }
 
-// inherited returns the sockets that systemd hands over: the one named "ops"
-// is for operations, any other for the public.
+// inherited returns the sockets that systemd passes: the one named "ops" is the
+// operations listener, any other the public one.
 func inherited() (*sockets, error) {
 	named, err := activation.ListenersWithNames()
 	if err != nil {
@@ -121,7 +122,7 @@ func inherited() (*sockets, error) {
 	return s, nil
 }
 
-// notifySystemd tells systemd how the service stands, if it asked.
+// notifySystemd notifies systemd of the service's state, if systemd has started it.
 func notifySystemd(log *slog.Logger, state string) {
 	if _, err := daemon.SdNotify(false, state); err != nil {
 		log.Warn("systemd could not be told", "state", state, "err", err)

@@ -8,8 +8,8 @@ func TestOfWorld(t *testing.T) {
 		"127.0.0.1:9090": false, "[::1]:9090": false, "10.1.2.3:9090": false, "192.168.0.9:1": false, "[fd00::1]:1": false, "[fe80::1%eth0]:1": false, "@": false,
 		"0.0.0.0:9090": true, "[::]:9090": true, "203.0.113.7:9090": true, "[2001:db8::1]:9090": true, "[::ffff:203.0.113.7]:1": true,
 	} {
-		if got := ofWorld(addr); got != want {
-			t.Errorf("ofWorld(%q) = %v, want %v", addr, got, want)
+		if got := isPublic(addr); got != want {
+			t.Errorf("isPublic(%q) = %v, want %v", addr, got, want)
 		}
 	}
 }

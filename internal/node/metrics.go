@@ -11,8 +11,9 @@ import (
 	"example.com/petstore/internal/httpapi"
 )
 
-// metrics are those of requests, bans, the Go runtime and the process; others may be
-// registered beside them. Its methods may be called concurrently and do not block.
+// metrics are the metrics of requests, bans, the Go runtime and the process. Others may
+// be registered in the same Registry. The methods may be called concurrently and do not
+// block.
 type metrics struct {
 	*prometheus.Registry
 	requests  *prometheus.CounterVec
@@ -23,22 +24,22 @@ type metrics struct {
 	known     sync.Map // from seen to series
 }
 
-// A seen is what of a response chooses its series.
+// A seen has the properties of a response that select its series.
 type seen struct {
 	operation, method string
 	status            int
 	plan, outcome     string
 }
 
-// A series is what a response adds to. Looking up three labels costs more than
-// adding to them, so it is done once.
+// A series has the metrics that a response is added to. They are looked up once, since
+// looking them up costs more than adding to them.
 type series struct {
 	request  prometheus.Counter
 	duration prometheus.Observer
 	decision prometheus.Counter // nil if it spends no quota
 }
 
-// newMetrics returns metrics that have counted nothing, of the version given.
+// newMetrics returns metrics that have counted nothing.
 func newMetrics(version string) *metrics {
 	m := &metrics{
 		Registry: prometheus.NewRegistry(),

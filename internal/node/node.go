@@ -1,6 +1,6 @@
-// Package node is one running service, assembled from the settings: stores,
-// limiter, listeners, what runs beside the requests, and the end of it all. It
-// is no command, and prints nothing but its log.
+// Package node runs the service in one process: it opens the store, the limiter and the
+// listeners of the settings, runs the background tasks, and shuts everything down. It
+// is not a command, and prints only its log.
 package node
 
 import (
@@ -28,12 +28,12 @@ import (
 	"example.com/petstore/internal/usage"
 )
 
-// How often the parts that work beside the requests do so.
+// How often the background tasks run.
 const (
-	recheckKeys = 250 * time.Millisecond // connections of revoked and banned keys lose their standing within a second
-	refreshKeys = 250 * time.Millisecond // revocations and bans must hold within a second
-	saveLimits  = 500 * time.Millisecond // a crash may forget the last second at most, the saving included
-	saveUsage   = 5 * time.Second        // what a crash may forget of what the console shows
+	recheckKeys = 250 * time.Millisecond // connections must not be counted for a workspace longer than a second after their key was revoked or banned
+	refreshKeys = 250 * time.Millisecond // revocations and bans must be in effect within a second
+	saveLimits  = 500 * time.Millisecond // a crash may lose the counts of a second at most, including the time to save them
+	saveUsage   = 5 * time.Second        // a crash may lose as much of what the console shows
 )
 
 // A node is the service in one process.
@@ -44,7 +44,7 @@ type node struct {
 	started     time.Time
 	log         *slog.Logger
 	logTo       *sharedWriter
-	tracer      *trace.Tracer // nil unless traces are wanted
+	tracer      *trace.Tracer // nil unless traces are enabled
 	store       Store
 	service     *petstore.Service
 	limiter     *ratelimit.Limiter
@@ -55,21 +55,21 @@ type node struct {
 	metrics     *metrics
 	redisTook   prometheus.Histogram
 	webhooks    *webhooks        // nil if no events are kept
-	sandboxes   *sandbox.Service // nil if visitors can make none
+	sandboxes   *sandbox.Service // nil if there are no sandboxes
 	usage       *usage.Recorder
-	access      *httpapi.AccessLog // nil if n.log takes the requests too
+	access      *httpapi.AccessLog // nil if requests are logged to n.log
 	budget      budget
 	connections *http1.Limit // of the public listener
 	chores      *chores
 	api         publicAPI
 }
 
-// waitForServer is how long another server of a SQLite file may take to end, which
-// may have been stopped just before.
+// waitForServer is how long to wait for another server of the same SQLite file, which
+// may be about to end.
 const waitForServer = 2 * time.Second
 
-// open opens the store and restores what a restart must not forget. A server whose
-// sockets this one inherited may still drain.
+// open opens the store and restores the counts of the last run. If the sockets are
+// inherited, the former server may still be draining.
 func (n *node) open(ctx context.Context, inherited bool) (err error) {
 	wait := waitForServer
 	if inherited {
@@ -86,7 +86,7 @@ func (n *node) open(ctx context.Context, inherited bool) (err error) {
 		return errors.Join(err, n.store.Close())
 	}
 	n.service, n.usage = petstore.NewService(n.traced(n.store)), usage.NewRecorder(n.store, n.now)
-	if n.Config.LogFormat == "json" && n.tracer == nil { // which knows nothing of traces
+	if n.Config.LogFormat == "json" && n.tracer == nil { // the access log does not contain trace ids
 		n.access = httpapi.NewAccessLog(n.logTo)
 	}
 	n.backups = newScheduler(n.Config, n.store, n.now, n.log)
@@ -107,8 +107,8 @@ func (n *node) open(ctx context.Context, inherited bool) (err error) {
 	return nil
 }
 
-// restore loads the counts. If no events are kept, feeds end before the first change that
-// none tells of; should that fail, the chores try again.
+// restore loads the saved counts and the keys. If no events are kept, it ends the feeds
+// before the first change that is not in them; if that fails, the chores try again.
 func (n *node) restore(ctx context.Context) error {
 	if n.Config.EventRetention == 0 {
 		if err := n.store.EndFeeds(ctx); err != nil {
@@ -125,14 +125,15 @@ func (n *node) restore(ctx context.Context) error {
 	return n.keys.Refresh(ctx)
 }
 
-// pages returns what both consoles are made of.
+// pages returns the options that both consoles share.
 func (n *node) pages(ctx context.Context, secret []byte, baseURL string) page.Options {
 	return page.Options{
 		Access: n.store, Keys: n.keys, Limiter: n.limiter, Usage: n.usage, Secret: secret, BaseURL: baseURL, Now: n.now, Log: n.log, Done: ctx.Done(),
 	}
 }
 
-// frontend returns what answers on the public listener, which clients reach at a URL.
+// frontend returns the server of the public listener. public is the URL at which
+// clients reach it.
 func (n *node) frontend(ctx context.Context, public string) (frontend, error) {
 	secret, err := n.store.Secret(ctx)
 	if err != nil {
@@ -181,25 +182,26 @@ func (n *node) frontend(ctx context.Context, public string) (frontend, error) {
 	return frontend{server, front.Listener, front.Drain, pages}, nil
 }
 
-// publicURL returns where clients reach the API, as far as it is known.
+// publicURL returns the URL at which clients reach the API: the base URL, or the
+// address of the listener.
 func (n *node) publicURL(addr net.Addr) string {
 	if n.Config.BaseURL != "" {
 		return n.Config.BaseURL
 	}
-	return schemed(n.Config, LocalURL(addr.String()))
+	return withScheme(n.Config, LocalURL(addr.String()))
 }
 
-// startBackground starts what runs beside the requests. The function that it returns ends
-// it, with the last counts saved.
+// startBackground starts the background tasks. The function that it returns ends them,
+// and saves the last counts.
 func (n *node) startBackground(ctx context.Context) (stop func() error) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var running sync.WaitGroup
 	var saved, counted error
 	running.Go(func() { n.keys.Run(ctx, refreshKeys, n.log) })
-	running.Go(func() { n.store.Follow(ctx, func() { _ = n.keys.Refresh(ctx) }) }) // Run tries again, and logs
+	running.Go(func() { n.store.Follow(ctx, func() { _ = n.keys.Refresh(ctx) }) }) // Run tries again and logs
 	running.Go(func() { saved = n.limiter.Keep(ctx, n.store, saveLimits) })
 	running.Go(func() { counted = n.usage.Run(ctx, saveUsage, n.log) })
-	running.Go(func() { every(ctx, recheckKeys, func(context.Context) { n.connections.Recheck(n.keyStands) }) })
+	running.Go(func() { every(ctx, recheckKeys, func(context.Context) { n.connections.Recheck(n.keyIsValid) }) })
 	running.Go(func() { n.chores.run(ctx) })
 	if n.webhooks != nil {
 		running.Go(func() { n.webhooks.deliverer.Run(ctx) })
@@ -253,7 +255,7 @@ func refusedBy(o *httpapi.Observation) string {
 	return o.Outcome
 }
 
-// close gives back what the node holds, its work being over.
+// close closes the store and the connection to Redis.
 func (n *node) close() error {
 	if n.redis != nil {
 		n.redis.Close()

@@ -10,8 +10,8 @@ import (
 	"example.com/petstore/internal/portal/admin"
 )
 
-// operations returns the handler of the operations listener, with the console and
-// the API of the operator, of a service that the public reaches at a URL.
+// operations returns the handler of the operations listener, with the console and the
+// API of the operator. public is the URL of the public listener.
 func (n *node) operations(ctx context.Context, phase *phase, public string) (http.Handler, error) {
 	secret, err := n.store.Secret(ctx)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"example.com/petstore/internal/store/postgres"
 )
 
-// newPostgresCollector returns the figures that SQLite does not have.
+// newPostgresCollector returns the metrics that SQLite does not have.
 func newPostgresCollector(read func() postgres.Stats) prometheus.Collector {
 	return collector(func(to metricSink) {
 		s := read()

@@ -11,8 +11,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// A check returns nil if a part of the service can do its work, and else why
-// not. It is asked on every request for readiness, and must be quick.
+// A check reports whether a part of the service works. err returns nil if it does. It
+// is called for every readiness probe, and must be quick.
 type check struct {
 	name string
 	err  func() error
@@ -25,7 +25,7 @@ type check struct {
 //	GET /metrics       the metrics, in the formats of Prometheus
 //	GET /debug/pprof/  the profiles of net/http/pprof
 //
-// The metrics are those given and petstore_ready.
+// The metrics are petstore_ready and those of the gatherer.
 func probes(checks []check, metrics prometheus.Gatherer, log *slog.Logger) http.Handler {
 	ready := prometheus.NewRegistry()
 	ready.MustRegister(newReadyGauge(checks))
@@ -48,10 +48,9 @@ func probes(checks []check, metrics prometheus.Gatherer, log *slog.Logger) http.
 	return mux
 }
 
-// newOperationsServer returns the server of the operations listener, with bounds on how
-// long a peer may take. Profiles may take up to two minutes. It answers to
-// addresses, to names of this machine and to those given, in lower case; to others
-// with 421.
+// newOperationsServer returns the server of the operations listener, with timeouts that
+// allow profiles of up to two minutes. names are in lower case. Requests whose Host is
+// none of them, no address and no name of this machine are answered with 421.
 func newOperationsServer(h http.Handler, log *slog.Logger, names []string) *http.Server {
 	return &http.Server{
 		Handler:           onlyHosts(h, names),
@@ -85,7 +84,7 @@ func readiness(checks []check) health {
 	return h
 }
 
-// newReadyGauge tells what /readyz does, for alerts.
+// newReadyGauge returns the state of /readyz as a metric, for alerts.
 func newReadyGauge(checks []check) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "petstore_ready",
@@ -104,5 +103,5 @@ func writeHealth(w http.ResponseWriter, h health) {
 	if len(h.Reasons) > 0 {
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}
-	json.NewEncoder(w).Encode(h) // a peer that is gone needs no answer
+	json.NewEncoder(w).Encode(h) // the error means that the client has disconnected
 }

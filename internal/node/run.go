@@ -21,32 +21,33 @@ import (
 	"example.com/petstore/internal/scratch"
 )
 
-// Options are what a node is made from.
+// Options configure a node.
 type Options struct {
 	Config  *config.Config
-	Origins config.Origins      // by which errors name the settings
+	Origins config.Origins      // where the settings come from, for errors
 	Getenv  func(string) string // for the variables of OpenTelemetry
 	Version string
 	Log     io.Writer
-	Demo    bool // fill an empty database with the demo workspace, and make a key to it
+	Demo    bool // fill an empty database with the demo workspace, and create a key to it
 
-	// Sandbox is the catalogue of a sandbox that is made at the start; "" for none.
+	// Sandbox is the catalogue of a sandbox that is created at the start; "" for none.
 	Sandbox string
 
 	// Ready is called once the node serves. Its error is only logged.
 	Ready func(Serving) error
 }
 
-// Serving says where a node serves.
+// Serving describes a node that serves.
 type Serving struct {
 	URL    string // of the public listener, as clients reach it
 	OpsURL string // of the operations listener; "" if there is none
 	Demo   *Demo  // nil without Options.Demo and Options.Sandbox
 }
 
-// Run runs a node until ctx ends or its store fails. It listens before it opens
-// the store, so that who asks early waits, and is told why; a setting that
-// cannot be used ends it before, so that no new database stays behind.
+// Run runs a node until ctx ends or its store fails. It listens before it opens the
+// store, so that early requests wait instead of being refused, and readiness probes get
+// the reason. It checks the settings before that, so that no new database is left
+// behind if they are wrong.
 func Run(ctx context.Context, o Options) (err error) {
 	if err := CheckLimiter(o.Config, o.Origins); err != nil {
 		return err
@@ -81,7 +82,7 @@ func Run(ctx context.Context, o Options) (err error) {
 
 // serve starts the listeners and returns when the node has ended.
 func (n *node) serve(ctx context.Context, s *servers, on *sockets) error {
-	pages, endPages := context.WithCancel(ctx) // which follow what happens, and would hold up the end
+	pages, endPages := context.WithCancel(ctx) // ends live pages, which would delay the shutdown
 	defer endPages()
 	serving, err := n.startListeners(pages, s, on)
 	if err != nil {
@@ -100,7 +101,7 @@ func (n *node) serve(ctx context.Context, s *servers, on *sockets) error {
 	return errors.Join(err, stopWork())
 }
 
-// startListeners starts what answers on both listeners.
+// startListeners starts the servers of both listeners.
 func (n *node) startListeners(ctx context.Context, s *servers, on *sockets) (Serving, error) {
 	serving := Serving{URL: n.publicURL(on.public.Addr())}
 	operations, err := n.operations(ctx, &s.phase, serving.URL)
@@ -129,7 +130,7 @@ func (n *node) startListeners(ctx context.Context, s *servers, on *sockets) (Ser
 	return serving, nil
 }
 
-// prepare makes what the service is started with, the demo or a sandbox, and has its keys known; nil if there is nothing to make.
+// prepare creates the demo or the sandbox of the options, and loads its keys. It returns nil if there is neither.
 func (n *node) prepare(ctx context.Context) (demo *Demo, err error) {
 	switch {
 	case n.Demo:
@@ -148,7 +149,7 @@ func (n *node) prepare(ctx context.Context) (demo *Demo, err error) {
 	return demo, errors.Join(err, n.keys.Refresh(ctx))
 }
 
-// openLog opens the log, and traces if they are wanted.
+// openLog opens the log, and starts tracing if it is enabled.
 func (n *node) openLog(ctx context.Context) (err error) {
 	n.logTo = &sharedWriter{w: n.Log}
 	options := &slog.HandlerOptions{Level: n.Config.LogLevel}
@@ -156,13 +157,13 @@ func (n *node) openLog(ctx context.Context) (err error) {
 	if n.Config.LogFormat == "text" {
 		n.log = slog.New(slog.NewTextHandler(n.logTo, options))
 	}
-	slog.SetDefault(n.log) // what libraries write to the standard loggers comes as lines of this one
+	slog.SetDefault(n.log) // libraries log to the standard loggers
 	return n.startTraces(ctx)
 }
 
-// A sharedWriter takes the lines of several logs, each line whole. What a terminal
-// would obey, and no JSON has to escape, it writes as \u and four digits: C1
-// controls, and marks that turn the direction of what follows.
+// A sharedWriter writes the lines of several logs, without mixing them. It escapes
+// characters that control terminals and that JSON need not escape: C1 controls and
+// bidirectional marks, as \u and four digits.
 type sharedWriter struct {
 	mu sync.Mutex
 	w  io.Writer
@@ -171,18 +172,18 @@ type sharedWriter struct {
 func (s *sharedWriter) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if bytes.IndexByte(p, 0xC2) < 0 && bytes.IndexByte(p, 0xE2) < 0 { // one of which begins each of them in UTF-8
+	if bytes.IndexByte(p, 0xC2) < 0 && bytes.IndexByte(p, 0xE2) < 0 { // the first bytes of these characters in UTF-8
 		return s.w.Write(p)
 	}
-	_, err := s.w.Write(obeyed.ReplaceAllFunc(p, func(r []byte) []byte {
+	_, err := s.w.Write(terminalControls.ReplaceAllFunc(p, func(r []byte) []byte {
 		return fmt.Appendf(nil, `\u%04x`, []rune(string(r))[0])
 	}))
 	return len(p), err
 }
 
-var obeyed = regexp.MustCompile(`[\x{80}-\x{9f}\x{202a}-\x{202e}\x{2066}-\x{2069}]`)
+var terminalControls = regexp.MustCompile(`[\x{80}-\x{9f}\x{202a}-\x{202e}\x{2066}-\x{2069}]`)
 
-// wait returns nil when ctx ends, and an error if the service cannot go on.
+// wait returns nil when ctx ends, and an error if the service fails.
 func (n *node) wait(ctx context.Context, s *servers) error {
 	select {
 	case <-ctx.Done():
@@ -194,12 +195,12 @@ func (n *node) wait(ctx context.Context, s *servers) error {
 	}
 }
 
-// drain lets the requests in flight finish. The operations listener answers
-// until the end, so that everybody can see why no more come in.
+// drain waits for the requests in flight. The operations listener answers until the
+// end, so that probes get the reason why the service is not ready.
 func (n *node) drain(s *servers, healthy bool) error {
 	n.log.Info("stopping", "delay", n.Config.DrainDelay.String(), "timeout", n.Config.DrainTimeout.String())
 	if healthy {
-		time.Sleep(n.Config.DrainDelay) // a second signal ends it
+		time.Sleep(n.Config.DrainDelay) // a second signal ends the process
 	}
 	return s.stop(n.Config.DrainTimeout)
 }

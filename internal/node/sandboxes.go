@@ -10,8 +10,8 @@ import (
 	"example.com/petstore/internal/sandbox"
 )
 
-// newSandboxes returns what makes sandboxes as the settings say. Those on the plan
-// enterprise have as many requests as there can be.
+// newSandboxes returns the service that creates sandboxes. With the plan enterprise,
+// their quotas are the greatest possible.
 func (n *node) newSandboxes() *sandbox.Service {
 	c := n.Config.Sandbox
 	plan := access.Plan(c.Plan)
@@ -24,7 +24,7 @@ func (n *node) newSandboxes() *sandbox.Service {
 	})
 }
 
-// newSandboxCollector returns the figures of sandboxes.
+// newSandboxCollector returns the metrics of sandboxes.
 func newSandboxCollector(read func() sandbox.Stats, count func(context.Context) (int64, error)) prometheus.Collector {
 	return collector(func(to metricSink) {
 		s := read()

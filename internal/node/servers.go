@@ -16,15 +16,15 @@ import (
 	"example.com/petstore/internal/portal/console"
 )
 
-// servers are the servers of both listeners, and the phase that they are in.
+// servers are the servers of both listeners.
 type servers struct {
 	log           *slog.Logger
 	phase         phase
 	operations    relay
 	public, ops   *http.Server
-	gate          net.Listener // the public server's
+	gate          net.Listener // the listener of the public server
 	drain         func(context.Context) error
-	closed        chan struct{} // closed when nothing more comes through the gate
+	closed        chan struct{} // closed when the public server has stopped accepting
 	firstRequests firstRequests
 	failed        chan error // receives an error if a server ends by itself
 	running       sync.WaitGroup
@@ -34,20 +34,20 @@ func newServers(log *slog.Logger) *servers {
 	return &servers{log: log, failed: make(chan error, 2), closed: make(chan struct{})}
 }
 
-// startOps starts the operations server. It answers that the service is
-// starting until s.operations shows another handler. It has the names given,
-// besides its addresses.
+// startOps starts the operations server. It answers that the service is starting, until
+// s.operations shows another handler. names are the names in its Host, besides
+// addresses.
 func (s *servers) startOps(on net.Listener, names []string) {
 	s.operations.show(probes([]check{{"service", s.phase.err}}, prometheus.NewRegistry(), s.log))
 	s.ops = newOperationsServer(&s.operations, s.log, names)
 	s.running.Go(func() { s.serve(s.ops, on) })
 }
 
-// A frontend is what answers on the public listener.
+// A frontend is the server of the public listener, and what belongs to it.
 type frontend struct {
 	server  *http.Server
 	wrap    func(net.Listener) net.Listener
-	drain   func(context.Context) error // ends the connections that the server does not have
+	drain   func(context.Context) error // http1's Drain
 	console *console.Console
 }
 
@@ -73,9 +73,8 @@ func (s *servers) serve(server *http.Server, on net.Listener) {
 	}
 }
 
-// stop waits for the requests in flight, at most for the time given, and ends
-// the servers that were started. It returns an error if requests had to be cut
-// off.
+// stop waits for the requests in flight for the time within at most, and stops the
+// servers. It returns an error if requests had to be cut off.
 func (s *servers) stop(within time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
@@ -88,7 +87,7 @@ func (s *servers) stopOps(ctx context.Context, within time.Duration) error {
 	if s.ops == nil {
 		return nil
 	}
-	if err := s.ops.Shutdown(ctx); err != nil { // it looks once even if ctx has ended
+	if err := s.ops.Shutdown(ctx); err != nil { // it succeeds without requests even if ctx has ended
 		return fmt.Errorf("requests of operators were cut off after %v: %w", within, errors.Join(err, s.ops.Close()))
 	}
 	return nil
@@ -98,7 +97,7 @@ func (s *servers) stopPublic(ctx context.Context, within time.Duration) error {
 	if s.public == nil {
 		return nil
 	}
-	s.gate.Close() // what waits in an inherited socket is the next process's
+	s.gate.Close() // connections that wait in an inherited socket are for the next process
 	select {
 	case <-s.closed:
 	case <-ctx.Done():
@@ -108,14 +107,14 @@ func (s *servers) stopPublic(ctx context.Context, within time.Duration) error {
 	first, done := context.WithTimeout(ctx, within/2)
 	defer done()
 	s.firstRequests.served(first)
-	// Shutdown closes what has been silent, and may meet a first request there.
+	// Shutdown closes connections that have sent nothing, but a first request may just arrive there.
 	if err = errors.Join(err, s.public.Shutdown(ctx), s.drain(ctx)); err != nil {
 		return fmt.Errorf("requests were cut off after %v: %w", within, errors.Join(err, s.public.Close()))
 	}
 	return nil
 }
 
-// A relay hands requests to the handler that it was given last.
+// A relay passes requests to the handler that show was last called with.
 type relay struct{ to atomic.Pointer[http.Handler] }
 
 func (r *relay) show(h http.Handler) { r.to.Store(&h) }
@@ -123,8 +122,7 @@ func (r *relay) show(h http.Handler) { r.to.Store(&h) }
 // ServeHTTP implements http.Handler.
 func (r *relay) ServeHTTP(w http.ResponseWriter, req *http.Request) { (*r.to.Load()).ServeHTTP(w, req) }
 
-// A phase says why the service takes no work, as before it has started. It may be used
-// concurrently.
+// A phase says why the service is not ready. It may be used concurrently.
 type phase struct{ why atomic.Pointer[error] }
 
 var (
@@ -134,7 +132,7 @@ var (
 
 func (p *phase) set(why error) { p.why.Store(&why) }
 
-// err returns nil while the service takes work.
+// err returns nil while the service is ready.
 func (p *phase) err() error {
 	if why := p.why.Load(); why != nil {
 		return *why

@@ -16,7 +16,7 @@ import (
 	"example.com/petstore/internal/webhook"
 )
 
-// A Store is what the node and the commands need of a database.
+// A Store has the methods of a database that the node and the commands need.
 type Store interface {
 	petstore.Store
 	petstore.Bulk
@@ -27,17 +27,18 @@ type Store interface {
 	usage.Store
 
 	Check(ctx context.Context) ([]string, error)
-	Err() error              // why it cannot take writes now; nil if it can
-	Failed() <-chan struct{} // closed when it never will again; nil if that cannot be
+	Err() error              // why writes are not possible now; nil if they are
+	Failed() <-chan struct{} // closed when writes will never be possible again; nil if that cannot happen
 	Close() error
 
 	Figures() StoreStats
 	Size(ctx context.Context) (int64, error) // of the database, in bytes
-	// PetVersion returns a number that is another one after each change of the pets of
-	// a workspace, or reports that it does not know it.
+	// PetVersion returns a number that changes with each change of a workspace's pets,
+	// or false if it is not known.
 	PetVersion(workspace int64) (version uint64, known bool)
-	// Follow calls changed soon after another process changed a key, a plan or
-	// a ban, if the database tells, and keeps Err true, until ctx ends.
+	// Follow calls changed soon after another process has changed a key, a plan or a
+	// ban, if the database sends notifications. It also keeps Err current. It returns
+	// when ctx ends.
 	Follow(ctx context.Context, changed func())
 }
 
@@ -50,22 +51,22 @@ type StoreStats struct {
 	IdleReaders int // those of them that nobody uses now
 }
 
-// A FileStore is the stores on SQLite.
+// A FileStore is a Store on SQLite.
 type FileStore struct{ *sqlite.DB }
 
 // Figures implements [Store].
 func (s FileStore) Figures() StoreStats { return StoreStats(s.Stats()) }
 
-// Follow does nothing: a file tells nobody, and its writer knows how it is.
+// Follow does nothing: a file sends no notifications, and its writer keeps Err current.
 func (FileStore) Follow(context.Context, func()) {}
 
-// A serverStore is PostgreSQL.
+// A serverStore is a Store on PostgreSQL.
 type serverStore struct{ *postgres.DB }
 
-// Failed returns nil: whatever happens to the server, it may come back.
+// Failed returns nil, since the server may always come back.
 func (serverStore) Failed() <-chan struct{} { return nil }
 
-// PetVersion knows nothing: other nodes change pets too.
+// PetVersion returns false, since other nodes change pets too.
 func (serverStore) PetVersion(int64) (version uint64, known bool) { return 0, false }
 
 func (s serverStore) Figures() StoreStats {
@@ -81,15 +82,15 @@ func readers(s Store) int {
 	return s.Figures().Readers
 }
 
-// A StoreUse is what a store is opened for.
+// A StoreUse says how a store is opened.
 type StoreUse struct {
-	Few     bool         // for a while: one connection for reading will do
-	Migrate bool         // make the database, and bring it up to date
+	Few     bool         // open only one connection for reading
+	Migrate bool         // create the database, and migrate it
 	Log     *slog.Logger // may be nil
 	Now     func() time.Time
 
-	// Serve locks a SQLite file against other servers; one that ends is waited for
-	// so long.
+	// Serve locks a SQLite file against other servers. Wait is how long to wait for
+	// another server to end.
 	Serve bool
 	Wait  time.Duration
 

@@ -18,7 +18,7 @@ import (
 
 const (
 	rereadCertificate = time.Second      // how soon a changed file is noticed
-	handshakeTimeout  = 10 * time.Second // for a peer to agree on TLS
+	handshakeTimeout  = 10 * time.Second // for a handshake
 )
 
 // A certificate is a pair of PEM files, read again when one of them changes.
@@ -33,7 +33,7 @@ type certificate struct {
 	checked time.Time
 }
 
-// A stamp tells whether a file is another than before.
+// A stamp changes when a file is replaced.
 type stamp struct {
 	modified time.Time
 	size     int64
@@ -48,7 +48,7 @@ func newCertificate(cert, key string, log *slog.Logger, now func() time.Time) (*
 	return c, err
 }
 
-// fileStamps returns the stamps of the files; a file that is not there has none.
+// fileStamps returns the stamps of the files; that of a missing file is zero.
 func (c *certificate) fileStamps() (s [2]stamp) {
 	for i, path := range []string{c.cert, c.key} {
 		if info, err := os.Stat(path); err == nil {
@@ -58,9 +58,8 @@ func (c *certificate) fileStamps() (s [2]stamp) {
 	return s
 }
 
-// get returns the newest pair that could be read. While the files do not fit
-// together, as between the writing of one and of the other, it is the one
-// before.
+// get returns the newest pair that could be read. While the files do not belong
+// together, since only one of them was replaced, that is the former pair.
 func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -84,7 +83,7 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return c.pair, nil
 }
 
-// secure returns the public listener with TLS, if it is set.
+// secure adds TLS to the public listener, if it is configured.
 func (n *node) secure(on net.Listener) (net.Listener, error) {
 	if n.Config.TLSCert == "" {
 		return on, nil
@@ -98,8 +97,8 @@ func (n *node) secure(on net.Listener) (net.Listener, error) {
 	}), nil
 }
 
-// authenticated returns the cipher suites of TLS 1.2 that encrypt and authenticate in
-// one, with a key that is forgotten: those of CBC have been broken again and again.
+// authenticated returns the cipher suites of TLS 1.2 with authenticated encryption and
+// forward secrecy. Those with CBC were broken several times.
 func authenticated() (suites []uint16) {
 	for _, s := range tls.CipherSuites() {
 		if strings.HasPrefix(s.Name, "TLS_ECDHE_") && !strings.Contains(s.Name, "_CBC_") {
@@ -109,15 +108,15 @@ func authenticated() (suites []uint16) {
 	return suites
 }
 
-// schemed returns the URL of the public listener with the scheme that it has.
-func schemed(c *config.Config, url string) string {
+// withScheme returns the URL of the public listener with https if it has TLS.
+func withScheme(c *config.Config, url string) string {
 	if c.TLSCert == "" {
 		return url
 	}
 	return "https" + strings.TrimPrefix(url, "http")
 }
 
-// blameTLS names the setting whose file is at fault.
+// blameTLS returns an error that names the setting of the faulty file.
 func (n *node) blameTLS(err error) error {
 	flag := "tls-cert"
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
@@ -129,23 +128,24 @@ func (n *node) blameTLS(err error) error {
 	return n.Origins.Fault(flag, "%v", err)
 }
 
-// A secureListener accepts connections on which TLS is agreed already: what
-// comes over them decides how they are served.
+// A secureListener accepts connections after their TLS handshake, since the negotiated
+// protocol decides how they are served.
 type secureListener struct {
 	net.Listener
-	config  *tls.Config
-	begin   sync.Once
-	ready   chan net.Conn
-	shaking sync.WaitGroup
-	ended   chan struct{} // closed when no more come, for the reason err
-	err     error
+	config     *tls.Config
+	begin      sync.Once
+	ready      chan net.Conn
+	handshakes sync.WaitGroup
+	ended      chan struct{} // closed when there are no more connections, because of err
+	err        error
 }
 
 func newSecureListener(l net.Listener, config *tls.Config) *secureListener {
 	return &secureListener{Listener: l, config: config, ready: make(chan net.Conn), ended: make(chan struct{})}
 }
 
-// accept lets every peer agree on TLS in its own time.
+// accept accepts connections, and starts the handshake of each in a goroutine of its
+// own.
 func (s *secureListener) accept() {
 	defer close(s.ended)
 	for {
@@ -156,14 +156,14 @@ func (s *secureListener) accept() {
 				continue
 			}
 			s.err = err
-			s.shaking.Wait() // who came before the end is served
+			s.handshakes.Wait() // connections that were accepted before are served
 			return
 		}
-		s.shaking.Go(func() { s.shake(tls.Server(c, s.config)) })
+		s.handshakes.Go(func() { s.handshake(tls.Server(c, s.config)) })
 	}
 }
 
-func (s *secureListener) shake(c *tls.Conn) {
+func (s *secureListener) handshake(c *tls.Conn) {
 	ctx, cancel := context.WithTimeout(context.Background(), handshakeTimeout)
 	defer cancel()
 	if err := c.HandshakeContext(ctx); err != nil {
@@ -173,12 +173,12 @@ func (s *secureListener) shake(c *tls.Conn) {
 	select {
 	case s.ready <- c:
 	case <-ctx.Done():
-		c.Close() // nobody accepts any more
+		c.Close() // Accept is no longer called
 	}
 }
 
-// Accept implements net.Listener. After Close it goes on until every peer that
-// came before has been handed over.
+// Accept implements net.Listener. After Close it still returns the connections that
+// were accepted before.
 func (s *secureListener) Accept() (net.Conn, error) {
 	s.begin.Do(func() { go s.accept() })
 	select {

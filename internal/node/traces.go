@@ -7,8 +7,8 @@ import (
 	"example.com/petstore/internal/trace"
 )
 
-// startTraces starts the tracer that the environment asks for, and puts the ids
-// of traces into the log.
+// startTraces starts the tracer if the environment enables it, and adds trace ids to
+// the log.
 func (n *node) startTraces(ctx context.Context) error {
 	wanted, err := trace.Wanted(n.Getenv)
 	if err != nil || !wanted {
@@ -22,7 +22,7 @@ func (n *node) startTraces(ctx context.Context) error {
 	return nil
 }
 
-// stopTraces sends what waits. That it cannot is no failure of the service.
+// stopTraces sends the remaining spans. It only logs if that fails.
 func (n *node) stopTraces() {
 	if n.tracer == nil {
 		return
@@ -34,7 +34,7 @@ func (n *node) stopTraces() {
 	}
 }
 
-// traced returns store, or with traces a store that makes spans.
+// traced returns store, or with tracing a store that records spans.
 func (n *node) traced(store petstore.Store) petstore.Store {
 	if n.tracer == nil {
 		return store

@@ -6,13 +6,13 @@ import (
 	"example.com/petstore/internal/webhook"
 )
 
-// webhooks are what a node does with those of workspaces.
+// webhooks are the node's services for webhooks.
 type webhooks struct {
 	service   *webhook.Service
 	deliverer *webhook.Deliverer
 }
 
-// operations returns what the API is given, or nil.
+// operations returns the service for the API, or nil.
 func (w *webhooks) operations() *webhook.Service {
 	if w == nil {
 		return nil
@@ -28,12 +28,12 @@ func (n *node) newWebhooks() *webhooks {
 		Store: n.store, Sender: sender, Written: n.store.Written, Now: n.now, Log: n.log,
 	}
 	if !n.Config.OnPostgres() {
-		o.Node = "server" // the only one of its file
+		o.Node = "server" // there is only one server of a file
 	}
 	tries, ages := newTries()
 	n.metrics.MustRegister(tries, ages)
 	for _, outcome := range []webhook.DeliveryState{webhook.Pending, webhook.Delivered, webhook.Failed} {
-		tries.WithLabelValues(string(outcome)) // rates need a 0 to begin with
+		tries.WithLabelValues(string(outcome)) // so that the counters exist before the first try
 	}
 	o.Observe = func(s webhook.Observation) {
 		tries.WithLabelValues(string(s.State)).Inc()

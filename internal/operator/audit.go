@@ -9,8 +9,8 @@ import (
 	"example.com/petstore/internal/access"
 )
 
-// An AuditQuery asks for entries of the audit log, the latest first. What is zero
-// asks for all.
+// An AuditQuery selects entries of the audit log, the latest first. Zero fields select
+// all.
 type AuditQuery struct {
 	Before    int64  // the entries before the one with this id
 	Limit     int    // at most so many
@@ -19,8 +19,8 @@ type AuditQuery struct {
 	Workspace int64  // about this workspace, one of its keys or one of its webhooks
 }
 
-// An AuditEntry is a line of the audit log with the names of what it names by id, as
-// far as it is still there.
+// An AuditEntry is an entry of the audit log with names in addition to ids, if what
+// they identify still exists.
 type AuditEntry struct {
 	access.AuditEntry
 	ActorName   string `json:"actorName"`
@@ -28,9 +28,9 @@ type AuditEntry struct {
 	DetailNamed string `json:"-"`
 }
 
-// mostAudited is how many entries are looked at for one page. Where more are in the
-// log a page may have fewer than its limit, and the log goes on behind it.
-const mostAudited = 20_000
+// maxScanned is how many entries Audit reads for one page. So a page may have fewer
+// entries than its limit though there are more pages.
+const maxScanned = 20_000
 
 // Audit returns a page of the audit log, and the Before of the next one, 0 if there
 // is none.
@@ -61,7 +61,7 @@ func (l *Local) Audit(ctx context.Context, q AuditQuery) (found []AuditEntry, ne
 		if len(page) == 0 {
 			return found, 0, nil
 		}
-		if seen += len(page); seen >= mostAudited {
+		if seen += len(page); seen >= maxScanned {
 			return found, before, nil
 		}
 	}
@@ -80,9 +80,9 @@ func (e *AuditEntry) has(text string) bool {
 	return false
 }
 
-// about returns what reports whether an entry is about a workspace, under whatever
-// name it had, one of its keys or one of its webhooks. It is asked of the latest entry
-// first.
+// about returns a function that reports whether an entry is about a workspace, under
+// any of its names, one of its keys or one of its webhooks. It must be called with the
+// latest entry first.
 func (l *Local) about(ctx context.Context, workspace int64) (func(access.AuditEntry) bool, error) {
 	if workspace == 0 {
 		return func(access.AuditEntry) bool { return true }, nil
@@ -108,7 +108,7 @@ func (l *Local) about(ctx context.Context, workspace int64) (func(access.AuditEn
 	}, nil
 }
 
-// A namer puts names in the place of ids.
+// A namer replaces ids with names.
 type namer struct {
 	store  access.Store
 	known  map[string]string
@@ -118,7 +118,7 @@ type namer struct {
 // ids are the ids in the texts of the log.
 var ids = regexp.MustCompile(`\b(key_[0-9A-Za-z]{16}|op_[0-9A-Za-z]{16}|workspace [1-9][0-9]{0,17})\b`)
 
-// aboutWebhook is how the detail of an entry about a webhook begins.
+// aboutWebhook matches the beginning of the detail of an entry about a webhook.
 var aboutWebhook = regexp.MustCompile(`^to (\S+) for workspace ([1-9][0-9]*),`)
 
 // webhookOf returns the host and the workspace of the webhook that an entry is about, or
@@ -134,7 +134,7 @@ func webhookOf(e access.AuditEntry) (host, workspace string) {
 	return found[1], found[2]
 }
 
-// subject returns the name of what an entry is about. A webhook has none but its host.
+// subject returns the name of the subject of an entry. For a webhook that is its host.
 func (n *namer) subject(ctx context.Context, e access.AuditEntry) string {
 	if host, _ := webhookOf(e); host != "" {
 		return "webhook to " + access.Printable(host)
@@ -142,13 +142,12 @@ func (n *namer) subject(ctx context.Context, e access.AuditEntry) string {
 	return n.in(ctx, e.Subject)
 }
 
-// in returns a text with names for ids.
+// in returns a text with ids replaced by names.
 func (n *namer) in(ctx context.Context, text string) string {
 	return ids.ReplaceAllStringFunc(text, func(id string) string { return n.name(ctx, id) })
 }
 
-// name returns the name for an id, which is the id if it is of nothing that is
-// there.
+// name returns the name for an id, or the id if what it identifies does not exist.
 func (n *namer) name(ctx context.Context, id string) string {
 	name, known := n.known[id]
 	if !known {
@@ -180,7 +179,7 @@ func (n *namer) find(ctx context.Context, id string) string {
 
 func (n *namer) token(ctx context.Context, id string) string {
 	if n.tokens == nil {
-		n.tokens, _ = n.store.Tokens(ctx) // without their names the log can be read all the same
+		n.tokens, _ = n.store.Tokens(ctx) // without their names the log is still readable
 	}
 	for _, t := range n.tokens {
 		if t.ID == id {

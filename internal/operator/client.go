@@ -19,13 +19,13 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// A Client is an [Operator] over HTTP: by the API on the operations listener of a
-// server. What the server refuses is a [petstore.Error].
+// A Client is an [Operator] that calls the API on a server's operations listener.
+// Errors of the API are returned as [petstore.Error].
 type Client struct {
 	base     string
 	token    string
 	http     *http.Client
-	slowHTTP *http.Client // for what takes as long as there is to do
+	slowHTTP *http.Client // for requests that may take long, without a timeout
 }
 
 var _ Operator = (*Client)(nil)
@@ -46,8 +46,8 @@ func NewClient(server, token string) (*Client, error) {
 	}, nil
 }
 
-// answerWithin is how long a server may take until it answers, except where all of a
-// workspace is removed.
+// answerWithin is how long a server may take to answer, except for the removal of a
+// workspace's contents.
 const answerWithin = 30 * time.Second
 
 func newHTTP(within time.Duration) *http.Client {
@@ -61,19 +61,20 @@ func newHTTP(within time.Duration) *http.Client {
 	}
 }
 
-// mostAnswer is more than a page of a list can have, in bytes.
+// mostAnswer is how many bytes of an answer are read. It is more than a page of a list
+// can have.
 const mostAnswer = 16 << 20
 
-// A request is one to the operator's API.
+// A request is a request to the operator's API.
 type request struct {
 	method, target string
 	body           any    // nil for none
-	once           string // the Idempotency-Key, if it must happen once
-	long           bool   // it may take as long as there is to do
+	once           string // the Idempotency-Key, or ""
+	long           bool   // it may take long
 }
 
-// call sends a request and reads the answer to it, or its error. It repeats one with
-// an Idempotency-Key, once, if the answer was lost.
+// call sends a request and returns its result or its error. If the answer was lost, it
+// repeats a request with an Idempotency-Key once.
 func call[T any](ctx context.Context, c *Client, r request) (result T, link string, err error) {
 	a, err := c.send(ctx, r)
 	if err != nil && r.once != "" && ctx.Err() == nil {
@@ -90,7 +91,7 @@ func call[T any](ctx context.Context, c *Client, r request) (result T, link stri
 	return result, a.link, err
 }
 
-// An answer is one that was read to its end. It may be a refusal.
+// An answer is an answer with its whole body. It may be an error.
 type answer struct {
 	host   string
 	status int
@@ -139,7 +140,7 @@ func (c *Client) request(ctx context.Context, r request) (*http.Request, error) 
 	return req, nil
 }
 
-// refusal returns the error that the answer says.
+// refusal returns the error in the answer.
 func (a answer) refusal() error {
 	var e petstore.Error
 	ours := json.Unmarshal(a.text, &e) == nil && e.Code != "" && e.Message != ""
@@ -174,7 +175,7 @@ func one[T any](ctx context.Context, c *Client, r request) (T, error) {
 	return result, err
 }
 
-// Root is where the operator's API stands.
+// Root is the path of the operator's API.
 const Root = "/admin/v1"
 
 // Find implements [Operator].
@@ -192,8 +193,8 @@ func (c *Client) Find(ctx context.Context, name string) (Workspace, error) {
 // workspacePath returns the path of a workspace.
 func workspacePath(id int64) string { return Root + "/workspaces/" + strconv.FormatInt(id, 10) }
 
-// onKey makes a request about a key. Its target is what follows the key's path. An
-// id without the form of one, such as "..", would lead to another path.
+// onKey sends a request about a key. r.target is appended to the key's path. An id that
+// is not well formed is refused, since one such as ".." would lead to another path.
 func (c *Client) onKey(ctx context.Context, id string, r request) (Key, error) {
 	if !access.WellFormedID(id) {
 		return Key{}, access.NoKey(id)
@@ -270,7 +271,7 @@ func (c *Client) UnbanKey(ctx context.Context, id string) (Key, error) {
 	return c.onKey(ctx, id, request{method: http.MethodDelete, target: "/ban"})
 }
 
-// seconds returns a duration as the API takes it, a part of a second as a whole one.
+// seconds returns a duration in the form of the API, rounded up to whole seconds.
 func seconds(d time.Duration) string {
 	return strconv.FormatInt(int64((d+time.Second-1)/time.Second), 10) + "s"
 }

@@ -8,10 +8,10 @@ import (
 	"example.com/petstore/internal/ratelimit"
 )
 
-// Counts returns what is counted as of now.
+// Counts reads the present counts.
 type Counts func(ctx context.Context) (Windows, error)
 
-// Windows returns how the windows of a workspace stand.
+// Windows returns the windows of a workspace.
 type Windows func(w access.Workspace) (minute, day Window)
 
 // Live returns the counts of the limiter of a server.
@@ -28,8 +28,8 @@ func windowOf(w ratelimit.Window) Window {
 	return Window{w.Limit, w.Used, w.Remaining(), time.Unix(w.Reset, 0).UTC()}
 }
 
-// Saved returns what servers saved last, at most a second ago, as a server that starts
-// now would continue it.
+// Saved returns the counts that servers saved last, at most a second ago, as a server
+// that starts now would use them.
 func Saved(store interface {
 	LoadLimits(ctx context.Context) (ratelimit.Saved, error)
 }, now func() time.Time) Counts {
@@ -39,7 +39,7 @@ func Saved(store interface {
 			return nil, err
 		}
 		limiter := ratelimit.New(ratelimit.DefaultConfig(), now)
-		_ = limiter.Restore(saved) // a server leaves out what it cannot read, too
+		_ = limiter.Restore(saved) // as a server, it leaves out what it cannot read
 		return Live(limiter)(ctx)
 	}
 }

@@ -20,12 +20,12 @@ type Local struct {
 	Counts Counts
 	Now    func() time.Time
 	By     access.Actor
-	Secret string // what By was recognised by, if keys are made once
+	Secret string // the secret token of By; needed for keys with an Idempotency
 }
 
 var _ Operator = (*Local)(nil)
 
-// ViewOf returns the workspace as operators see it.
+// ViewOf returns a workspace in the form for operators.
 func ViewOf(w access.Workspace) Workspace {
 	v := Workspace{ID: w.ID, Name: w.Name, Plan: w.Plan, PerMinute: w.Quota.PerMinute, PerDay: w.Quota.PerDay, CreatedAt: Instant(w.CreatedAt)}
 	if w.Sandbox != nil {
@@ -151,11 +151,11 @@ func (l *Local) Keys(ctx context.Context, workspace int64) ([]Key, error) {
 	if err != nil {
 		return nil, err
 	}
-	return l.Used(ctx, keys)
+	return l.WithUse(ctx, keys)
 }
 
-// Used returns keys with what they did today.
-func (l *Local) Used(ctx context.Context, keys []access.Key) ([]Key, error) {
+// WithUse returns keys with their requests of today.
+func (l *Local) WithUse(ctx context.Context, keys []access.Key) ([]Key, error) {
 	uses, err := l.Store.KeyUses(ctx, keys)
 	if err != nil {
 		return nil, err
@@ -180,7 +180,7 @@ func (l *Local) view(k access.Key) Key {
 	return v
 }
 
-// ring returns all keys there are.
+// ring returns the Keyring of the operator.
 func (l *Local) ring() access.Keyring {
 	return access.Keyring{Store: l.Store, Now: l.Now, By: l.By, Secret: l.Secret}
 }
@@ -191,8 +191,8 @@ func (l *Local) CreateKey(ctx context.Context, workspace int64, n NewKey) (Key, 
 	return k, err
 }
 
-// CreateKeyOnce is CreateKey for a request that must happen once. again reports
-// that it did before.
+// CreateKeyOnce is CreateKey for a request with an Idempotency-Key. again is whether
+// the request is repeated.
 func (l *Local) CreateKeyOnce(ctx context.Context, workspace int64, n NewKey, once *petstore.Idempotency) (k Key, again bool, err error) {
 	scopes, fields := n.scopes()
 	if err := petstore.Invalid(fields); err != nil {
@@ -212,7 +212,7 @@ func (l *Local) RotateKey(ctx context.Context, id string, overlap time.Duration)
 	return k, err
 }
 
-// RotateKeyOnce is RotateKey for a request that must happen once.
+// RotateKeyOnce is RotateKey for a request with an Idempotency-Key.
 func (l *Local) RotateKeyOnce(ctx context.Context, id string, overlap time.Duration, once *petstore.Idempotency) (k Key, again bool, err error) {
 	if overlap < 0 || overlap > MaxOverlap {
 		return Key{}, false, petstore.Invalid([]petstore.Field{outOfRange("overlap", "from 0s", MaxOverlap)})
@@ -234,8 +234,8 @@ func (l *Local) withSecret(ctx context.Context, made access.IssuedKey, err error
 	return v, made.Replayed, nil
 }
 
-// nameOf returns the name of a workspace, or "" if it cannot be read: what was
-// done to a key must be told all the same.
+// nameOf returns the name of a workspace, or "" if it cannot be read, since the change
+// of a key has already succeeded.
 func (l *Local) nameOf(ctx context.Context, id int64) string {
 	w, err := l.Store.WorkspaceByID(ctx, id)
 	if err != nil {
@@ -244,13 +244,13 @@ func (l *Local) nameOf(ctx context.Context, id int64) string {
 	return w.Name
 }
 
-// Key returns a key, a revoked one too.
+// Key returns a key, also a revoked one.
 func (l *Local) Key(ctx context.Context, id string) (Key, error) {
 	k, err := l.Store.Key(ctx, id)
 	if err != nil {
 		return Key{}, err
 	}
-	all, err := l.Used(ctx, []access.Key{k})
+	all, err := l.WithUse(ctx, []access.Key{k})
 	if err != nil {
 		return Key{}, err
 	}
@@ -258,7 +258,7 @@ func (l *Local) Key(ctx context.Context, id string) (Key, error) {
 	return all[0], nil
 }
 
-// UpdateKey changes the name and the end of a key.
+// UpdateKey changes the name and the expiry of a key.
 func (l *Local) UpdateKey(ctx context.Context, id string, p access.KeyPatch) (Key, error) {
 	if _, err := l.ring().Update(ctx, id, p, petstore.Condition{}); err != nil {
 		return Key{}, err
@@ -286,7 +286,7 @@ func (l *Local) BanKey(ctx context.Context, id string, b NewBan) (Key, error) {
 	return l.Key(ctx, id)
 }
 
-// UnbanKey implements [Operator]. A key without a ban is left as it is.
+// UnbanKey implements [Operator]. It does not change a key without a ban.
 func (l *Local) UnbanKey(ctx context.Context, id string) (Key, error) {
 	if err := l.Store.LiftBan(ctx, id, l.By); err != nil {
 		return Key{}, err
@@ -304,7 +304,7 @@ func (b *NewBan) check() (fields []petstore.Field) {
 	return fields
 }
 
-// How long a rotated key can go on, and a ban can last.
+// How long a rotated key can remain valid, and a ban can last.
 const (
 	MaxOverlap = 365 * 24 * time.Hour
 	MaxBan     = 10 * 365 * 24 * time.Hour
@@ -318,8 +318,8 @@ func outOfRange(member, least string, most time.Duration) petstore.Field {
 // MaxReason is the greatest number of characters in the reason of a ban.
 const MaxReason = 1000
 
-// CheckReason returns why a text cannot be the reason of a ban: it is shown to
-// operators, and PostgreSQL keeps valid UTF-8 alone.
+// CheckReason returns an error if a text cannot be the reason of a ban. It is shown to
+// operators, and PostgreSQL stores only valid UTF-8.
 func CheckReason(reason string) error {
 	switch {
 	case strings.TrimSpace(reason) == "":

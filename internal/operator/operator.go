@@ -1,7 +1,6 @@
-// Package operator is what the operator of an installation does with workspaces
-// and keys: on a store by a [Local], over HTTP by a [Client]. The operator's API,
-// its console and the commands go through it, so that all of them do the same. It
-// knows no flags and no pages.
+// Package operator manages the workspaces and keys of an installation: a [Local] on a
+// store, a [Client] over HTTP. The operator's API, the console and the commands all use
+// it, so that they behave in the same way.
 package operator
 
 import (
@@ -15,19 +14,19 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// An Operator makes, shows, changes and removes workspaces and their keys.
-// Workspaces go by their ids, which stay when names change; Find returns the one of
-// a name. What breaks a rule is validation_failed, naming the
-// member of the type here; what is not there is workspace_not_found or
+// An Operator creates, returns, changes and removes workspaces and their keys.
+// Workspaces are identified by their ids, since names may change; Find returns the
+// workspace with a name. An invalid value returns validation_failed, which names the
+// member of the type here; a missing workspace or key returns workspace_not_found or
 // key_not_found.
 type Operator interface {
 	CreateWorkspace(ctx context.Context, n NewWorkspace) (Workspace, error)
 	Workspaces(ctx context.Context) ([]Workspace, error) // by name
 	Find(ctx context.Context, name string) (Workspace, error)
-	Workspace(ctx context.Context, id int64) (WorkspaceDetail, error) // its cost grows with what it has
+	Workspace(ctx context.Context, id int64) (WorkspaceDetail, error) // it reads all rows of the workspace
 	Rename(ctx context.Context, id int64, to string) (Workspace, error)
 	SetPlan(ctx context.Context, id int64, p Plan) (Workspace, error)
-	Reset(ctx context.Context, id int64) error  // all but its keys
+	Reset(ctx context.Context, id int64) error  // removes everything but its keys
 	Delete(ctx context.Context, id int64) error // with its keys
 
 	Keys(ctx context.Context, workspace int64) ([]Key, error) // revoked ones too, in the order of their creation
@@ -38,14 +37,14 @@ type Operator interface {
 	UnbanKey(ctx context.Context, id string) (Key, error)
 }
 
-// A Plan is what is chosen for a workspace. The numbers go with enterprise only.
+// A Plan is the plan of a workspace. The numbers are only for enterprise.
 type Plan struct {
 	Plan      access.Plan `json:"plan"`
 	PerMinute int64       `json:"perMinute,omitempty"`
 	PerDay    int64       `json:"perDay,omitempty"`
 }
 
-// A NewWorkspace is a workspace that is to be made.
+// A NewWorkspace describes a workspace that is to be created.
 type NewWorkspace struct {
 	Name string `json:"name"`
 	Plan
@@ -62,7 +61,7 @@ type Workspace struct {
 	ExpiresAt *time.Time  `json:"expiresAt,omitempty"` // of a sandbox
 }
 
-// A WorkspaceDetail is a workspace with what is used of it.
+// A WorkspaceDetail is a workspace with its use.
 type WorkspaceDetail struct {
 	WorkspaceUsage
 	Keys       int        `json:"keys"` // live ones

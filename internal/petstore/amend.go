@@ -2,32 +2,34 @@ package petstore
 
 import "context"
 
-// An Amendment says what becomes of a pet and its stock at once. Its zero value changes nothing.
+// An Amendment is a change of a pet and of its stock in one step. Its zero value changes
+// nothing.
 type Amendment struct {
 	PetPatch
 	Quantity Optional[int64] // cannot be null
 }
 
-// An Amended pet is one before and after a change.
+// An Amended has a pet as it was before a change and as it is after it.
 type Amended struct{ Before, After StockedPet }
 
-// Changed reports whether the pet or its stock is another than before.
+// Changed reports whether the change made the pet or its stock different.
 func (a *Amended) Changed() bool {
 	return a.Before.Pet != a.After.Pet || a.Before.Quantity != a.After.Quantity
 }
 
-// Amend returns a change of a pet, for [Bulk.Amend]: to decides on it by what the pet is in the transaction, and done says
-// afterwards what became of it. The category that to may choose is known before; 0 is none. The stock is set first, and the
-// status follows it, as [Service.UpdateInventory] says; then comes the patch, as [Service.UpdatePet] says. What changes nothing
-// writes nothing.
-func Amend(ctx context.Context, workspace, id, categoryID int64, to func(StockedPet) (Amendment, error), done *Amended) *Change {
+// Amend returns a change of the pet with the id, for [Bulk.Amend]. decide gets the pet as it is in the transaction
+// and returns the amendment; result then has the pet before and after it. If the amendment moves the pet to another
+// category, that must be the one with categoryID, which is 0 otherwise. First the stock is set, and the status
+// follows it as in [Service.UpdateInventory]; then the patch is applied as in [Service.UpdatePet]. An amendment that
+// changes nothing writes nothing.
+func Amend(ctx context.Context, workspace, id, categoryID int64, decide func(StockedPet) (Amendment, error), result *Amended) *Change {
 	request, by := originOf(ctx)
 	return &Change{Workspace: workspace, RequestID: request, By: by, Needs: Needs{PetID: id, CategoryID: categoryID}, Decide: func(f Facts) (Effects, error) {
-		*done = Amended{}
+		*result = Amended{}
 		if f.Pet == nil {
 			return Effects{}, NoPet(id)
 		}
-		a, err := to(*f.Pet)
+		a, err := decide(*f.Pet)
 		if err != nil {
 			return Effects{}, err
 		}
@@ -42,8 +44,8 @@ func Amend(ctx context.Context, workspace, id, categoryID int64, to func(Stocked
 		if err != nil {
 			return Effects{}, err
 		}
-		*done = Amended{*f.Pet, p}
-		if !done.Changed() {
+		*result = Amended{*f.Pet, p}
+		if !result.Changed() {
 			return Effects{}, nil
 		}
 		return Effects{SavePet: &p, Movement: m}, nil

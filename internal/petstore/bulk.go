@@ -5,43 +5,44 @@ import (
 	"fmt"
 )
 
-// A Bulk is a store that whole workspaces are carried out of and into. Its methods
-// may be called concurrently, and beside a server.
+// A Bulk exports and imports whole workspaces. Its methods may be called concurrently,
+// and while a server uses the same database.
 type Bulk interface {
-	// Dump gives to everything that the workspace has, as it was at one
-	// instant: Begin, then the categories by id, then, for each pet by id,
-	// the pet, its orders and its ledger. Of a pet that was deleted
-	// there are its orders and its ledger alone. It stops at to's first error
-	// and returns it.
+	// Dump calls to with everything that the workspace has, as it was at one instant:
+	// Begin, then the categories by id, then, for each pet by id, the pet, its orders
+	// and its ledger. For a pet that was deleted, only its orders and its ledger
+	// follow. Dump stops at the first error of to and returns it.
 	Dump(ctx context.Context, workspace int64, to Sink) error
 
-	// Load keeps the units of a batch in one durable transaction. A unit with
-	// an id keeps it; one without gets the workspace's next, which is then in
-	// the unit. If the unit is not kept, that means nothing.
+	// Load stores the units of a batch in one durable transaction. A unit with an id
+	// keeps it. A unit without one gets the next id of the workspace, which Load writes
+	// into the unit; in a unit that is refused, that id has no meaning.
 	//
-	// A unit that contradicts what the store has is refused: its id is taken,
-	// or its category does not exist. Unless the batch says SkipRefused,
-	// nothing of the batch then happens, and the first refusal is returned
-	// alone. The units must have passed [Unit.Check].
+	// Load refuses a unit that conflicts with what the store has: its id is taken, or
+	// its category does not exist. Without SkipRefused it then stores nothing of the
+	// batch and returns only the first refusal. The units must have passed
+	// [Unit.Check].
 	Load(ctx context.Context, workspace int64, b *Batch) ([]Refusal, error)
 
-	// Reached returns the last line of a file that the batches of an import
-	// have kept, if it was cut off; else 0. A reset forgets it.
-	Reached(ctx context.Context, workspace int64, file string) (line int, err error)
+	// ImportedThrough returns up to which line a file has been imported, by an import
+	// that was interrupted; 0 if there was none. A reset forgets it.
+	ImportedThrough(ctx context.Context, workspace int64, file string) (line int, err error)
 
-	// Amend carries out changes of pets, which [Amend] returns, in one durable transaction. It returns the error of each that
-	// was refused. If whole is true and any was, nothing has happened. If file is not "", the transaction also remembers that
-	// its lines up to through are kept, see [Bulk.Reached].
+	// Amend carries out changes that the function [Amend] returned, in one durable transaction. It returns an error
+	// for each change that was refused, and nil for the others. If whole is true and one was refused, nothing is
+	// written. If file is not "", the transaction also stores that the file has been imported up to the line through,
+	// see [Bulk.ImportedThrough].
 	Amend(ctx context.Context, workspace int64, changes []*Change, whole bool, file string, through int) ([]error, error)
 
-	// StockedPets is [Store.Pets] with what the pets have in stock.
+	// StockedPets is [Store.Pets] with the stock of each pet.
 	StockedPets(ctx context.Context, workspace int64, q PetQuery) ([]StockedPet, error)
 	Categories(ctx context.Context, workspace int64, q CategoryQuery) ([]Category, error)
 
-	// Rehearse calls f with the workspace as it is at one instant. There Load and Amend decide as they do, and keep nothing but
-	// the ids: a later Load finds the rows of those before it. Other pets are as they were, so each can be amended once.
-	// Nobody waits for it. f uses no other store meanwhile.
-	Rehearse(ctx context.Context, workspace int64, f func(Bulk) error) error
+	// DryRun calls f with a Bulk on a snapshot of the workspace, whose Load and Amend return what they would return,
+	// and write nothing. It remembers only the ids that were loaded, so that a later Load conflicts with them;
+	// amended pets stay as they were, so f may amend each pet once. It locks nothing. f must not use another store
+	// meanwhile.
+	DryRun(ctx context.Context, workspace int64, f func(Bulk) error) error
 }
 
 // LastIDs are the ids that were issued last, of each kind.
@@ -64,7 +65,7 @@ type Batch struct {
 
 	// File is the digest of the file that the units come from, and Through its
 	// last line that is kept with them, 0 for the whole of it: see
-	// [Bulk.Reached]. An empty File is not remembered.
+	// [Bulk.ImportedThrough]. An empty File is not remembered.
 	File    string
 	Through int
 
@@ -81,9 +82,8 @@ func (i Imported) AppendJSON(dst []byte) []byte {
 	return fmt.Appendf(dst, `{"categories":%d,"pets":%d,"orders":%d}`, i.Categories, i.Pets, i.Orders)
 }
 
-// A Unit is what is kept or refused as a whole: a category, or a pet with
-// its orders and its ledger. Of a pet that was deleted it has the orders
-// and the ledger alone.
+// A Unit is stored or refused as a whole: a category, or a pet with its orders and its
+// ledger. For a pet that was deleted it has only the orders and the ledger.
 type Unit struct {
 	Category *Category
 
@@ -94,8 +94,8 @@ type Unit struct {
 	Movements []Movement
 }
 
-// A Place says which row of a unit is meant: the order or the movement with
-// this number, counting from 1, or, if both are 0, the unit's own row.
+// A Place names a row of a unit: the order or the movement with this number, counted
+// from 1, or, if both are 0, the category or the pet itself.
 type Place struct{ Order, Movement int }
 
 // A Refusal says why a unit was not kept.
@@ -105,11 +105,11 @@ type Refusal struct {
 	Err error
 }
 
-// ErrRefused undoes the transaction of a batch of which a unit was refused. Load
-// does not return it, but what was refused.
+// ErrRefused rolls back the transaction of a batch in which a unit was refused. Load
+// returns the refusals instead of it.
 var ErrRefused error = Errorf(CodeValidationFailed, "A unit was refused.")
 
-// A RowKind is a kind of row that there may be already.
+// A RowKind is a kind of row that an import may find in the workspace.
 type RowKind int
 
 // The kinds of rows.
@@ -121,27 +121,25 @@ const (
 	RowKinds  // how many there are
 )
 
-// A Has reports whether a workspace has a row. Its errors have no code.
-type Has func(kind RowKind, id int64) (bool, error)
+// Exists reports whether a workspace has a row, or gets one from a unit that was inserted
+// before.
+type Exists func(kind RowKind, id int64) bool
 
-// Sift has keep write each unit, one after the other, unless it contradicts what
-// there is, with what keep wrote before. It returns the units that do, and
-// [ErrRefused] at the first of them unless the batch says SkipRefused. An error
-// of has or keep ends it. If a unit names its pet's category by In, the pet gets
-// the id of that.
-func (b *Batch) Sift(has Has, keep func(*Unit) error) (refused []Refusal, _ error) {
+// Insert calls insert for each unit, one after the other, unless the unit conflicts with a
+// row that exists. It returns the refusals of those that do; without SkipRefused it stops at
+// the first of them and returns [ErrRefused]. An error of insert ends it. A unit that names
+// the category of its pet by In gets the id of that before.
+func (b *Batch) Insert(exists Exists, insert func(*Unit) error) (refused []Refusal, _ error) {
 	for i := range b.Units {
 		u := &b.Units[i]
 		if u.Pet != nil && u.In != nil {
 			u.Pet.CategoryID = u.In.ID
 		}
-		switch place, err := u.judge(has); {
+		switch place, err := u.conflict(exists); {
 		case err == nil:
-			if err := keep(u); err != nil {
+			if err := insert(u); err != nil {
 				return refused, err
 			}
-		case CodeOf(err) == "":
-			return refused, err
 		case !b.SkipRefused:
 			return []Refusal{{Unit: i, Place: place, Err: err}}, ErrRefused
 		default:
@@ -151,19 +149,19 @@ func (b *Batch) Sift(has Has, keep func(*Unit) error) (refused []Refusal, _ erro
 	return refused, nil
 }
 
-// judge returns why the unit cannot be kept, and where, in the order in which its
-// rows would be written.
-func (u *Unit) judge(has Has) (Place, error) {
+// conflict returns why the unit cannot be inserted, and which of its rows is at fault, in
+// the order in which they would be written.
+func (u *Unit) conflict(exists Exists) (Place, error) {
 	if u.Category != nil {
-		return Place{}, has.free(CategoryRow, u.Category.ID, "There is a category with the id %d already.")
+		return Place{}, exists.refuse(CategoryRow, u.Category.ID, "There is a category with the id %d already.")
 	}
-	if err := u.judgePet(has); err != nil {
+	if err := u.petConflict(exists); err != nil {
 		return Place{}, err
 	}
 	const taken = "There is an order with the id %d already."
 	own := make(map[int64]bool, len(u.Orders))
 	for i, o := range u.Orders {
-		err := has.free(OrderRow, o.ID, taken)
+		err := exists.refuse(OrderRow, o.ID, taken)
 		if err == nil && own[o.ID] {
 			err = Errorf(CodeValidationFailed, taken, o.ID)
 		}
@@ -175,40 +173,34 @@ func (u *Unit) judge(has Has) (Place, error) {
 	if len(u.Movements) == 0 {
 		return Place{}, nil
 	}
-	return Place{Movement: 1}, has.free(LedgerRow, u.PetID, "The pet %d has a ledger already: it was deleted, and its id is not used again.")
+	return Place{Movement: 1}, exists.refuse(LedgerRow, u.PetID, "The pet %d has a ledger already: it was deleted, and its id is not used again.")
 }
 
-func (u *Unit) judgePet(has Has) error {
+func (u *Unit) petConflict(exists Exists) error {
 	if u.Pet == nil {
-		return has.free(PetRow, u.PetID, "There is a pet with the id %d already; its orders and its ledger can only come with it.")
+		return exists.refuse(PetRow, u.PetID, "There is a pet with the id %d already; its orders and its ledger can only come with it.")
 	}
-	if err := has.free(PetRow, u.PetID, "There is a pet with the id %d already."); err != nil {
+	if err := exists.refuse(PetRow, u.PetID, "There is a pet with the id %d already."); err != nil {
 		return err
 	}
-	there, err := has(CategoryRow, u.Pet.CategoryID)
-	if err == nil && !there {
-		err = NoCategory(u.Pet.CategoryID)
+	if !exists(CategoryRow, u.Pet.CategoryID) {
+		return NoCategory(u.Pet.CategoryID)
 	}
-	return err
+	return nil
 }
 
-// free returns an error if there is such a row already; one without an id gets a
-// new one.
-func (has Has) free(kind RowKind, id int64, format string) error {
-	if id == 0 {
+// refuse returns an error with the message if the row exists. The id 0 is that of a row that
+// will get a new one.
+func (exists Exists) refuse(kind RowKind, id int64, format string) error {
+	if id == 0 || !exists(kind, id) {
 		return nil
 	}
-	there, err := has(kind, id)
-	if err == nil && there {
-		err = Errorf(CodeValidationFailed, format, id)
-	}
-	return err
+	return Errorf(CodeValidationFailed, format, id)
 }
 
-// Check brings the names into normal form and returns what is wrong with the
-// unit, and where: a rule for the members, or a stock or a status that the
-// ledger does not explain. A pet without a ledger gets one, of movements at
-// now.
+// Check normalizes the names, and returns an error and its place if a member breaks a
+// rule, or if the stock or the status does not follow from the ledger. A pet without a
+// ledger gets one, whose movements are at now.
 func (u *Unit) Check(now Time) (Place, error) {
 	if u.Category != nil {
 		return Place{}, u.Category.check()
@@ -224,7 +216,7 @@ func (u *Unit) Check(now Time) (Place, error) {
 		}
 	}
 	if u.Pet != nil && len(u.Movements) == 0 {
-		u.explain(now)
+		u.addLedger(now)
 	}
 	if place, err := u.checkLedger(); err != nil {
 		return place, err
@@ -271,8 +263,8 @@ func (u *Unit) checkOrder(o *Order) error {
 	return nil
 }
 
-// explain gives the pet the ledger that its orders and its stock imply.
-func (u *Unit) explain(now Time) {
+// addLedger gives the pet a ledger that leads to its orders and its stock.
+func (u *Unit) addLedger(now Time) {
 	p := u.Pet
 	first := p.Quantity
 	for _, o := range u.Orders {
@@ -291,7 +283,7 @@ func (u *Unit) explain(now Time) {
 	}
 }
 
-// checkLedger holds each movement against the one before it.
+// checkLedger compares each movement with the one before it.
 func (u *Unit) checkLedger() (Place, error) {
 	var quantity int64
 	for i, m := range u.Movements {
@@ -323,8 +315,8 @@ func (k MovementKind) valid() bool {
 	return false
 }
 
-// checkOutcome holds the pet against what its ledger and its orders lead to,
-// and writes down the numbers that follow from them.
+// checkOutcome compares the pet with its ledger and its orders, and fills in the
+// numbers of open orders and movements.
 func (u *Unit) checkOutcome() error {
 	var quantity, ledgerOpen, open int64
 	for _, m := range u.Movements {

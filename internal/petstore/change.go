@@ -11,14 +11,14 @@ type Created struct {
 	Replayed bool // it happened before, under the same Idempotency-Key
 }
 
-// create carries out a change that is answered with what it made, once for an idempotency
-// key. Of each of the kinds it makes a row, for which there must be room. made returns what
-// was made after the change.
+// create carries out a change that makes a row of each of the kinds, at most once for an
+// idempotency key. made returns the id and the row that answer the request, and is called
+// after the change.
 func (s *Service) create(ctx context.Context, kinds []RowKind, c *Change, made func() (int64, canonical)) (Created, error) {
-	if room, bounded := ctx.Value(roomKey{}).(Room); bounded {
+	if limit, ok := ctx.Value(rowLimitKey{}).(RowLimit); ok {
 		var full error
 		for _, kind := range kinds {
-			release, err := room(ctx, kind)
+			release, err := limit(ctx, kind)
 			defer release()
 			full = cmp.Or(full, err)
 		}
@@ -80,7 +80,8 @@ type Change struct {
 	Receipt     func() Receipt // what to replay; asked after the ids are known
 }
 
-// Ask asks Decide. The effects remember the rows as they were, for Events.
+// Ask calls Decide, and keeps a copy of the rows as they were in the effects, for
+// [Effects.Events].
 func (c *Change) Ask(f Facts) (Effects, error) {
 	var was before
 	if f.Pet != nil {

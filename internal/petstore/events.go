@@ -76,63 +76,63 @@ func (e Event) AppendJSON(dst []byte) []byte {
 // Events returns an event for each resource whose canonical form the effects change, in
 // the order in which a mirror can apply them, without ids. A store calls it after Link.
 func (e *Effects) Events(at Time, requestID string) []Event {
-	t := teller{at: at, requestID: requestID}
+	l := eventList{at: at, requestID: requestID}
 	if c := e.SaveCategory; c != nil && c.ID != e.was.category.ID {
-		t.add(CategoryCreated, *c, nil)
+		l.add(CategoryCreated, *c, nil)
 	} else if c != nil {
-		t.update(CategoryUpdated, *c, e.was.category.changes(c))
+		l.update(CategoryUpdated, *c, e.was.category.changes(c))
 	}
 	if e.SaveOrder != nil {
-		t.order(e.was.order, *e.SaveOrder)
+		l.order(e.was.order, *e.SaveOrder)
 	}
 	if e.DropOrder != 0 {
-		t.add(OrderCancelled, e.was.order, nil)
+		l.add(OrderCancelled, e.was.order, nil)
 	}
 	if p := e.SavePet; p != nil && p.ID != e.was.pet.ID {
-		t.add(PetCreated, p.Pet, nil)
-		t.add(InventoryCreated, p.Item(), nil)
+		l.add(PetCreated, p.Pet, nil)
+		l.add(InventoryCreated, p.Item(), nil)
 	} else if p != nil {
-		t.update(InventoryUpdated, p.Item(), e.was.pet.Item().changes(p.Item()))
-		t.update(PetUpdated, p.Pet, e.was.pet.Pet.changes(&p.Pet))
+		l.update(InventoryUpdated, p.Item(), e.was.pet.Item().changes(p.Item()))
+		l.update(PetUpdated, p.Pet, e.was.pet.Pet.changes(&p.Pet))
 	}
 	if e.DropPet != 0 {
-		t.add(InventoryDeleted, e.was.pet.Item(), nil)
-		t.add(PetDeleted, e.was.pet.Pet, nil)
+		l.add(InventoryDeleted, e.was.pet.Item(), nil)
+		l.add(PetDeleted, e.was.pet.Pet, nil)
 	}
 	if e.DropCategory != 0 {
-		t.add(CategoryDeleted, e.was.category, nil)
+		l.add(CategoryDeleted, e.was.category, nil)
 	}
-	return t.events
+	return l.events
 }
 
-// A teller collects the events of one change.
-type teller struct {
+// An eventList collects the events of one change.
+type eventList struct {
 	at        Time
 	requestID string
 	events    []Event
 }
 
-func (t *teller) add(what EventType, r canonical, previous []byte) {
-	t.events = append(t.events, Event{
-		Type: what, CreatedAt: t.at, RequestID: t.requestID, Data: r.AppendJSON(make([]byte, 0, 96)), Previous: previous,
+func (l *eventList) add(what EventType, r canonical, previous []byte) {
+	l.events = append(l.events, Event{
+		Type: what, CreatedAt: l.at, RequestID: l.requestID, Data: r.AppendJSON(make([]byte, 0, 96)), Previous: previous,
 	})
 }
 
 // update adds an event unless nothing has changed.
-func (t *teller) update(what EventType, r canonical, previous []byte) {
+func (l *eventList) update(what EventType, r canonical, previous []byte) {
 	if previous != nil {
-		t.add(what, r, previous)
+		l.add(what, r, previous)
 	}
 }
 
-func (t *teller) order(was, now Order) {
+func (l *eventList) order(was, now Order) {
 	switch {
 	case now.ID != was.ID:
-		t.add(OrderCreated, now, nil)
+		l.add(OrderCreated, now, nil)
 	case now.Complete && !was.Complete:
-		t.add(OrderCompleted, now, was.changes(now))
+		l.add(OrderCompleted, now, was.changes(now))
 	default:
-		t.update(OrderUpdated, now, was.changes(now))
+		l.update(OrderUpdated, now, was.changes(now))
 	}
 }
 

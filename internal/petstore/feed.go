@@ -6,7 +6,8 @@ import (
 
 // A Feed keeps the events of all workspaces. All methods may be called concurrently.
 //
-// A reader who has seen an id has seen all smaller ones that there are and will be.
+// Ids become visible in ascending order: a reader who has seen an id has missed no
+// smaller one, and none will appear later.
 type Feed interface {
 	// Events returns a page of a workspace's events, or events_expired if some of
 	// those that are asked for are not kept any more, or if the feed ends before After.
@@ -15,20 +16,20 @@ type Feed interface {
 	// Event returns one event, or event_not_found.
 	Event(ctx context.Context, workspace, id int64) (Event, error)
 
-	// Written returns a channel that is closed soon after an event of the workspace
-	// was committed later than the call, by this process or another one, and maybe
-	// without one. What another process has committed may stay untold: look for
-	// events every few seconds too.
+	// Written returns a channel that is closed soon after the next event of the
+	// workspace is committed, by this process or another one. It may be closed without
+	// an event, and it may miss a commit of another process, so the caller also has to
+	// look for events every few seconds.
 	Written(workspace int64) <-chan struct{}
 
-	// EndFeeds makes every feed go on behind a gap, before changes are made that no
-	// event tells of: who asks for what is after an earlier event is answered
-	// events_expired.
+	// EndFeeds is called before changes are made that write no events. It leaves a gap
+	// in the ids of every feed: a reader who asks for the events after an earlier id
+	// gets events_expired.
 	EndFeeds(ctx context.Context) error
 
-	// ForgetEvents removes events that were written before the instant, in steps that
-	// no write waits for long for. If the instant is none, it calls EndFeeds and removes
-	// all. It returns how many it removed.
+	// ForgetEvents removes the events that were written before the instant, in short
+	// transactions, so that no write waits long. Without an instant it calls EndFeeds
+	// and removes all events. It returns how many it removed.
 	ForgetEvents(ctx context.Context, before Time) (int64, error)
 }
 
@@ -45,8 +46,8 @@ type EventQuery struct {
 	Order, Pet int64
 }
 
-// An EventPage is what a query found. It may have fewer events than there are, and none, as
-// long as Next goes on; large events make it shorter, so that it needs little memory.
+// An EventPage is the result of a query. It may have fewer events than the limit, or none,
+// though there are more behind Next; large events make it shorter, to save memory.
 type EventPage struct {
 	Events []Event
 	Next   int64 // all events up to this id were looked at: the After of the next page

@@ -5,8 +5,9 @@ import (
 	"fmt"
 )
 
-// UpdateInventory sets what can still be ordered of a pet; the units in
-// open orders have left it already. The status settles.
+// UpdateInventory sets how many units of a pet can still be ordered; the units in open
+// orders are not among them. The status follows the stock, as [StockedPet.updateStatus]
+// says.
 func (s *Service) UpdateInventory(ctx context.Context, workspace, petID, quantity int64, c Condition) (InventoryItem, error) {
 	if err := Invalid(CheckQuantity(quantity)); err != nil {
 		return InventoryItem{}, err
@@ -26,8 +27,9 @@ func (s *Service) UpdateInventory(ctx context.Context, workspace, petID, quantit
 	return after, err
 }
 
-// AddStock adds units to what can still be ordered of a pet, once if asked to; fewer
-// than none take some away. The status settles.
+// AddStock adds units to the stock of a pet that can still be ordered; a negative
+// number takes some away. With once it does so at most once. The status follows the
+// stock, as [StockedPet.updateStatus] says.
 func (s *Service) AddStock(ctx context.Context, workspace, petID, units int64, once *Idempotency) (Created, error) {
 	var after InventoryItem
 	return s.create(ctx, nil, &Change{

@@ -2,10 +2,11 @@ package petstore
 
 import "context"
 
-// CreatePet adds a pet and its inventory item, and its category if that is new: available
-// with one unit unless it says otherwise, else without stock. With a stock the status
-// follows from that, unless it is pending. It returns out_of_stock for an available pet
-// without stock, and an error for a sold one with stock.
+// CreatePet adds a pet with its inventory item, and its category if n has a new one.
+// Without a status and a stock the pet is available with one unit; with a status alone it
+// has one unit if it is available, else none; with a stock alone it is available, or sold
+// if the stock is 0. CreatePet returns out_of_stock for an available pet without stock,
+// and validation_failed for a sold one with stock.
 func (s *Service) CreatePet(ctx context.Context, workspace int64, n NewPet, once *Idempotency) (Created, error) {
 	if err := Invalid(n.Check()); err != nil {
 		return Created{}, err

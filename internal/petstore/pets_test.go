@@ -126,7 +126,7 @@ func TestNoRoomForTheCategory(t *testing.T) {
 	t.Parallel()
 	s, held := newShop(t), 0
 	full := Errorf("full", "There can be no more categories.")
-	ctx := WithRoom(context.Background(), func(_ context.Context, kind RowKind) (func(), error) {
+	ctx := WithRowLimit(context.Background(), func(_ context.Context, kind RowKind) (func(), error) {
 		held++
 		if kind == CategoryRow {
 			return func() { held-- }, full

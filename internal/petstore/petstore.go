@@ -111,8 +111,8 @@ func (o Optional[T]) value() (v T) {
 	return v
 }
 
-// PetPatch changes the members that are present. A null status hands the
-// status back to the stock; the required members cannot be null.
+// PetPatch changes the members that are present. With a null status the status follows
+// the stock again; the required members cannot be null.
 type PetPatch struct {
 	Name       Optional[string]
 	CategoryID Optional[int64]

@@ -17,28 +17,28 @@ type Service struct {
 // NewService returns the service that keeps its workspaces in store.
 func NewService(store Store) *Service { return &Service{Store: store} }
 
-// A Room is asked before a row of the kind is made, and returns an error if there can be no
-// more. It keeps others from making one until it is released.
-type Room func(ctx context.Context, kind RowKind) (release func(), full error)
+// A RowLimit is called before a row of the kind is created. It returns an error if there may
+// be no more. Until release is called, it counts the new row as if it existed.
+type RowLimit func(ctx context.Context, kind RowKind) (release func(), full error)
 
-type roomKey struct{}
+type rowLimitKey struct{}
 
-// WithRoom returns a context in which rows are made only where there is room.
-func WithRoom(ctx context.Context, r Room) context.Context {
-	return context.WithValue(ctx, roomKey{}, r)
+// WithRowLimit returns a context in which the limit applies to new rows.
+func WithRowLimit(ctx context.Context, limit RowLimit) context.Context {
+	return context.WithValue(ctx, rowLimitKey{}, limit)
 }
 
 type originKey struct{}
 
 type origin struct{ request, by string }
 
-// OfRequest returns a context in which changes are told to be of the request.
+// OfRequest returns a context in which changes are recorded as caused by the request.
 func OfRequest(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, originKey{}, origin{request: id})
 }
 
-// ByKey returns a context in which changes are told to be of the API key with the id, and of
-// the same request.
+// ByKey returns a context in which changes are recorded as made with the API key with the
+// id, in the same request.
 func ByKey(ctx context.Context, id string) context.Context {
 	request, _ := originOf(ctx)
 	return context.WithValue(ctx, originKey{}, origin{request, id})

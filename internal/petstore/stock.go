@@ -150,7 +150,7 @@ func (p *StockedPet) mark(s Status, at Time) (*Movement, error) {
 	return nil, nil
 }
 
-// release takes back a status that was set by hand: the stock decides.
+// release drops a status that was set by hand: the status then follows the stock.
 func (p *StockedPet) release() {
 	p.Status = Available
 	p.updateStatus(p.Quantity)

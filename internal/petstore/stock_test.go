@@ -339,7 +339,7 @@ func TestAddStock(t *testing.T) {
 	full := func(context.Context, RowKind) (func(), error) {
 		return func() {}, Errorf("full", "There can be no more rows.")
 	}
-	made, err := s.AddStock(WithRoom(context.Background(), full), home, pet, 2, nil) // it makes none
+	made, err := s.AddStock(WithRowLimit(context.Background(), full), home, pet, 2, nil) // it makes none
 	if want := fmt.Sprintf(`{"petId":%d,"quantity":5,"status":"available"}`, pet); err != nil || made.ID != pet || string(made.Body) != want {
 		t.Errorf("AddStock = %d, %s, %v, want %d, %s", made.ID, made.Body, err, pet, want)
 	}

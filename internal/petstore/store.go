@@ -68,7 +68,8 @@ type Page struct {
 	Newest bool  // the newest first: ids descend
 }
 
-// Start returns p with a number in After for every beginning.
+// Start returns p with After set to a number that is before all ids, if it is the first
+// page.
 func (p Page) Start() Page {
 	if p.Newest && p.After <= 0 {
 		p.After = math.MaxInt64

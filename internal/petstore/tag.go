@@ -23,13 +23,13 @@ func TagOf(body []byte) Tag {
 type TagSet struct {
 	Any  bool // the value is "*"
 	Tags []Tag
-	Weak []Tag // that were sent, and by strong comparison equal nothing
+	Weak []Tag // the weak tags that were sent: by strong comparison they match nothing
 }
 
 // Has reports whether the set names tag.
 func (s *TagSet) Has(tag Tag) bool { return s.Any || slices.Contains(s.Tags, tag) }
 
-// A Condition guards a write (RFC 9110 §13.1). A nil member asks for nothing.
+// A Condition guards a write (RFC 9110 §13.1). A nil member is no condition.
 type Condition struct {
 	IfMatch     *TagSet // by strong comparison: weak tags are in Weak
 	IfNoneMatch *TagSet
@@ -40,8 +40,7 @@ type canonical interface {
 	AppendJSON(dst []byte) []byte
 }
 
-// Check returns precondition_failed unless the condition holds for what
-// stands now.
+// Check returns precondition_failed unless the condition holds for the current version.
 func (c Condition) Check(now interface{ AppendJSON(dst []byte) []byte }) error {
 	if c.IfMatch == nil && c.IfNoneMatch == nil {
 		return nil

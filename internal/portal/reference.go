@@ -24,7 +24,7 @@ type ReferenceOptions struct {
 	Sunset   time.Time    // when the deprecated operation ends; zero: as the description says
 	Version  string       // of the server, for the foot of the pages; may be empty
 	Sandbox  []string     // the scopes of the key that a reader without one gets by POST /sandboxes; nil if there are no sandboxes
-	NotFound http.Handler // answers paths below /docs that are no page to who asks for no HTML
+	NotFound http.Handler // answers clients that do not accept HTML on unknown paths below /docs
 	Log      *slog.Logger // says why a page cannot be made, which is answered 500
 }
 

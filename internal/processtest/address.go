@@ -9,8 +9,8 @@ import (
 	"net"
 )
 
-// The ports to choose from are below those that systems give to who asks for any
-// (from 32768 on on Linux, from 49152 on by RFC 6335 §6).
+// The ports to choose from are below those that systems choose when a program asks for
+// any (from 32768 on on Linux, from 49152 on by RFC 6335 §6).
 const leastPort, mostPort = 15000, 32767
 
 // FreePort returns a port of the loopback at which nobody listens. No client's

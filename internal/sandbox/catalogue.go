@@ -13,27 +13,28 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// The catalogues are files that petstore import takes. They never change: tests of others
-// rely on each byte of what they lead to.
+// The catalogues are files in the format of petstore import. They never change: tests of
+// clients rely on every byte of the answers.
 //
 //go:embed catalogues
 var files embed.FS
 
-// Catalogues are the names of the states in which a sandbox can begin.
+// Catalogues are the names of the catalogues with which a sandbox can begin.
 var Catalogues = []string{"demo", "empty", "large"}
 
 // filled is the instant at which the stock of every catalogue was counted.
 var filled = petstore.At(time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC))
 
-// catalogues have the rows of each, which are read when somebody first asks for them.
+// catalogues has functions that return the rows of each catalogue. They read the file
+// at the first call.
 var catalogues = map[string]func() ([]petstore.Unit, error){
 	"demo":  sync.OnceValues(func() ([]petstore.Unit, error) { return read("demo") }),
 	"empty": func() ([]petstore.Unit, error) { return nil, nil },
 	"large": sync.OnceValues(func() ([]petstore.Unit, error) { return read("large") }),
 }
 
-// Catalogue returns the rows of a catalogue, which nobody changes: the categories, and then
-// the pets with their orders.
+// Catalogue returns the rows of a catalogue: the categories, and then the pets with their
+// orders. Callers must not change them.
 func Catalogue(name string) ([]petstore.Unit, error) {
 	rows, there := catalogues[name]
 	if !there {

@@ -9,25 +9,25 @@ import (
 	"time"
 )
 
-// A Fault is what a request asks to go wrong with it, in the header Petstore-Simulate.
+// A Fault is a fault that a request asks for in the header Petstore-Simulate.
 type Fault struct {
-	Code       string        // the code of the error that it is answered with; "" for none
-	RetryAfter time.Duration // of that answer; 0 if it is not said
-	Latency    time.Duration // before it begins
-	Connection string        // what becomes of the connection: one of those below, or ""
+	Code       string        // of the error that is the answer; "" for none
+	RetryAfter time.Duration // of that error; 0 if it is not given
+	Latency    time.Duration // before the request is carried out
+	Connection string        // how the connection is closed: one of those below, or ""
 	Sunset     bool          // the operation has ended
-	Times      int           // how many requests of the same ID fail; 0 with no ID for this one
+	Times      int           // how many requests with the same ID fail; 0 without an ID
 	ID         string
 }
 
-// What becomes of a connection.
+// How a connection is closed.
 const (
-	RefuseAnswer = "refuse-answer" // it is closed, and nothing is carried out
-	LoseAnswer   = "lose-answer"   // it is closed when the request was carried out
-	CutAnswer    = "cut-answer"    // it is closed in the midst of the answer
+	RefuseAnswer = "refuse-answer" // without carrying out the request
+	LoseAnswer   = "lose-answer"   // after carrying out the request, without an answer
+	CutAnswer    = "cut-answer"    // after half of the answer
 )
 
-// The most that a fault can say.
+// The limits of a fault.
 const (
 	maxLatency    = 30 * time.Second
 	maxRetryAfter = 86_400 // seconds
@@ -35,7 +35,7 @@ const (
 	maxID         = 100 // characters
 )
 
-// ParseFault reads a value of the header. The error says what is wrong with it.
+// ParseFault parses a value of the header.
 func ParseFault(value string) (f Fault, err error) {
 	seen := map[string]bool{}
 	for part := range strings.SplitSeq(value, ";") {
@@ -103,7 +103,7 @@ func whole(name, text string, most int) (int, error) {
 	return n, nil
 }
 
-// String returns what is done, in the form of the header.
+// String returns what the server does to the request, in the form of the header.
 func (f *Fault) String() string {
 	var done []string
 	add := func(name, value string) {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A Simulator remembers which requests were made to fail.
+// A Simulator counts the requests that were made to fail.
 type Simulator struct {
 	now       func() time.Time
 	simulated atomic.Int64
@@ -15,20 +15,19 @@ type Simulator struct {
 	seen map[int64]map[string]*series // by the shop and the id
 }
 
-// A series is what is known of the requests of one id.
+// A series counts the requests with one id.
 type series struct {
 	failed int
 	last   time.Time
 }
 
-// What is remembered of each shop, and how long.
+// How many series of each shop are kept, and how long.
 const (
 	mostSeries = 100
 	keepSeries = time.Hour
 )
 
-// Applies reports whether a request to a shop is one of those that the fault is for, and
-// counts it if so.
+// Applies reports whether the fault applies to a request to a shop, and counts it if so.
 func (s *Simulator) Applies(shop int64, f *Fault) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,7 +62,7 @@ func (s *Simulator) count(shop int64, f *Fault) bool {
 	return true
 }
 
-// forget removes the shops of which nothing was asked for long.
+// forget removes series that were not used for keepSeries.
 func (s *Simulator) forget(now time.Time) {
 	if s.seen == nil {
 		s.seen = make(map[int64]map[string]*series)

@@ -55,14 +55,14 @@ func (s *Store) Secret(ctx context.Context) ([]byte, error) {
 	return secret, err
 }
 
-// Sign gives a new database its secret.
-func Sign(tx Tx) error {
+// CreateSecret gives a new database its secret.
+func CreateSecret(tx Tx) error {
 	secret := make([]byte, 32)
 	rand.Read(secret) // never fails
 	return exec(tx, "INSERT INTO meta (name, value) VALUES ('secret', $1)", secret)
 }
 
-// metaOf returns what stands under a name in meta, nil if nothing does.
+// metaOf returns the value that the table meta has under a name, or nil.
 func metaOf(tx Tx, name string) (value []byte, err error) {
 	_, err = one(tx, "SELECT value FROM meta WHERE name = $1", func(row Row) error { return row.Scan(&value) }, name)
 	return value, err

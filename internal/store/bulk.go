@@ -10,8 +10,8 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// Load implements [petstore.Bulk]. It keeps nobody from writing but those who would delete
-// the categories that it refers to.
+// Load implements [petstore.Bulk]. While it runs, others can write anything, except that
+// they cannot delete the categories that it refers to.
 func (s *Store) Load(ctx context.Context, workspace int64, b *petstore.Batch) ([]petstore.Refusal, error) {
 	l := &Load{store: s, workspace: workspace, batch: b}
 	switch err := s.db.Load(ctx, l); {
@@ -26,18 +26,18 @@ func (s *Store) Load(ctx context.Context, workspace int64, b *petstore.Batch) ([
 	return l.refused, nil
 }
 
-// A Load is one batch on its way into the store.
+// A Load stores one batch. An engine carries it out as [DB.Load] says.
 type Load struct {
 	store     *Store
 	workspace int64
 	batch     *petstore.Batch
 	last      *groupedWorkspace // the ids that were issued for it
 
-	next     demand   // the ids that were given last
-	given    []*int64 // where an id was written that is void if the batch is tried again
+	next     idCounts // the ids that were given last
+	given    []*int64 // ids that were written into the batch, and are void if it is tried again
 	refused  []petstore.Refusal
 	existing foundRows
-	barred   bool
+	closed   bool // the workspace is closed to writes
 
 	categories, pets, orders, movements [][]any
 	names                               Batch
@@ -49,14 +49,14 @@ func (l *Load) Workspace() int64 { return l.workspace }
 // Len returns how many units the batch has.
 func (l *Load) Len() int { return len(l.batch.Units) }
 
-// Issue adds the statement that takes the ids from the counters which new rows need. It
-// takes back those of an earlier try.
+// Issue adds the statement that raises the counters by the ids that new rows need. It
+// clears the ids of an earlier try.
 func (l *Load) Issue(b *Batch) {
 	for _, id := range l.given {
 		*id = 0
 	}
 	l.given = nil
-	need := demand{}
+	need := idCounts{}
 	for i := range l.batch.Units {
 		u := &l.batch.Units[i]
 		need.movements += int64(len(u.Movements))
@@ -67,7 +67,7 @@ func (l *Load) Issue(b *Batch) {
 			need.pets++
 		}
 	}
-	l.last = &groupedWorkspace{id: l.workspace, needs: need, issued: new(demand)}
+	l.last = &groupedWorkspace{id: l.workspace, needs: need, issued: new(idCounts)}
 	issueIDs(b, l.last)
 }
 
@@ -81,10 +81,10 @@ func (l *Load) Run(tx Tx) error {
 	return l.Keep(tx)
 }
 
-// Keep keeps the batch in a transaction. It may be called again if that fails, after
-// another Issue.
+// Keep writes the batch in a transaction, after Issue. If the transaction fails, both
+// may be called again.
 func (l *Load) Keep(tx Tx) error {
-	l.refused, l.next, l.barred, l.last.named = nil, *l.last.issued, false, ""
+	l.refused, l.next, l.closed, l.last.named = nil, *l.last.issued, false, ""
 	l.existing = newFoundRows()
 	l.categories, l.pets, l.orders, l.movements = nil, nil, nil, nil
 	l.names.Reset()
@@ -96,11 +96,11 @@ func (l *Load) Keep(tx Tx) error {
 		return usedUp(l.workspace)
 	}
 	var err error
-	if l.refused, err = l.batch.Sift(func(kind petstore.RowKind, id int64) (bool, error) { return l.existing[kind][id], nil }, l.keep); err != nil {
+	if l.refused, err = l.batch.Insert(l.has, l.keep); err != nil {
 		return err
 	}
 	if l.batch.File != "" {
-		if err := Reach(tx, l.workspace, l.batch.File, l.batch.Through); err != nil {
+		if err := rememberImport(tx, l.workspace, l.batch.File, l.batch.Through); err != nil {
 			return err
 		}
 	}
@@ -157,15 +157,16 @@ func (l *Load) keepPet(u *petstore.Unit) {
 	}
 }
 
-// issue writes the next id to *id unless there is one.
+// issue sets *id to the next id unless it has one.
 func (l *Load) issue(id, last *int64) {
-	if issueTo(id, last) {
+	if assignID(id, last) {
 		l.given = append(l.given, id)
 	}
 }
 
-// write writes the rows that are kept. Ids that the batch brought along are not issued
-// again; where the counters stand above them already, nobody's counter is locked.
+// write writes the rows, and raises the counters above the ids that the batch brought
+// along, so that these are not issued again. Counters that are above them already are
+// not locked.
 func (l *Load) write(tx Tx) error {
 	last := l.batch.Last
 	for kind, ids := range l.existing {
@@ -204,8 +205,8 @@ func (l *Load) write(tx Tx) error {
 	return tx.Run(&l.names)
 }
 
-// foundRows are the ids, of those that a batch names, that the store has; and then those
-// of the batch's own rows.
+// foundRows are ids by the kind of their rows: of those that a batch names, the ones
+// that the store has, and then those of the batch itself.
 type foundRows [petstore.RowKinds]map[int64]bool
 
 func newFoundRows() (f foundRows) {
@@ -215,7 +216,7 @@ func newFoundRows() (f foundRows) {
 	return f
 }
 
-// findRows select those of the ids that a batch names.
+// findRows are queries, to be followed by a condition, for the ids that a batch names.
 var findRows = [petstore.RowKinds]string{
 	petstore.CategoryRow: "SELECT id FROM categories WHERE workspace = $1 AND id",
 	petstore.PetRow:      "SELECT id FROM pets WHERE workspace = $1 AND id",
@@ -223,19 +224,19 @@ var findRows = [petstore.RowKinds]string{
 	petstore.LedgerRow:   "SELECT pet FROM movements WHERE workspace = $1 AND kind = 'deleted' AND pet", // that of a pet which is there comes with the pet
 }
 
-// loadExisting finds out which ids are there already, in one round trip. Categories are
-// kept from being deleted.
+// loadExisting finds out which ids exist already, in one round trip. It locks the
+// categories against deletion.
 func (l *Load) loadExisting(tx Tx) error {
 	dialect := &l.store.options.Dialect
 	var b Batch
-	bar := func(Row) error {
-		l.barred = true
+	closed := func(Row) error {
+		l.closed = true
 		return nil
 	}
-	if dialect.Enter != nil {
-		dialect.Enter(&b, []int64{l.workspace}, bar)
+	if dialect.LockOpen != nil {
+		dialect.LockOpen(&b, []int64{l.workspace}, closed)
 	}
-	b.Query(bar, selectRemoval, l.workspace)
+	b.Query(closed, selectRemoval, l.workspace)
 	exists := false
 	b.Query(func(Row) error {
 		exists = true
@@ -248,7 +249,7 @@ func (l *Load) loadExisting(tx Tx) error {
 		return err
 	case !exists:
 		return NoWorkspace(l.workspace)
-	case l.barred:
+	case l.closed:
 		return access.Resetting()
 	}
 	return nil
@@ -294,7 +295,9 @@ func (l *Load) named() foundRows {
 		}
 	}
 	for _, ids := range n {
-		delete(ids, 0) // of rows that get one
+		delete(ids, 0) // rows that get an id
 	}
 	return n
 }
+
+func (l *Load) has(kind petstore.RowKind, id int64) bool { return l.existing[kind][id] }

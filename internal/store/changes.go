@@ -13,7 +13,7 @@ func (s *Store) AccessState(ctx context.Context) (int64, error) {
 	return s.count(ctx, "SELECT state FROM access_state")
 }
 
-// changed says that a workspace, a key or a ban changed.
+// changed records that a workspace, a key or a ban changed.
 func changed(tx Tx) error { return exec(tx, "UPDATE access_state SET state = state + 1") }
 
 // BannedKeys implements [access.Store].
@@ -69,7 +69,7 @@ func inList(values []any) (condition string, args []any) {
 // withWorkspaces returns the keys that a condition selects, in no order, and their
 // workspaces.
 func withWorkspaces(tx Tx, where string, args ...any) ([]access.Key, []access.Workspace, error) {
-	keys, err := inOrder(tx, where, args...)
+	keys, err := keysWhere(tx, where, args...)
 	if err != nil || len(keys) == 0 {
 		return nil, nil, err
 	}

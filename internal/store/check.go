@@ -54,8 +54,8 @@ func Check(tx Tx, own Dialect) (problems []string, err error) {
 	return problems, nil
 }
 
-// Faults are queries of what must not be, each with what is said of a row. The values are
-// its columns.
+// faults are queries for rows that must not exist, each with the text that reports one.
+// The columns of the row are the arguments of the text.
 type faults []struct{ text, query string }
 
 func (f faults) check(tx Tx, report Report) error {
@@ -81,7 +81,7 @@ var references = faults{
 		WHERE NOT EXISTS (SELECT 1 FROM api_keys k WHERE k.id = b.key_id)`},
 }
 
-// Removing are the workspaces whose rows are not whole.
+// removing finds the workspaces whose rows are being removed.
 var removing = faults{
 	{"ledger: workspace %d is being reset or deleted; check again when that has ended", "SELECT workspace FROM removals WHERE ended_at IS NULL"},
 }
@@ -92,7 +92,7 @@ var rules = faults{
 	issued("pets"), issued("categories"), issued("orders"), issued("movements"),
 }
 
-// issued finds ids that can be issued again.
+// issued finds ids that are above their counter, and so would be issued again.
 func issued(table string) struct{ text, query string } {
 	return struct{ text, query string }{
 		"ids: " + table + " of workspace %d have the id %d, which was never issued",

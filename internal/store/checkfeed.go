@@ -10,9 +10,9 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// CheckFeed looks whether each resource of a workspace is what the last event of it says,
-// and returns what is not, in words, at most a hundred problems; none is good. Writes
-// may go on beside it.
+// CheckFeed compares each resource of a workspace with the last event about it. It
+// returns the differences in words, at most a hundred; none is good. Writes may happen
+// meanwhile.
 func CheckFeed(ctx context.Context, store interface {
 	petstore.Feed
 	petstore.Bulk
@@ -28,7 +28,7 @@ func CheckFeed(ctx context.Context, store interface {
 	for r := range c.last {
 		c.odd[r] = "is not there,"
 	}
-	if err := c.follow(ctx); err != nil { // what has changed meanwhile is as it should be
+	if err := c.follow(ctx); err != nil { // a difference may come from a change meanwhile
 		return nil, err
 	}
 	for r, what := range c.odd {
@@ -39,7 +39,7 @@ func CheckFeed(ctx context.Context, store interface {
 	return problems, nil
 }
 
-// A resource is one that events tell of.
+// A resource is something that events are about.
 type resource struct {
 	kind string
 	id   int64
@@ -100,7 +100,7 @@ func (c *checker) apply(e *petstore.Event) error {
 	return nil
 }
 
-// compare holds a resource against its last event, if that is known.
+// compare compares a resource with its last event, if that is known.
 func (c *checker) compare(kind string, id int64, data []byte) error {
 	r := resource{kind, id}
 	if last, told := c.last[r]; told && last != maphash.Bytes(seed, data) {

@@ -18,7 +18,7 @@ const (
 		" FROM pets p LEFT JOIN movements m ON m.workspace = p.workspace AND m.id = p.last_movement AND m.pet = p.id ORDER BY p.workspace, p.id"
 )
 
-// checkLedgers holds each movement against the one before it, and each pet against its last
+// checkLedgers compares each movement with the one before it, and each pet with its last
 // movement, its ledger and its orders.
 func checkLedgers(tx Tx, report Report) error {
 	c := &ledgerCheck{report: report, open: map[rowID]int64{}, all: map[int64]int64{}, owned: map[int64]int64{}}
@@ -75,7 +75,7 @@ func (c *ledgerCheck) movement(row Row) error {
 	return err
 }
 
-// pet reports where a pet is not as its ledger and its orders say.
+// pet reports where a pet differs from its ledger and its orders.
 func (c *ledgerCheck) pet(row Row) error {
 	var (
 		pet    rowID

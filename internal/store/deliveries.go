@@ -12,9 +12,9 @@ import (
 	"example.com/petstore/internal/webhook"
 )
 
-// A delivery has a row from when the webhook's column reached went behind its event. It
-// is due at next_at, which is NULL when it has ended. While the webhook is not active it waits,
-// and nobody is told a time.
+// A delivery gets its row when the webhook's column reached moves past its event. It is due at
+// next_at, which is NULL once it has ended. While the webhook is not active the delivery waits,
+// and its next_at is not returned.
 
 const selectDeliveries = "SELECT event, type, state, tries, tried_at, status, answer, error, latency," +
 	" CASE WHEN EXISTS (SELECT 1 FROM webhooks w WHERE w.id = webhook AND w.state = 'active') THEN next_at END, earlier FROM deliveries WHERE "
@@ -124,8 +124,8 @@ func (s *Store) QueueDeliveries(ctx context.Context, id, node string, at time.Ti
 	return queued && err == nil, err
 }
 
-// nextEvents returns the id of the last of the next events, or 0 if there are none worth
-// a transaction: a few of types that the webhook does not take can wait.
+// nextEvents returns the id of the last of the next events, or 0 if they are not worth a
+// transaction: a few events of types that the webhook does not take can wait.
 func nextEvents(tx Tx, w *webhook.Webhook, limit int) (through int64, err error) {
 	var n, taken int
 	var last int64
@@ -156,7 +156,7 @@ func queueEvents(tx Tx, w *webhook.Webhook, through int64, at time.Time) error {
 }
 
 // DueDeliveries implements [webhook.Store].
-func (s *Store) DueDeliveries(ctx context.Context, id, node string, at time.Time, limit int) (due []webhook.Due, next time.Time, err error) {
+func (s *Store) DueDeliveries(ctx context.Context, id, node string, at time.Time, limit int) (due []webhook.DueDelivery, next time.Time, err error) {
 	err = s.db.Read(ctx, func(tx Tx) (err error) {
 		due, err = RowsOf(tx, scanDue, `SELECT d.tries, d.next_at, d.event, d.type, coalesce(e.at, 0), coalesce(e.request, ''), coalesce(e.data, ''), coalesce(e.previous, '')
 			FROM deliveries d LEFT JOIN events e ON e.workspace = d.workspace AND e.id = d.event
@@ -172,21 +172,21 @@ func (s *Store) DueDeliveries(ctx context.Context, id, node string, at time.Time
 	return due, next, err
 }
 
-func scanDue(row Row, d *webhook.Due) error {
+func scanDue(row Row, d *webhook.DueDelivery) error {
 	e := &d.Event
 	e.CreatedAt.Valid = true
-	err := scan(row, &d.Tries, &d.Since, &e.ID, (*string)(&e.Type), &e.CreatedAt.Millis, &e.RequestID, &e.Data, &e.Previous)
+	err := scan(row, &d.Tries, &d.DueAt, &e.ID, (*string)(&e.Type), &e.CreatedAt.Millis, &e.RequestID, &e.Data, &e.Previous)
 	if len(e.Data) == 0 {
 		e.Data = nil
 	}
 	return err
 }
 
-// RecordTries implements [webhook.Store].
-func (s *Store) RecordTries(ctx context.Context, tries []webhook.Try) error {
+// RecordOutcomes implements [webhook.Store].
+func (s *Store) RecordOutcomes(ctx context.Context, outcomes []webhook.Outcome) error {
 	return s.db.Write(ctx, func(tx Tx) error {
-		for i := range tries {
-			if err := s.recordTry(tx, &tries[i]); err != nil {
+		for i := range outcomes {
+			if err := s.recordOutcome(tx, &outcomes[i]); err != nil {
 				return err
 			}
 		}
@@ -194,54 +194,55 @@ func (s *Store) RecordTries(ctx context.Context, tries []webhook.Try) error {
 	})
 }
 
-// keepTry makes a try the latest of a delivery that a condition selects, unless it was
-// made due again. It returns how many that were.
-func keepTry(tx Tx, t *webhook.Try, earlier, where string) (int64, error) {
-	a := &t.Answer
+// saveOutcome stores an outcome if the condition selects its delivery, and that was not
+// made due again. It returns 0 if not.
+func saveOutcome(tx Tx, o *webhook.Outcome, earlier, where string) (int64, error) {
+	a := &o.Answer
 	return tx.Exec(`UPDATE deliveries SET state = $1, tries = $2, tried_at = $3, status = $4, answer = $5, error = $6, latency = $7, next_at = $8, earlier = $9
-		WHERE webhook = $10 AND event = $11 AND next_at = $12`+where, string(t.State), int64(t.Tries), t.At.UnixMilli(), int64(a.Status), a.Text, a.Error, a.Latency.Milliseconds(),
-		millis(t.Next), earlier, t.Webhook, t.Event, t.Due.UnixMilli())
+		WHERE webhook = $10 AND event = $11 AND next_at = $12`+where, string(o.State), int64(o.Tries), o.At.UnixMilli(), int64(a.Status), a.Text, a.Error, a.Latency.Milliseconds(),
+		millis(o.Next), earlier, o.Webhook, o.Event, o.DueAt.UnixMilli())
 }
 
-// keepNextTry is keepTry for a delivery that was tried before.
-func keepNextTry(tx Tx, t *webhook.Try) error {
-	before, err := RowsOf(tx, scanDelivery, selectDeliveries+"webhook = $1 AND event = $2 AND tried_at IS NOT NULL", t.Webhook, t.Event)
+// saveLaterOutcome stores the outcome of a delivery that was tried before, and adds the
+// try before it to the earlier ones.
+func saveLaterOutcome(tx Tx, o *webhook.Outcome) error {
+	before, err := RowsOf(tx, scanDelivery, selectDeliveries+"webhook = $1 AND event = $2 AND tried_at IS NOT NULL", o.Webhook, o.Event)
 	if err != nil || len(before) == 0 {
 		return err
 	}
 	earlier, err := json.Marshal(before[0].Attempts())
 	if err == nil {
-		_, err = keepTry(tx, t, string(earlier), "")
+		_, err = saveOutcome(tx, o, string(earlier), "")
 	}
 	return err
 }
 
-func (s *Store) recordTry(tx Tx, t *webhook.Try) error {
-	n, err := keepTry(tx, t, "", " AND tried_at IS NULL")
+func (s *Store) recordOutcome(tx Tx, o *webhook.Outcome) error {
+	n, err := saveOutcome(tx, o, "", " AND tried_at IS NULL")
 	if err == nil && n == 0 {
-		err = keepNextTry(tx, t)
+		err = saveLaterOutcome(tx, o)
 	}
 	switch {
 	case err != nil:
 		return err
-	case t.State == webhook.Delivered:
-		return exec(tx, "UPDATE webhooks SET failing_since = NULL, failing_for = 0, failure = '' WHERE id = $1 AND failing_since IS NOT NULL", t.Webhook)
-	case t.Why == "":
+	case o.State == webhook.Delivered:
+		return exec(tx, "UPDATE webhooks SET failing_since = NULL, failing_for = 0, failure = '' WHERE id = $1 AND failing_since IS NOT NULL", o.Webhook)
+	case o.DisableReason == "":
 		return nil
 	}
 	if err := exec(tx, "UPDATE webhooks SET failure = $1, failing_since = CASE WHEN failing_since < $2 THEN failing_since ELSE CAST($2 AS bigint) END WHERE id = $3",
-		t.Answer.String(), t.At.UnixMilli(), t.Webhook); err != nil {
+		o.Answer.String(), o.At.UnixMilli(), o.Webhook); err != nil {
 		return err
 	}
-	n, err = tx.Exec("UPDATE webhooks SET state = 'disabled' WHERE id = $1 AND state = 'active' AND failing_for >= $2", t.Webhook, t.DisableAfter.Milliseconds())
+	n, err = tx.Exec("UPDATE webhooks SET state = 'disabled' WHERE id = $1 AND state = 'active' AND failing_for >= $2", o.Webhook, o.DisableAfter.Milliseconds())
 	if err != nil || n == 0 {
 		return err
 	}
-	w, err := rowOf(tx, nil, scanWebhook, selectWebhooks+"id = $1", t.Webhook)
+	w, err := rowOf(tx, nil, scanWebhook, selectWebhooks+"id = $1", o.Webhook)
 	if err != nil {
 		return err
 	}
-	return s.audit(tx, "webhooks", "webhook.disable", t.Webhook, webhookDetail(&w)+": "+t.Why)
+	return s.audit(tx, "webhooks", "webhook.disable", o.Webhook, webhookDetail(&w)+": "+o.DisableReason)
 }
 
 // PruneDeliveries implements [webhook.Store].
@@ -279,7 +280,7 @@ func (s *Store) nextDelivered(ctx context.Context, id string) (next string, kept
 func (s *Store) pruneDeliveries(ctx context.Context, id string, before int64, keep int) error {
 	const ended = "webhook = $1 AND next_at IS NULL"
 	some, err := read(ctx, s, func(tx Tx) (bool, error) {
-		oldest, err := number(tx, "SELECT tried_at FROM deliveries WHERE "+ended+" ORDER BY tried_at DESC LIMIT 1 OFFSET $2", id, keep-1) // of those that stay
+		oldest, err := number(tx, "SELECT tried_at FROM deliveries WHERE "+ended+" ORDER BY tried_at DESC LIMIT 1 OFFSET $2", id, keep-1) // the last one that stays
 		if err != nil {
 			return false, err
 		}

@@ -2,29 +2,30 @@ package store
 
 import "example.com/petstore/internal/petstore"
 
-// A Dialect is what one engine says differently from the other.
+// A Dialect has what differs between the engines.
 type Dialect struct {
-	// Lock ends a statement that loads rows for a change, in the order of their ids. LockKept
-	// is for rows to which others may be made to refer meanwhile, LockNamed for those that
-	// must only stay.
+	// Lock ends a statement that loads rows to change or delete, and orders them by id.
+	// LockKept does the same for rows to which others may begin to refer meanwhile, LockNamed
+	// for rows that must only not be deleted.
 	Lock, LockKept, LockNamed string
 
 	// Among returns a condition for a column to have one of the ids, as the parameter $2,
 	// and the argument for that.
 	Among func(ids []int64) (condition string, arg any)
 
-	// Enter adds statements that keep workspaces, which are in order, from being closed to writes
-	// until the end of the transaction. Their rows are the ids of those that are being
-	// closed. It may be nil.
-	Enter func(b *Batch, workspaces []int64, barred func(Row) error)
+	// LockOpen adds statements that keep workspaces, which are in ascending order, from being
+	// closed to writes until the end of the transaction. They return the ids of those that are
+	// being closed, which closing gets. It may be nil.
+	LockOpen func(b *Batch, workspaces []int64, closing func(Row) error)
 
-	// Rename adds what changes the folded name of a pet where names are searched, if that
-	// is not the table of pets. A pet that is not there before, or after, has the name "".
-	// It may be nil.
+	// Rename adds statements that change the folded name of a pet in a separate index of
+	// names. The name of a pet that is new was "" before, and that of a pet that is
+	// deleted is "" after. It may be nil.
 	Rename func(b *Batch, workspace, id int64, before, after string)
 
-	// RemoveNames is a statement that comes before pets are removed: those of the workspace
-	// $1 that "SELECT id FROM pets WHERE workspace = $1 LIMIT $2" finds. It may be "".
+	// RemoveNames is a statement that removes names from that index before their pets are
+	// removed: the pets of the workspace $1 that "SELECT id FROM pets WHERE workspace = $1
+	// LIMIT $2" finds. It may be "".
 	RemoveNames string
 
 	// Arrays is whether a statement may have arrays of values, as []any, for many rows.
@@ -41,9 +42,8 @@ type Dialect struct {
 	// whose last pet has an id. It may find others, too. It returns nil if all names must be tested.
 	Search func(workspace int64, p petstore.Page, last int64, text string) *Search
 
-	// Ledgers is the query of [LedgerColumns] of the ledgers of the pets in the workspace
-	// $1, in the order of the pets and the ids. Movements that are in no ledger may be
-	// among them.
+	// Ledgers selects [LedgerColumns] of the movements of the workspace $1, in the order
+	// of the pets and the ids. It may also return movements that belong to no ledger.
 	Ledgers string
 
 	// RaiseWorkspaces is a statement that raises the id of the next workspace, as [Raised] says.
@@ -53,7 +53,7 @@ type Dialect struct {
 	NextWorkspace string
 
 	// CheckStructure looks for damage of the tables and their indexes. CheckRows, which may
-	// be nil, looks for rows that an index of the engine's own does not fit, and is not
-	// called while a workspace is being removed.
+	// be nil, looks for rows that differ from an index that the engine maintains itself; it
+	// is not called while a workspace is being removed.
 	CheckStructure, CheckRows func(Tx, Report) error
 }

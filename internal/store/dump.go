@@ -19,7 +19,7 @@ const (
 	LedgerColumns = movementColumns
 )
 
-// Dump implements [petstore.Bulk]. Nobody waits for it.
+// Dump implements [petstore.Bulk]. It locks nothing.
 func (s *Store) Dump(ctx context.Context, workspace int64, to petstore.Sink) error {
 	d := &dump{ledgers: s.options.Dialect.Ledgers, workspace: workspace, to: to}
 	err := s.db.Snapshot(ctx, func(tx Tx) error {
@@ -38,10 +38,10 @@ type dump struct {
 	ledgers   string
 	workspace int64
 	to        petstore.Sink
-	refused   error // what the sink said
+	refused   error // of the sink
 }
 
-// taken notes what the sink said.
+// taken keeps the error of the sink, so that Dump returns it unchanged.
 func (d *dump) taken(err error) error {
 	d.refused = err
 	return err
@@ -72,8 +72,8 @@ func (d *dump) run() error {
 	return d.pets()
 }
 
-// pets gives the pets, each with its orders, the open ones before the complete ones, and
-// its ledger. Orders and ledgers may be of pets that were deleted.
+// pets gives the sink each pet with its orders, the open ones before the complete ones,
+// and its ledger. The pets of some orders and ledgers may have been deleted.
 func (d *dump) pets() error {
 	last := petstore.Movement{} // the latest one
 	queries := []*petRows{
@@ -120,15 +120,15 @@ func (d *dump) pets() error {
 	}
 }
 
-// noPet is behind all pets.
+// noPet is greater than the id of any pet.
 const noPet = math.MaxInt64
 
-// petRows are the rows of a query in the order of the pets that they are of. They are read
-// side by side with those of other queries.
+// petRows are the rows of a query, ordered by pet. They are merged with those of other
+// queries.
 type petRows struct {
-	pet  int64        // that the present row is of; noPet at the end
+	pet  int64        // of the current row; noPet at the end
 	next func() error // goes to the next row
-	give func() error // gives the row away
+	give func() error // gives the current row to the sink
 	stop func()
 }
 

@@ -10,14 +10,15 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// The feed of a workspace has a row of the table feeds: last is the greatest id that was
-// issued. Ids up to forgotten are not kept, though rows of them may still be there: it is
-// greater than last where changes were made that no event tells of, so that who has read
-// up to last is told. The next id is greater than both.
+// The feed of a workspace has a row in the table feeds: last is the greatest id that was
+// issued. Events with ids up to forgotten are no longer returned, though their rows may
+// still exist. Where changes were made without events, forgotten is greater than last:
+// then a reader who has read up to last gets events_expired. The next id is greater than
+// both.
 
 const (
-	// eventsOf selects what scanEvent reads. Events whose type is not named in $1, between
-	// commas, have no data, which costs most; $1 is '' for all.
+	// eventsOf selects what scanEvent reads. $1 has the wanted types between commas, or is
+	// '' for all. Other events come without their data, which costs most.
 	eventsOf = `SELECT id, type, at, request, CASE WHEN ` + named + ` THEN data ELSE '' END, CASE WHEN ` + named + ` THEN previous ELSE '' END
 		FROM events WHERE workspace = $2 AND `
 	named        = "($1 = '' OR $1 LIKE '%,' || type || ',%')"
@@ -32,8 +33,8 @@ func scanEvent(row Row, e *petstore.Event) error {
 	return row.Scan(&e.ID, (*string)(&e.Type), &e.CreatedAt.Millis, &e.RequestID, &e.Data, &e.Previous)
 }
 
-// Events implements [petstore.Feed]. It looks at eventsAtOnce events at most, so that a
-// reader of a rare type goes on in many short calls.
+// Events implements [petstore.Feed]. It reads eventsAtOnce events at most, so that a
+// reader of a rare type makes many short calls.
 func (s *Store) Events(ctx context.Context, workspace int64, q petstore.EventQuery) (petstore.EventPage, error) {
 	events := readEvents
 	if q.Order != 0 || q.Pet != 0 {
@@ -42,8 +43,8 @@ func (s *Store) Events(ctx context.Context, workspace int64, q petstore.EventQue
 	return read(ctx, s, func(tx Tx) (petstore.EventPage, error) { return events(tx, workspace, q) })
 }
 
-// rowsAtOnce is how many events one call of Events looks at for those of an order or a pet,
-// which no index has.
+// rowsAtOnce is how many events one call of Events reads to find those of an order or a
+// pet, for which there is no index.
 const rowsAtOnce = 100_000
 
 // selectEventsOf selects the newest events in a range of ids that are of an order or a pet.
@@ -53,7 +54,7 @@ const (
 		AND (type LIKE $5 AND data LIKE $6 OR data LIKE $7) ORDER BY id DESC LIMIT $8`
 )
 
-// typeList returns types as named has them.
+// typeList returns types in the form in which named compares them.
 func typeList(types []petstore.EventType) (list string) {
 	for _, t := range types {
 		list += "," + string(t) + ","
@@ -122,14 +123,14 @@ func readEvents(tx Tx, workspace int64, q petstore.EventQuery) (petstore.EventPa
 			break
 		}
 	}
-	if q.Newest { // who goes back finds an end, and no gap
+	if q.Newest { // a reader that goes back just comes to an end
 		return page, nil
 	}
 	return page, checkKept(tx, workspace, q, &page) // after the events: none was forgotten before they were read
 }
 
-// checkKept returns events_expired if what was asked for is not kept, or is behind the
-// feed's end.
+// checkKept returns events_expired if some of the events that the query asks for are no
+// longer kept, or if its After is beyond the end of the feed.
 func checkKept(tx Tx, workspace int64, q petstore.EventQuery, page *petstore.EventPage) error {
 	f, err := feedOf(tx, workspace)
 	page.Last = f.Last
@@ -158,13 +159,13 @@ func (s *Store) Event(ctx context.Context, workspace, id int64) (petstore.Event,
 	})
 }
 
-// RaiseFeed makes room in a workspace for a number of events, and returns the last of
-// their ids.
+// RaiseFeed reserves the ids of $2 events in the feed of a workspace, and returns the
+// last of them.
 const RaiseFeed = `INSERT INTO feeds (workspace, last, forgotten) VALUES ($1, $2, 0) ON CONFLICT (workspace)
 	DO UPDATE SET last = CASE WHEN feeds.last > feeds.forgotten THEN feeds.last ELSE feeds.forgotten END + excluded.last RETURNING last`
 
-// AddEvent adds an event that is of no change of a resource, at the end of a transaction. The
-// caller wakes those who wait for it.
+// AddEvent adds an event that is not about a resource, at the end of a transaction. The
+// caller wakes those who wait for it after the commit.
 func (s *Store) AddEvent(tx Tx, workspace int64, what petstore.EventType, data []byte) error {
 	if s.options.NoEvents {
 		return nil
@@ -177,7 +178,7 @@ func (s *Store) AddEvent(tx Tx, workspace int64, what petstore.EventType, data [
 		workspace, id, string(what), s.now().UnixMilli(), string(data))
 }
 
-// beginFeed tells of a reset, in a feed of which nothing else is kept.
+// beginFeed forgets the events of a feed and adds workspace.reset.
 func (s *Store) beginFeed(tx Tx, workspace int64) error {
 	if err := exec(tx, "UPDATE feeds SET forgotten = last WHERE workspace = $1 AND forgotten < last", workspace); err != nil {
 		return err
@@ -185,7 +186,7 @@ func (s *Store) beginFeed(tx Tx, workspace int64) error {
 	return s.AddEvent(tx, workspace, petstore.WorkspaceReset, []byte("{}"))
 }
 
-// selectOldFeeds selects the feeds whose oldest event is of before an instant.
+// selectOldFeeds selects the feeds whose oldest event is older than an instant.
 const selectOldFeeds = `SELECT f.workspace FROM feeds f
 	WHERE (SELECT e.at FROM events e WHERE e.workspace = f.workspace ORDER BY e.id LIMIT 1) < $1`
 
@@ -223,7 +224,7 @@ func (s *Store) ForgetEvents(ctx context.Context, before petstore.Time) (removed
 	return removed, err
 }
 
-// forgetEvents is one step, of one workspace.
+// forgetEvents removes some events of one workspace, in one transaction.
 func forgetEvents(tx Tx, workspace int64, before petstore.Time) (n int64, more bool, err error) {
 	var through, seen int64
 	err = Each(tx, "SELECT id, at FROM events WHERE workspace = $1 ORDER BY id LIMIT $2", func(row Row) error {
@@ -240,7 +241,7 @@ func forgetEvents(tx Tx, workspace int64, before petstore.Time) (n int64, more b
 	if err := exec(tx, "DELETE FROM events WHERE workspace = $1 AND id <= $2", workspace, through); err != nil {
 		return 0, false, err
 	}
-	err = exec(tx, "UPDATE feeds SET forgotten = $1 WHERE workspace = $2 AND forgotten < $1", through, workspace) // the last, since writes wait for it
+	err = exec(tx, "UPDATE feeds SET forgotten = $1 WHERE workspace = $2 AND forgotten < $1", through, workspace) // last, since writes wait for this row
 	return n, n == stepRows, err
 }
 

@@ -11,8 +11,8 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// ErrApart is why a group is not written whose changes have to be tried one by one.
-var ErrApart = errors.New("one of several changes failed after others had built on it")
+// ErrSplit is why a group is not written whose changes have to be tried one by one.
+var ErrSplit = errors.New("one of several changes failed after others had built on it")
 
 // A Group is a number of changes that share a transaction. An engine has it carried out
 // by Load, Decide and Write, in this order. Each adds statements to a batch, which the
@@ -53,10 +53,10 @@ func (m *groupedChange) effective() bool { return m.err == nil && m.first == nil
 // A groupedWorkspace is what a group knows of a workspace.
 type groupedWorkspace struct {
 	id                       int64
-	pets, categories, orders []int64 // that are loaded; and the pets of these orders
-	removing                 bool    // its rows are being removed
-	needs                    demand  // how many ids new rows need
-	issued                   *demand
+	pets, categories, orders []int64  // that are loaded; and the pets of these orders
+	removing                 bool     // its rows are being removed
+	needs                    idCounts // how many ids new rows need
+	issued                   *idCounts
 	letters                  string // of the names of pets before, as its row in counters has them
 	named                    string // those of new names
 	events                   []petstore.Event
@@ -83,8 +83,8 @@ func (s *Store) group(changes []*change) *Group {
 	return g
 }
 
-// told says of whom events were committed.
-func (g *Group) told() {
+// notify says of whom events were committed.
+func (g *Group) notify() {
 	for _, w := range g.workspaces {
 		if len(w.events) > 0 {
 			g.store.options.Written(w.id)
@@ -141,11 +141,11 @@ const (
 // changes need.
 func (g *Group) Load(b *Batch) {
 	g.begin()
-	if g.dialect.Enter != nil {
-		g.dialect.Enter(b, g.Workspaces(), g.bar)
+	if g.dialect.LockOpen != nil {
+		g.dialect.LockOpen(b, g.Workspaces(), g.noteRemoval)
 	}
 	for _, w := range g.workspaces {
-		b.Query(g.bar, selectRemoval, w.id)
+		b.Query(g.noteRemoval, selectRemoval, w.id)
 	}
 	for i := range g.changes {
 		if c := g.changes[i].Change; c.Idempotency != nil {
@@ -199,7 +199,7 @@ func need(ids []int64, id int64) []int64 {
 }
 
 // bar notes a workspace that takes no changes.
-func (g *Group) bar(row Row) error {
+func (g *Group) noteRemoval(row Row) error {
 	var id int64
 	err := row.Scan(&id)
 	for _, w := range g.workspaces {
@@ -275,7 +275,7 @@ func (g *Group) Decide(b *Batch) {
 		}
 	}
 	for _, w := range g.workspaces {
-		if w.needs != (demand{}) || w.named != "" {
+		if w.needs != (idCounts{}) || w.named != "" {
 			issueIDs(b, w)
 		}
 	}

@@ -6,13 +6,13 @@ import (
 	"strconv"
 )
 
-// importPrefix begins the names of what is remembered of the imports into a
-// workspace.
+// importPrefix begins the names under which the table meta has the imports into a
+// workspace that were interrupted.
 func importPrefix(workspace int64) string { return fmt.Sprintf("import:%d:", workspace) }
 
-// Reach remembers that the file with the digest is kept in the workspace up to
-// the line; 0 forgets it.
-func Reach(tx Tx, workspace int64, digest string, line int) error {
+// rememberImport stores up to which line the file with the digest has been imported
+// into the workspace; 0 forgets it.
+func rememberImport(tx Tx, workspace int64, digest string, line int) error {
 	name := importPrefix(workspace) + digest
 	if line == 0 {
 		return exec(tx, "DELETE FROM meta WHERE name = $1", name)
@@ -21,9 +21,8 @@ func Reach(tx Tx, workspace int64, digest string, line int) error {
 		name, []byte(strconv.Itoa(line)))
 }
 
-// Reached returns the last line of the file with the digest that an import into
-// the workspace, which was cut off, has kept; 0 if there was none.
-func (s *Store) Reached(ctx context.Context, workspace int64, digest string) (line int, err error) {
+// ImportedThrough implements [petstore.Bulk].
+func (s *Store) ImportedThrough(ctx context.Context, workspace int64, digest string) (line int, err error) {
 	value, err := read(ctx, s, func(tx Tx) ([]byte, error) { return metaOf(tx, importPrefix(workspace)+digest) })
 	if err != nil || value == nil {
 		return 0, err
@@ -31,7 +30,7 @@ func (s *Store) Reached(ctx context.Context, workspace int64, digest string) (li
 	return strconv.Atoi(string(value))
 }
 
-// forgetImports removes what is remembered of the imports into a workspace.
+// forgetImports removes what rememberImport has stored of a workspace.
 func forgetImports(tx Tx, workspace int64) error {
 	return exec(tx, "DELETE FROM meta WHERE name LIKE $1", importPrefix(workspace)+"%")
 }

@@ -23,8 +23,8 @@ const (
 	deleteKeyDays = "DELETE FROM key_days WHERE (workspace, key, day) IN (SELECT workspace, key, day FROM key_days WHERE day < $1 LIMIT $2)"
 )
 
-// AddKeyDays implements [usage.Store]. Nodes that add to the same rows do so in the order of these, and do not wait for
-// each other in a circle.
+// AddKeyDays implements [usage.Store]. All nodes add to rows in the order of their keys, so that they do not
+// deadlock.
 func (s *Store) AddKeyDays(ctx context.Context, days []usage.KeyDay) error {
 	if len(days) == 0 {
 		return nil

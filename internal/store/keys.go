@@ -28,8 +28,9 @@ func scanKey(row Row, k *access.Key) error {
 	return err
 }
 
-// inOrder returns the keys that a condition selects as they come.
-func inOrder(tx Tx, where string, args ...any) ([]access.Key, error) {
+// keysWhere returns the keys that a condition selects. The condition may end with an
+// ORDER BY.
+func keysWhere(tx Tx, where string, args ...any) ([]access.Key, error) {
 	return RowsOf(tx, scanKey, selectKeys+where, args...)
 }
 
@@ -83,14 +84,14 @@ func (s *Store) MakeKey(ctx context.Context, m access.KeyRequest) (made access.C
 	return made, nil
 }
 
-// actingKey returns the key with the id, as it is in the transaction, if who holds it
-// may act; nil for "", the operator.
+// actingKey returns the key with the id, as it is in the transaction, or the error of
+// [access.Key.CheckHolder]. It returns nil for "", which is the operator.
 func (s *Store) actingKey(tx Tx, id string) (*access.Key, error) {
 	if id == "" {
-		return nil, nil //nolint:nilnil // nobody's key, and no fault
+		return nil, nil //nolint:nilnil // the operator has no key
 	}
 	k, err := key(tx, id)
-	if petstore.CodeOf(err) == access.CodeKeyNotFound { // it went with its workspace
+	if petstore.CodeOf(err) == access.CodeKeyNotFound { // it was deleted with its workspace
 		k.RevokedAt, err = s.now(), nil
 	}
 	if err != nil {
@@ -136,7 +137,7 @@ func (s *Store) insertBounded(tx Tx, k access.Key) error {
 
 func (s *Store) revokeExpired(tx Tx, workspace int64) error {
 	now := s.now().UnixMilli()
-	old, err := inOrder(tx, `k.id IN (SELECT id FROM api_keys WHERE workspace = $1 AND revoked_at IS NULL AND expires_at <= $2
+	old, err := keysWhere(tx, `k.id IN (SELECT id FROM api_keys WHERE workspace = $1 AND revoked_at IS NULL AND expires_at <= $2
 		ORDER BY expires_at DESC, id LIMIT 1000 OFFSET $3) ORDER BY k.created_at, k.id`, workspace, now, access.MaxKeys)
 	if err != nil {
 		return err
@@ -167,7 +168,7 @@ func (s *Store) Keys(ctx context.Context, workspace int64) ([]access.Key, error)
 		if err := HasWorkspace(tx, workspace); err != nil {
 			return nil, err
 		}
-		return inOrder(tx, "k.workspace = $1 ORDER BY k.created_at, k.id", workspace)
+		return keysWhere(tx, "k.workspace = $1 ORDER BY k.created_at, k.id", workspace)
 	})
 }
 
@@ -235,8 +236,8 @@ func (s *Store) rotate(tx Tx, m access.KeyRequest, holder *access.Key) (access.K
 	return key(tx, next.ID)
 }
 
-// changeKey calls f with a key. If f returns a detail, it adds an entry with it;
-// else nothing was changed.
+// changeKey calls f with a key. If f returns a detail, it adds an audit entry with
+// that; otherwise f has changed nothing.
 func (s *Store) changeKey(ctx context.Context, id string, by access.Actor, action string, f func(Tx, access.Key) (string, error)) error {
 	return s.db.Change(ctx, func(tx Tx) error {
 		k, err := key(tx, id)
@@ -282,8 +283,8 @@ func (s *Store) UpdateKey(ctx context.Context, id string, by access.Actor, holde
 	return now, err
 }
 
-// difference returns how the audit log calls what was changed of a key, "" if
-// nothing was.
+// difference returns the action and the detail for the audit log of a change of a key;
+// the action is "" if nothing changed.
 func difference(before, after access.Key) (action, detail string) {
 	switch {
 	case before.RevokedAt.IsZero() && !after.RevokedAt.IsZero():
@@ -294,7 +295,7 @@ func difference(before, after access.Key) (action, detail string) {
 	return "key.update", fmt.Sprintf("%q was %q, %s was %s", after.Name, before.Name, ends(after), ends(before))
 }
 
-// ends says until when a key is valid.
+// ends returns in words until when a key is valid.
 func ends(k access.Key) string {
 	if k.ExpiresAt.IsZero() {
 		return "never expires"

@@ -8,7 +8,8 @@ import (
 	"example.com/petstore/internal/access"
 )
 
-// What usage saved of keys, and limiters of workspaces.
+// Queries of what package usage has saved about keys, and package ratelimit about
+// workspaces.
 const (
 	keyUseColumns = "k.id, k.last_used, coalesce(d.success + d.not_modified + d.client_errors + d.server_errors, 0) AS admitted, coalesce(d.limited, 0)"
 	selectKeyUses = "SELECT " + keyUseColumns + ` FROM (SELECT id, workspace, last_used FROM api_keys WHERE last_used > 0 AND id%s) k

@@ -13,7 +13,7 @@ const (
 	windowColumns   = "subject, minute_start, minute_used, day, day_used"
 	limitKeyColumns = "key_id, workspace, level, clean_since, run_from, run_until, strikes"
 
-	// Of one window the nodes saw more or less of the same count: the most holds.
+	// Each node has seen a part of the count of a window: the greatest count is kept.
 	saveWindow = `INSERT INTO limit_windows AS t (` + windowColumns + `) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (subject) DO UPDATE SET
 		minute_used = CASE WHEN t.minute_start = excluded.minute_start AND t.minute_used > excluded.minute_used THEN t.minute_used ELSE excluded.minute_used END,
 		day_used = CASE WHEN t.day = excluded.day AND t.day_used > excluded.day_used THEN t.day_used ELSE excluded.day_used END,
@@ -29,9 +29,9 @@ const (
 		WHERE (clean_since > 0 OR run_from > 0) AND NOT EXISTS (SELECT 1 FROM api_keys WHERE id = key_id AND revoked_at IS NOT NULL)`
 )
 
-// keptDays is how many days that have windows are kept, the newest ones. Days are
-// not compared with the clock alone: it may be wrong, and one that was wrong for a
-// while leaves two days behind at most.
+// keptDays is how many of the newest days that have windows are kept. Days are not
+// compared with the clock alone, which may be wrong: a clock that was wrong for a while
+// adds two days at most.
 const keptDays = 8
 
 // LoadLimits implements [ratelimit.Store].
@@ -55,8 +55,8 @@ func (s *Store) LoadLimits(ctx context.Context) (saved ratelimit.Saved, err erro
 // at most, however many workspaces are active.
 const savedAtOnce = 200
 
-// SaveLimits implements [ratelimit.Store]. The rows are in the order of their keys: nodes
-// that save the same ones do not wait for each other in a circle.
+// SaveLimits implements [ratelimit.Store]. All nodes save rows in the order of their
+// keys, so that they do not deadlock.
 func (s *Store) SaveLimits(ctx context.Context, rows ratelimit.Saved) error {
 	if rows.Empty() {
 		return nil

@@ -51,12 +51,12 @@ func (s *Migrations) Latest() int { return len(s.all) }
 // Script returns the SQL of a version.
 func (s *Migrations) Script(version int) string { return s.scripts[version-1] }
 
-// Beside returns what the first line of a migration says: the version that a
-// program must know at least to go on beside a database that has this one.
+// Beside returns the lowest version that a program must know to use a database that has
+// this migration, as the first line of the migration says:
 //
 //	-- beside: 2
 //
-// A migration without that line is beside nothing but itself.
+// Without that line only programs that know the migration itself can use the database.
 func (s *Migrations) Beside(version int) int {
 	line, _, _ := strings.Cut(s.Script(version), "\n")
 	if number, said := strings.CutPrefix(line, "-- beside: "); said {
@@ -83,8 +83,9 @@ func (s *Migrations) Newer(has int) error {
 	return fmt.Errorf("%w (schema %d; this one knows 1 to %d)", ErrNewer, has, s.Latest())
 }
 
-// Status returns all migrations, those of rows applied. It returns ErrNewer if
-// there are rows of others, unless each of them lets this program go on beside it.
+// Status returns all migrations, and marks those of rows as applied. It returns
+// ErrNewer if there are rows of migrations that it does not know, unless each of them
+// allows this program beside it.
 func (s *Migrations) Status(rows []AppliedMigration) ([]Migration, error) {
 	status, latest, needed := slices.Clone(s.all), 0, 0
 	for _, r := range rows {
@@ -114,8 +115,8 @@ func Lacking(status []Migration) error {
 	return fmt.Errorf("lacks %d of %d migrations; run petstore migrate up", n, len(status))
 }
 
-// Up applies what is missing, in its order, and returns it. apply reports false
-// if another process was faster.
+// Up applies the migrations that are missing, in their order, and returns them. apply
+// reports false if another process has applied one meanwhile.
 func (s *Migrations) Up(status []Migration, now func() time.Time, apply func(m Migration, script string) (bool, error)) (applied []Migration, err error) {
 	for _, m := range status {
 		if m.Applied {

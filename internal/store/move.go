@@ -17,8 +17,8 @@ type Move struct {
 	To   MoveTarget
 	Name string // of To, for whoever opens the file of From later
 
-	// OnProgress, if set, learns which step is at work, and how many rows of all
-	// it has done.
+	// OnProgress, if not nil, is called with the current step, and with how many of all
+	// rows it has done.
 	OnProgress func(step string, done, all int64)
 }
 
@@ -29,9 +29,9 @@ type MoveSource interface {
 	Columns() ([]MovedColumn, error)
 	// LastIDs returns the last ids that were issued by tables which count them.
 	LastIDs() (map[string]int64, error)
-	// MarkMoved notes, durably, that all it holds is now in the database called to: nobody
-	// opens it any more, but for another move. It is the last call. The end of a context
-	// does not stop it.
+	// MarkMoved records durably that everything is now in the database called to. From
+	// then on the source can only be opened for another move. It is the last call, and the
+	// end of a context does not stop it.
 	MarkMoved(to string) error
 }
 
@@ -40,8 +40,8 @@ type MoveTarget interface {
 	Tx
 	// Columns is that of [MoveSource]. Tables that others refer to come first.
 	Columns() ([]MovedColumn, error)
-	// ContinueIDs makes ids go on behind those that are there and the last ones that were
-	// issued.
+	// ContinueIDs makes the next ids follow the greatest ones that exist and the last
+	// ones that were issued.
 	ContinueIDs(last map[string]int64) error
 	// Commit ends the transaction.
 	Commit() error
@@ -54,7 +54,7 @@ type MovedColumn struct {
 	Boolean     bool
 }
 
-// The steps that OnProgress learns.
+// The steps of a move, for OnProgress.
 const (
 	Copying   = "copying"
 	Verifying = "verifying"
@@ -78,16 +78,16 @@ type Moved struct {
 	Checksum string // of all rows, whatever their order
 }
 
-// Run moves everything in one transaction, compares both sides, and only then commits, and
-// gives the source up: nobody can use both before either is closed. A target that holds data
-// is refused. After an error, or the end of ctx, or of the process, both are as they were, and
-// another run begins again. Only if the commit is not confirmed, or the source cannot be given
-// up after it, may the target hold everything; the error says so.
+// Run moves everything in one transaction, compares both sides, and only then commits and
+// marks the source as moved. Others can use neither of them before Run returns. A target that
+// holds data is refused. After an error, or the end of ctx, or of the process, both are as
+// they were, and another run begins again. Only if the commit is not confirmed, or the source
+// cannot be marked after it, may the target have everything; the error says so.
 func (m *Move) Run(ctx context.Context) (MoveResult, error) {
 	r := &moveRun{Move: m}
 	for _, step := range []func() error{r.plan, r.start, r.copy, r.verify, r.continueIDs, ctx.Err} {
 		if err := step(); err != nil {
-			return MoveResult{}, cmp.Or(ctx.Err(), err) // a read that ctx ended says no more than that
+			return MoveResult{}, cmp.Or(ctx.Err(), err) // the error of an interrupted read says less
 		}
 	}
 	if err := m.To.Commit(); err != nil {
@@ -168,7 +168,7 @@ func (r *moveRun) plan() error {
 	return nil
 }
 
-// start takes over what the source notes of itself and the state of access.
+// start copies the secret, the interrupted imports and the state of access.
 func (r *moveRun) start() error {
 	var b Batch
 	b.Exec("DELETE FROM meta")

@@ -116,13 +116,13 @@ func wantSame(t *testing.T, got, want stock) {
 		t.Errorf("the shop is\n%s, want\n%s", a, b)
 	}
 	for name, read := range map[string]func(stock) (any, error){
-		"Workspaces": func(s stock) (any, error) { return s.Workspaces(ctx) },
-		"Keys":       func(s stock) (any, error) { return keysOfAll(ctx, s) },
-		"State":      func(s stock) (any, error) { return s.AccessState(ctx) },
-		"Secret":     func(s stock) (any, error) { return s.Secret(ctx) },
-		"Audit":      func(s stock) (any, error) { return s.AuditPage(ctx, 0, 100) },
-		"Webhooks":   func(s stock) (any, error) { return s.Webhooks(ctx, w.ID) },
-		"Reached":    func(s stock) (any, error) { return s.Reached(ctx, w.ID, "digest") },
+		"Workspaces":      func(s stock) (any, error) { return s.Workspaces(ctx) },
+		"Keys":            func(s stock) (any, error) { return keysOfAll(ctx, s) },
+		"State":           func(s stock) (any, error) { return s.AccessState(ctx) },
+		"Secret":          func(s stock) (any, error) { return s.Secret(ctx) },
+		"Audit":           func(s stock) (any, error) { return s.AuditPage(ctx, 0, 100) },
+		"Webhooks":        func(s stock) (any, error) { return s.Webhooks(ctx, w.ID) },
+		"ImportedThrough": func(s stock) (any, error) { return s.ImportedThrough(ctx, w.ID, "digest") },
 	} {
 		a, err1 := read(got)
 		b, err2 := read(want)

@@ -192,7 +192,7 @@ func (s *Store) commit(changes []*change) {
 		close(m.done)
 	}
 	if err == nil {
-		g.told()
+		g.notify()
 	}
 }
 

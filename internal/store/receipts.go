@@ -43,7 +43,8 @@ func scanReceipt(row Row, r *storedReceipt) error {
 	return scan(row, &r.fingerprint, &r.created.Millis, &r.ID, &r.Body)
 }
 
-// keepReceipt adds the statements that keep an answer, in place of one that is out of date.
+// keepReceipt adds the statements that store a receipt, in place of an old one that has
+// expired.
 func keepReceipt(b *Batch, id receiptID, old *storedReceipt, kept *storedReceipt) {
 	if old != nil {
 		b.Exec(removeReceipt, id.workspace, id.operation, id.key, old.created.Millis)
@@ -55,8 +56,8 @@ func keepReceipt(b *Batch, id receiptID, old *storedReceipt, kept *storedReceipt
 	b.Exec(insertReceipt, id.workspace, id.operation, id.key, kept.fingerprint[:], kept.ID, body, kept.created.Millis)
 }
 
-// once has do carried out, unless it was done before under the same key of idempotency: then it
-// returns the answer of that time. Without a key it is carried out.
+// once calls do, unless that was done before with the same idempotency key: then it returns the
+// receipt of that time. Without a key it always calls do.
 func once(tx Tx, workspace int64, i *petstore.Idempotency, now petstore.Time, do func() (petstore.Receipt, error)) (before *petstore.Receipt, err error) {
 	if i == nil {
 		_, err := do()
@@ -105,10 +106,10 @@ func (s *Store) KeepFormAnswer(ctx context.Context, workspace int64, form string
 	})
 }
 
-// keepReceipts adds the statements that write the receipts of the changes that leave one,
-// in the order of their keys: other nodes may be writing the same. One that was out of
-// date when it was loaded makes way. If another node has written one meanwhile, the insert
-// fails, and the change is decided anew.
+// keepReceipts adds the statements that write the receipts of the changes, in the order of
+// their keys, since other nodes may be writing the same ones. A receipt that had expired
+// when it was loaded is removed first. If another node has written one meanwhile, the
+// insert fails, and the change is decided again.
 func (g *Group) keepReceipts(b *Batch) {
 	var kept []*groupedChange
 	for i := range g.changes {
@@ -123,7 +124,8 @@ func (g *Group) keepReceipts(b *Batch) {
 	}
 }
 
-// Forget implements [petstore.Store]. It removes old windows, too.
+// Forget implements [petstore.Store]. It also removes the limiter's windows of old
+// days.
 func (s *Store) Forget(ctx context.Context) (removed int, err error) {
 	err = s.db.Step(ctx, 0, func(tx Tx) error {
 		removed = 0

@@ -9,22 +9,23 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// A reset or a deletion begins with a row in the table removals, which keeps
-// requests from the workspace: writes from the next transaction on, reads as soon
-// as a server has followed the change. The rows are then removed in many short
-// transactions, so that other workspaces do not wait, and the last one removes
-// the row of the table. What was broken off is resumed from that row.
+// A reset or a deletion begins with a row in the table removals, which closes the
+// workspace to requests: to writes from the next transaction on, to reads as soon as a
+// server has noticed the change. The rows of the workspace are then removed in many
+// short transactions, so that other workspaces do not wait, and the last one ends the
+// removal. One that was interrupted is resumed from its row.
 
-// useGrace is how long after a deletion servers may save what the workspace did.
+// useGrace is how long after a deletion servers may still save the usage of the
+// workspace.
 const useGrace = time.Hour
 
 // stepRows is how many rows one transaction removes.
 const stepRows = 100
 
-// Shops are the tables that hold the rows of workspaces, by the column workspace, those
-// that refer to others first. Key are the columns that tell the rows of one workspace
-// apart, separated by commas.
-var Shops = []struct{ Name, Key string }{
+// ShopTables are the tables whose column workspace has the id of a shop. Those that
+// refer to others come first. Key has the columns, separated by commas, that identify a
+// row within a workspace.
+var ShopTables = []struct{ Name, Key string }{
 	{"receipts", "operation, key"},
 	{"deliveries", "webhook, event"},
 	{"events", "id"},
@@ -47,7 +48,8 @@ func CheckWorkspace(tx Tx, id int64) error {
 	return err
 }
 
-// step runs a statement in a step of its own and returns how many rows it changed.
+// step runs a statement in a transaction of [DB.Step] and returns how many rows it
+// changed.
 func (s *Store) step(ctx context.Context, query string, args ...any) (n int64, err error) {
 	err = s.db.Step(ctx, 0, func(tx Tx) (err error) {
 		n, err = tx.Exec(query, args...)
@@ -56,7 +58,8 @@ func (s *Store) step(ctx context.Context, query string, args ...any) (n int64, e
 	return n, err
 }
 
-// steps runs a statement that changes stepRows rows at most, until it changes fewer.
+// steps runs a statement that changes stepRows rows at most, again and again until it
+// changes fewer.
 func (s *Store) steps(ctx context.Context, query string, args ...any) (err error) {
 	for n := int64(stepRows); n == stepRows && err == nil; {
 		n, err = s.step(ctx, query, args...)
@@ -64,9 +67,9 @@ func (s *Store) steps(ctx context.Context, query string, args ...any) (err error
 	return err
 }
 
-// bar keeps writes from the workspace until its rows are removed.
-func (s *Store) bar(tx Tx, workspace int64) error {
-	if err := s.db.Bar(tx, workspace); err != nil {
+// closeToWrites closes the workspace to writes until its rows are removed.
+func (s *Store) closeToWrites(tx Tx, workspace int64) error {
+	if err := s.db.AwaitWrites(tx, workspace); err != nil {
 		return err
 	}
 	if err := forgetImports(tx, workspace); err != nil {
@@ -89,7 +92,7 @@ func (s *Store) Resume(ctx context.Context) error {
 	return err
 }
 
-// forgetDeleted removes what was saved late of deleted workspaces.
+// forgetDeleted removes what servers saved about workspaces after their deletion.
 func (s *Store) forgetDeleted(ctx context.Context) error {
 	ended, err := s.numbers(ctx, "SELECT workspace FROM removals WHERE ended_at < $1", s.now().Add(-useGrace).UnixMilli())
 	if err != nil || len(ended) == 0 {
@@ -105,8 +108,8 @@ func (s *Store) forgetDeleted(ctx context.Context) error {
 	})
 }
 
-// remove removes the rows of a workspace that is closed to writes, and lets writes in again.
-// Others may do the same at the same time.
+// remove removes the rows of a workspace that is closed to writes, and then opens it again.
+// Several callers may do so at the same time.
 func (s *Store) remove(ctx context.Context, workspace int64) error {
 	for more := true; more; {
 		err := s.db.Step(ctx, workspace, func(tx Tx) (err error) {
@@ -124,8 +127,8 @@ func (s *Store) remove(ctx context.Context, workspace int64) error {
 	return err
 }
 
-// end lets writes into a workspace again, if it still exists and nobody else was
-// faster.
+// end ends a removal, unless another caller has done so already. If the workspace still
+// exists it is then open to writes again.
 func (s *Store) end(tx Tx, workspace int64) error {
 	n, err := tx.Exec("UPDATE removals SET ended_at = $1 WHERE workspace = $2 AND ended_at IS NULL", s.now().UnixMilli(), workspace)
 	if err != nil || n == 0 {
@@ -145,16 +148,17 @@ func (s *Store) end(tx Tx, workspace int64) error {
 	return exec(tx, "DELETE FROM removals WHERE workspace = $1", workspace)
 }
 
-// removeSome is one step, of all tables until it has removed so many rows. It reports false
-// if there was nothing to remove, or if somebody else has ended the removal: then the rows
-// are new ones. Fewer than asked may be all that no other transaction was removing.
+// removeSome removes up to stepRows rows, table by table. It reports false if there was
+// nothing to remove, or if another caller has ended the removal, so that the rows are new
+// ones. It may remove fewer rows than there are, because another transaction is removing
+// the others.
 func (s *Store) removeSome(tx Tx, workspace int64) (more bool, err error) {
 	n, err := tx.Exec("UPDATE removals SET steps = steps + 1 WHERE workspace = $1 AND ended_at IS NULL", workspace) // keeps others from ending it
 	if err != nil || n == 0 {
 		return false, err
 	}
 	left := int64(stepRows)
-	for _, t := range Shops {
+	for _, t := range ShopTables {
 		if before := s.options.Dialect.RemoveNames; t.Name == "pets" && before != "" {
 			if err := exec(tx, before, workspace, left); err != nil {
 				return false, err
@@ -169,7 +173,7 @@ func (s *Store) removeSome(tx Tx, workspace int64) (more bool, err error) {
 	return left < stepRows, nil
 }
 
-// forgetUse removes what a deleted workspace did: its windows, and its use.
+// forgetUse removes the limiter's rows and the usage of a deleted workspace.
 func forgetUse(tx Tx, workspace int64) error {
 	var b Batch
 	b.Exec("DELETE FROM limit_windows WHERE subject = $1", fmt.Sprint("w:", workspace))

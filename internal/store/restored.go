@@ -6,9 +6,9 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// After a database came back from an earlier moment, ids go on at the next multiple of
-// these: more than can have been issued since. Nobody is told of a second pet, order or
-// event under an id that somebody knows.
+// After a database was restored to an earlier state, its ids continue at the next
+// multiple of these numbers, which is more than can have been issued since that state.
+// So no id that a client knows is issued again for another pet, order or event.
 const (
 	idGap        = 1_000_000
 	workspaceGap = 10_000
@@ -16,7 +16,8 @@ const (
 	stateGap     = 1 << 32
 )
 
-// Raised returns the next multiple of $1 behind a column, at least the one numbered $2.
+// Raised returns an SQL expression for the next multiple of $1 above a column, at least
+// $2 times $1.
 func Raised(column string) string {
 	return "CASE WHEN " + column + " / $1 < $2 THEN $2 ELSE " + column + " / $1 + 1 END * $1"
 }
@@ -26,20 +27,21 @@ var (
 	raiseCounters = "UPDATE counters SET pets = " + Raised("pets") + ", categories = " + Raised("categories") + ", orders = " + Raised("orders")
 	raiseFeeds    = "UPDATE feeds SET last = " + Raised("last")
 	raiseState    = "UPDATE access_state SET state = " + Raised("state")
-	tellFeeds     = "INSERT INTO events (workspace, id, type, at, request, data, previous) SELECT workspace, last, CAST($1 AS text), CAST($2 AS bigint), '', '{}', '' FROM feeds"
+	addResets     = "INSERT INTO events (workspace, id, type, at, request, data, previous) SELECT workspace, last, CAST($1 AS text), CAST($2 AS bigint), '', '{}', '' FROM feeds"
 )
 
-// Restored makes all ids of a database that came back from an earlier moment go on behind
-// a gap, and adds workspace.reset to every feed, so that readers read the lists again. The
-// state of access goes on behind a gap too: it is none that a server knew. times is at least how often the database came back; if it is less, what was issued
-// after an earlier return, and forgotten by this one, may be issued again. workspaceTimes is
-// that of the ids of workspaces.
+// Restored raises the ids of a database that was restored to an earlier state above all that may
+// have been issued since, and adds workspace.reset to every feed, so that readers read the lists
+// again. It also raises the state of access to one that no server has seen. times must be at least
+// how often the database was restored. If it is less, ids that were issued between two restores may
+// be issued again.
+// workspaceTimes is that of the ids of workspaces.
 func Restored(tx Tx, d *Dialect, now petstore.Time, times, workspaceTimes int64) error {
 	var b Batch
 	b.Exec(raiseCounters, idGap, times)
 	b.Exec("UPDATE feeds SET last = forgotten WHERE last < forgotten")
 	b.Exec(raiseFeeds, eventGap, times)
-	b.Exec(tellFeeds, string(petstore.WorkspaceReset), now.Millis)
+	b.Exec(addResets, string(petstore.WorkspaceReset), now.Millis)
 	b.Exec(raiseState, stateGap, times)
 	b.Exec(d.RaiseWorkspaces, workspaceGap, workspaceTimes)
 	return tx.Run(&b)
@@ -52,8 +54,8 @@ type Issued struct {
 	Event int64
 }
 
-// Restored is [Restored] of a database that takes the place of another one, whose last ids
-// are not issued again either.
+// Restored is [Restored] for a database that replaces another one. It also raises the ids
+// above the last ones of the replaced database.
 func (s *Store) Restored(ctx context.Context, replaced []Issued) error {
 	return s.db.Change(ctx, func(tx Tx) error {
 		var b Batch

@@ -9,9 +9,10 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// The rows of a sandbox are those of its shop: an id that no workspace has. A reset gives
-// the sandbox another one, in one transaction that costs the same whatever was there, and
-// the rows of the one before are removed as those of a deleted workspace.
+// The pets, orders and events of a sandbox have in their column workspace the id of its
+// shop, which is the id of no workspace. A reset gives the sandbox another shop, in one
+// transaction whose cost does not depend on the old rows. The rows of the old shop are
+// then removed like those of a deleted workspace.
 
 var _ access.Sandboxes = (*Store)(nil)
 
@@ -41,8 +42,8 @@ func (s *Store) CreateSandbox(ctx context.Context, n access.NewSandbox) (access.
 	return w, err
 }
 
-// roomForSandbox returns an error if one more would be too many. Changes come one after the
-// other, so two that come at once see each other.
+// roomForSandbox returns an error if one more sandbox would be too many. Changes run one
+// after the other, so the count is right for concurrent requests too.
 func (s *Store) roomForSandbox(tx Tx, n *access.NewSandbox) error {
 	now := s.now()
 	if n.PerAddress > 0 {
@@ -72,7 +73,7 @@ func (s *Store) roomForSandbox(tx Tx, n *access.NewSandbox) error {
 	return nil
 }
 
-// fillShop gives a sandbox a new shop with the rows.
+// fillShop gives a sandbox a new shop that has the rows.
 func (s *Store) fillShop(tx Tx, workspace int64, rows []petstore.Unit) (shop int64, err error) {
 	if shop, err = number(tx, s.options.Dialect.NextWorkspace); err != nil {
 		return 0, err
@@ -86,7 +87,8 @@ func (s *Store) fillShop(tx Tx, workspace int64, rows []petstore.Unit) (shop int
 	return shop, (&Load{store: s, workspace: shop, batch: &petstore.Batch{Units: rows}}).Run(tx)
 }
 
-// lockShop returns a workspace whose shop stays until the transaction ends.
+// lockShop locks the row of a workspace, so that its shop stays the same until the
+// transaction ends, and returns the workspace.
 func lockShop(tx Tx, workspace int64) (access.Workspace, error) {
 	if err := exec(tx, "UPDATE workspaces SET shop = shop WHERE id = $1", workspace); err != nil {
 		return access.Workspace{}, err
@@ -119,7 +121,7 @@ func (s *Store) ResetSandbox(ctx context.Context, workspace int64, rows []petsto
 	if err != nil {
 		return 0, err
 	}
-	s.options.Written(before) // who follows it learns that it has ended
+	s.options.Written(before) // its readers see that it has ended
 	return before, nil
 }
 

@@ -43,7 +43,7 @@ type DB interface {
 	Load(ctx context.Context, l *Load) error
 	// Bar makes sure that each write to the workspace either is committed or will
 	// see what tx does.
-	Bar(tx Tx, workspace int64) error
+	AwaitWrites(tx Tx, workspace int64) error
 }
 
 // A Follower is what [access.Store] says of the servers that follow its changes.

@@ -17,9 +17,9 @@ import (
 type Tx interface {
 	// Exec runs a statement and returns how many rows it changed.
 	Exec(query string, args ...any) (int64, error)
-	// Query gives the rows of a statement, each until the next. An error ends them. No
-	// other statement may run while they are read, except in a snapshot, and there not the
-	// same one again.
+	// Query yields the rows of a statement. A row is valid until the next one, and an
+	// error ends them. No other statement may run while rows are read, except in a
+	// snapshot, where a different one may.
 	Query(query string, args ...any) iter.Seq2[Row, error]
 	// Run runs the statements of a batch in their order, in one round trip.
 	Run(b *Batch) error
@@ -28,8 +28,9 @@ type Tx interface {
 }
 
 // A Row is one row of a result. Its columns are read into *int64, *bool, *string or
-// *[]byte, or, if they may be NULL, into **int64 or **string, or as they are into *any; a
-// status into a *[petstore.Status]. Other strings of ours are read by way of their *string.
+// *[]byte; columns that may be NULL into **int64 or **string; columns of any type into
+// *any; a status into a *[petstore.Status]. Pointers to other string types have to be
+// converted to *string.
 type Row interface {
 	Scan(columns ...any) error
 }
@@ -37,8 +38,8 @@ type Row interface {
 // A Batch is a number of statements.
 type Batch struct{ Statements []Statement }
 
-// A Statement is a statement of a batch, its arguments, and what takes its rows; nil if
-// there are none.
+// A Statement is a statement of a batch with its arguments. Row is called for each of
+// its rows, and is nil if it has none.
 type Statement struct {
 	Query string
 	Args  []any
@@ -117,9 +118,9 @@ func exists(tx Tx, query string, args ...any) (bool, error) {
 	return one(tx, query, func(Row) error { return nil }, args...)
 }
 
-// scan reads the columns of a row as [Row] does, and besides: instants and durations, which
-// the tables hold in milliseconds, with 0 or NULL for no instant; numbers into an *int; and
-// hashes.
+// scan reads the columns of a row as [Row] does, and also into a *time.Time or
+// *time.Duration, which the tables have in milliseconds with 0 or NULL for no instant, into
+// an *int, and a hash into a *[32]byte.
 func scan(row Row, columns ...any) error {
 	into := slices.Clone(columns)
 	for i, column := range columns {

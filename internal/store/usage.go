@@ -13,7 +13,7 @@ const (
 	usageKey    = "workspace, step, start"
 	usageCounts = "success, not_modified, client_errors, limited, server_errors, l0, l1, l2, l3, l4, l5, l6, l7, l8, l9"
 
-	usageColumns = usageKey + ", " + usageCounts // in the order of a row's members
+	usageColumns = usageKey + ", " + usageCounts // in the order of the members of usage.Row; step has the interval
 
 	selectUsage = "SELECT " + usageColumns + " FROM usage WHERE workspace = $1 AND step = $2 AND start >= $3 AND start < $4 ORDER BY start"
 
@@ -38,8 +38,8 @@ var (
 		" ON CONFLICT (" + usageKey + ") DO UPDATE SET " + eachCount("% = u.% + excluded.%")
 )
 
-// AddUsage implements [usage.Store]. Nodes that add to the same rows do so in the order
-// of their keys, and do not wait for each other in a circle.
+// AddUsage implements [usage.Store]. All nodes add to rows in the order of their keys,
+// so that they do not deadlock.
 func (s *Store) AddUsage(ctx context.Context, rows []usage.Row) error {
 	if len(rows) == 0 {
 		return nil
@@ -59,13 +59,13 @@ func (s *Store) AddUsage(ctx context.Context, rows []usage.Row) error {
 }
 
 // Usage implements [usage.Store].
-func (s *Store) Usage(ctx context.Context, workspace int64, step usage.Interval, from, to int64) ([]usage.Row, error) {
-	return readRows(ctx, s, scanUsage, selectUsage, workspace, int64(step), from, to)
+func (s *Store) Usage(ctx context.Context, workspace int64, interval usage.Interval, from, to int64) ([]usage.Row, error) {
+	return readRows(ctx, s, scanUsage, selectUsage, workspace, int64(interval), from, to)
 }
 
 // UsageOfAll implements [usage.Store].
-func (s *Store) UsageOfAll(ctx context.Context, step usage.Interval, from, to int64) ([]usage.Row, error) {
-	return readRows(ctx, s, scanUsage, selectUsageOfAll, int64(step), from, to)
+func (s *Store) UsageOfAll(ctx context.Context, interval usage.Interval, from, to int64) ([]usage.Row, error) {
+	return readRows(ctx, s, scanUsage, selectUsageOfAll, int64(interval), from, to)
 }
 
 func scanUsage(row Row, r *usage.Row) error {
@@ -80,7 +80,7 @@ func scanUsage(row Row, r *usage.Row) error {
 }
 
 // ForgetUsage implements [usage.Store].
-func (s *Store) ForgetUsage(ctx context.Context, step usage.Interval, before int64) (removed int, err error) {
-	n, err := s.step(ctx, deleteUsage, int64(step), before, forgetUsageAtOnce)
+func (s *Store) ForgetUsage(ctx context.Context, interval usage.Interval, before int64) (removed int, err error) {
+	n, err := s.step(ctx, deleteUsage, int64(interval), before, forgetUsageAtOnce)
 	return int(n), err
 }

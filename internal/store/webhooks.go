@@ -96,7 +96,8 @@ func (s *Store) ChangeWebhook(ctx context.Context, c webhook.Change) (done webho
 	return done, nil
 }
 
-// webhookDetail says which webhook it is, without what may be secret in its URL.
+// webhookDetail describes a webhook for the audit log, without the parts of its URL
+// that may be secret.
 func webhookDetail(w *webhook.Webhook) string {
 	host := "?"
 	if u, err := url.Parse(w.URL); err == nil {

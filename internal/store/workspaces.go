@@ -56,7 +56,7 @@ func HasWorkspace(tx Tx, id int64) error {
 	return err
 }
 
-// NoWorkspace returns the error for a workspace that there is not.
+// NoWorkspace returns the error for a workspace that does not exist.
 func NoWorkspace(id int64) error {
 	return petstore.Errorf(access.CodeWorkspaceNotFound, "There is no workspace with the id %d.", id)
 }
@@ -106,11 +106,11 @@ func insertWorkspace(tx Tx, w access.Workspace, from string) (id int64, err erro
 		w.Name, string(w.Plan), w.Quota.PerMinute, w.Quota.PerDay, w.CreatedAt.UnixMilli(), w.LowStock, end, catalogue, from)
 }
 
-// openShop begins the ids and the feed of a shop.
+// openShop creates the counters and the feed of a shop.
 func (s *Store) openShop(tx Tx, shop int64) error {
 	forgotten := 0
 	if s.options.NoEvents {
-		forgotten = 1 // who reads from the beginning, once events are written, is told that it is missing
+		forgotten = 1 // once events are written, who reads from the beginning gets events_expired
 	}
 	var b Batch
 	b.Exec("INSERT INTO counters (workspace) VALUES ($1)", shop)
@@ -253,7 +253,7 @@ func (s *Store) ResetWorkspace(ctx context.Context, workspace int64, by access.A
 			shop, err = s.renewShop(tx, w.ID, nil)
 			return detail, err
 		}
-		return detail, s.bar(tx, w.ID)
+		return detail, s.closeToWrites(tx, w.ID)
 	})
 	if err != nil {
 		return err
@@ -282,8 +282,8 @@ func (s *Store) DeleteWorkspace(ctx context.Context, workspace int64, by access.
 	return err
 }
 
-// removeWorkspace removes a workspace and its keys, and returns whose rows are still to be
-// removed.
+// removeWorkspace removes a workspace and its keys, and returns the ids under which its
+// other rows are still to be removed.
 func (s *Store) removeWorkspace(tx Tx, w *access.Workspace) (gone []int64, err error) {
 	gone = slices.Compact([]int64{w.ID, w.Shop})
 	for _, id := range gone {
@@ -305,9 +305,9 @@ func (s *Store) removeWorkspace(tx Tx, w *access.Workspace) (gone []int64, err e
 	return gone, changed(tx)
 }
 
-// closeShop keeps writes from a shop for good. Its rows are still to be removed.
+// closeShop closes a shop to writes for good. Its rows are still to be removed.
 func (s *Store) closeShop(tx Tx, shop int64) error {
-	if err := s.bar(tx, shop); err != nil {
+	if err := s.closeToWrites(tx, shop); err != nil {
 		return err
 	}
 	var b Batch

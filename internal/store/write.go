@@ -15,8 +15,8 @@ var ErrUsedUp = errors.New("its ids are used up")
 
 func usedUp(workspace int64) error { return fmt.Errorf("workspace %d: %w", workspace, ErrUsedUp) }
 
-// A demand is a number for each kind of row: how many ids, or one of them.
-type demand struct{ pets, categories, orders, movements int64 }
+// A idCounts is a number for each kind of row: how many ids, or one of them.
+type idCounts struct{ pets, categories, orders, movements int64 }
 
 // addIDs raises the counters of a workspace by what is needed of each kind.
 const addIDs = `UPDATE counters SET pets = pets + $1, categories = categories + $2, orders = orders + $3, movements = movements + $4
@@ -27,16 +27,16 @@ const addIDs = `UPDATE counters SET pets = pets + $1, categories = categories + 
 func issueIDs(b *Batch, w *groupedWorkspace) {
 	n := w.needs
 	b.Query(func(row Row) error {
-		d := new(demand)
+		d := new(idCounts)
 		err := row.Scan(&d.pets, &d.categories, &d.orders, &d.movements, &w.letters)
-		*d = demand{d.pets - n.pets, d.categories - n.categories, d.orders - n.orders, d.movements - n.movements}
+		*d = idCounts{d.pets - n.pets, d.categories - n.categories, d.orders - n.orders, d.movements - n.movements}
 		w.issued = d
 		return err
 	}, addIDs, n.pets, n.categories, n.orders, n.movements, w.id)
 }
 
 // number gives the new rows of a change their ids, and links the effects.
-func (g *Group) number(m *groupedChange) error {
+func (g *Group) assignIDs(m *groupedChange) error {
 	w, e := m.workspace, &m.effects
 	if !m.inserted.pet && !m.inserted.category && !m.inserted.order && e.Movement == nil {
 		return nil
@@ -46,19 +46,19 @@ func (g *Group) number(m *groupedChange) error {
 		return access.Resetting()
 	}
 	if m.inserted.pet {
-		issueTo(&e.SavePet.ID, &last.pets)
+		assignID(&e.SavePet.ID, &last.pets)
 	}
 	if m.inserted.category {
-		issueTo(&e.SaveCategory.ID, &last.categories)
+		assignID(&e.SaveCategory.ID, &last.categories)
 	}
 	if m.inserted.order {
-		issueTo(&e.SaveOrder.ID, &last.orders)
+		assignID(&e.SaveOrder.ID, &last.orders)
 	}
 	e.Link()
 	if e.Movement != nil {
 		m.movement.Movement = *e.Movement
 		m.movement.By = m.By
-		issueTo(&m.movement.id, &last.movements)
+		assignID(&m.movement.id, &last.movements)
 		if pet := g.pets[rowID{w.id, e.Movement.PetID}]; pet != nil {
 			m.movement.before, pet.row.lastMovement = pet.row.lastMovement, m.movement.id
 		}
@@ -69,8 +69,8 @@ func (g *Group) number(m *groupedChange) error {
 	return nil
 }
 
-// issueTo writes the next id to *id unless there is one, and reports whether it did.
-func issueTo(id, last *int64) bool {
+// assignID writes the next id to *id unless there is one, and reports whether it did.
+func assignID(id, last *int64) bool {
 	if *id != 0 {
 		return false
 	}
@@ -94,7 +94,7 @@ func (g *Group) Write(b *Batch) error {
 		}
 		if err := g.finish(m); err != nil {
 			if len(g.changes) > 1 {
-				return ErrApart
+				return ErrSplit
 			}
 			*m = groupedChange{change: m.change, workspace: m.workspace}
 			m.err, m.workspace.events = err, nil
@@ -130,7 +130,7 @@ func (g *Group) Write(b *Batch) error {
 
 // finish gives the new rows of a change their ids, collects its events and asks for its receipt.
 func (g *Group) finish(m *groupedChange) error {
-	if err := g.number(m); err != nil {
+	if err := g.assignIDs(m); err != nil {
 		return err
 	}
 	if !g.store.options.NoEvents {

@@ -14,15 +14,15 @@ import (
 // Store returns next with a span around each call that belongs to a request.
 func (t *Tracer) Store(next petstore.Store) petstore.Store { return &store{next, t.tracer} }
 
-// A store is a petstore.Store whose calls have spans. Those that belong to no
-// request, as Forget, go straight to the embedded one.
+// A store is a petstore.Store that records spans of its calls. Calls that belong to no
+// request, such as Forget, go directly to the embedded store.
 type store struct {
 	petstore.Store
 	tracer api.Tracer
 }
 
-// spanned calls f in a span. A failure that a caller may see, other than that
-// the store cannot answer, is no error of the span.
+// spanned calls f in a span. The span has an error only if the store could not answer,
+// not for errors such as pet_not_found.
 func spanned[T any](ctx context.Context, s *store, name string, workspace int64, f func(context.Context) (T, error)) (T, error) {
 	if !api.SpanContextFromContext(ctx).IsValid() {
 		return f(ctx)

@@ -1,7 +1,7 @@
-// Package trace makes traces for OpenTelemetry: a span for each request, one
-// below it for each call of the store, and their ids in the log. It is set by
-// the standard variables, OTEL_EXPORTER_OTLP_ENDPOINT first; unless they ask for
-// traces, nothing of it stands in the way of a request.
+// Package trace records traces for OpenTelemetry: a span for each request, a child span
+// for each call of the store, and their ids in the log. It is configured by the
+// standard variables, above all OTEL_EXPORTER_OTLP_ENDPOINT. Without them, requests do
+// not pass through this package.
 package trace
 
 import (
@@ -44,19 +44,19 @@ func Wanted(getenv func(string) string) (bool, error) {
 	return true, nil
 }
 
-// Options are what a Tracer needs to know.
+// Options configure a Tracer.
 type Options struct {
 	Version string              // of the service
 	Log     *slog.Logger        // is told of spans that could not be sent
 	Getenv  func(string) string // of the standard variables, which the library reads itself apart from the exporter's
 
-	// Trusted are the peers whose traceparent a request's trace goes on. The
-	// trace of anybody else is only linked to.
+	// Trusted are the peers whose traceparent is the parent of a request's span. The
+	// span only has a link to the traces of other peers.
 	Trusted []netip.Prefix
 }
 
-// A Tracer makes spans and sends them, in batches, beside the requests. It may
-// be used concurrently.
+// A Tracer records spans, and sends them in batches in the background. It may be used
+// concurrently.
 type Tracer struct {
 	provider *sdk.TracerProvider
 	tracer   api.Tracer
@@ -92,7 +92,7 @@ func start(ctx context.Context, o Options, to sdk.TracerProviderOption) (*Tracer
 	return &Tracer{provider: provider, tracer: provider.Tracer("example.com/petstore"), trusted: o.Trusted}, nil
 }
 
-// Stop sends the spans that wait, until ctx ends.
+// Stop sends the remaining spans, until ctx ends.
 func (t *Tracer) Stop(ctx context.Context) error {
 	if err := t.provider.Shutdown(ctx); err != nil && !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("the last traces could not be sent: %w", err)

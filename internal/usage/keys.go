@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Day is how long the span of a KeyDay is, in seconds.
+// Day is the span of a KeyDay, in seconds.
 const Day Interval = 86400
 
 // A KeyDay is what one key did on one UTC day.
@@ -16,8 +16,8 @@ type KeyDay struct {
 	KeyID      string
 	Day        int64 // Unix seconds of its start
 	Requests   [Classes]int64
-	Deprecated int64 // of them those of an operation that will end
-	LastUsed   int64 // Unix milliseconds of the latest; 0 of what a store returns
+	Deprecated int64 // how many of them were for a deprecated operation
+	LastUsed   int64 // Unix milliseconds of the latest; a store returns 0
 }
 
 // Total returns the number of requests.
@@ -37,7 +37,7 @@ func (k *KeyDay) Add(o *KeyDay) {
 	k.LastUsed = max(k.LastUsed, o.LastUsed)
 }
 
-// maxKeyDays is how many of a workspace wait for the store: more keys than it can have.
+// maxKeyDays is how many KeyDays of a workspace are held until they are saved. It is more than the keys that it can have.
 const maxKeyDays = 1000
 
 type keyDay struct {
@@ -45,10 +45,10 @@ type keyDay struct {
 	day int64
 }
 
-// Forms is the id under which the forms of the console are counted by the day, whatever key they were sent with.
+// Forms is the key id under which all forms of the console are counted, whatever key they were sent with.
 const Forms = "console"
 
-// countKey adds a request to what its key did. A form of the console is none, and uses the key all the same.
+// countKey adds a request to the KeyDay of its key. A form of the console is counted for Forms, and only updates LastUsed of its key.
 func (m *meter) countKey(e *Event) {
 	if e.KeyID == "" {
 		return
@@ -80,7 +80,7 @@ func (m *meter) addKey(k *KeyDay) {
 	}
 }
 
-// saveKeys saves what keys did. What the store does not take waits for the next time.
+// saveKeys saves KeyDays. Those that cannot be saved are kept for the next time.
 func (r *Recorder) saveKeys(ctx context.Context, days []KeyDay) error {
 	for len(days) > 0 {
 		n := min(len(days), maxRows)
@@ -113,7 +113,7 @@ func (r *Recorder) KeyDays(ctx context.Context, workspace int64, keyID string, f
 	return days, nil
 }
 
-// withKeys adds to days what waits.
+// withKeys adds to days what is not saved yet.
 func (m *meter) withKeys(days []KeyDay, keyID string, first int64) []KeyDay {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -20,23 +20,24 @@ type Event struct {
 	KeyID     string
 	RequestID string
 
-	Console    bool // it is a form of the console, and none of the API's: it is counted apart
-	Deprecated bool // the operation will end
+	Console    bool // it is a form of the console, not a request of the API; it is counted apart
+	Deprecated bool // the operation is deprecated
 
-	Refused string // by what the limiter refused it: "minute", "day", "banned"; or ""
-	Limit   int64  // of the window, if it was refused
+	Refused string // why the limiter refused it: "minute", "day", "banned"; or ""
+	Limit   int64  // the limit of the window, if it was refused
 	Until   int64  // when it could be sent again, in Unix seconds, if it was refused
 }
 
-// The rings of a workspace: a flood of one kind leaves what the others hold.
+// The kinds of events. Each kind has a ring of its own, so that many events of one kind do
+// not push out those of the others.
 const (
 	successes = iota // 2xx and 3xx
 	failures         // 4xx but 429, and 5xx
 	refusals         // 429
-	rings
+	ringKinds
 )
 
-// Sizes of what is held in memory. An event has 200 bytes and up to 500 of text, so that all together have less than 34 MB.
+// Limits of memory. An event has 200 bytes and up to 500 of text, so all together take less than 34 MB.
 const (
 	ringFirst = 16     // events that a ring has room for at first
 	maxEvents = 48_000 // of all workspaces together
@@ -45,7 +46,7 @@ const (
 )
 
 // ringSize is how many events each ring of a workspace holds.
-var ringSize = [rings]int{successes: 200, failures: 300, refusals: 100}
+var ringSize = [ringKinds]int{successes: 200, failures: 300, refusals: 100}
 
 func ringOf(status int) int {
 	switch ClassOf(status) {
@@ -66,14 +67,14 @@ type ring struct {
 // log keeps the event in its ring.
 func (m *meter) log(r *Recorder, e *Event) {
 	if e.Query != "" {
-		e.Path = strings.Clone(e.Path) // else it may keep the line that it is a part of, and a query of any length with it
+		e.Path = strings.Clone(e.Path) // the path may share memory with the request line, and so keep a long query
 	}
 	e.Path, e.Query, e.RequestID = cut(e.Path, maxText), cut(e.Query, maxText), cut(e.RequestID, maxID)
 	kind := ringOf(e.Status)
 	m.rings[kind].add(r, e, ringSize[kind])
 }
 
-// cut returns at most n bytes of s, as a copy where it is cut, so that what it was cut from can be freed.
+// cut returns at most n bytes of s. If it cuts s, it copies them, so that s can be freed.
 func cut(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -81,7 +82,7 @@ func cut(s string, n int) string {
 	return strings.ToValidUTF8(strings.Clone(s[:n]), "") + "…"
 }
 
-// add puts an event in the place of the oldest, once there are most or the recorder has no more room.
+// add adds an event. Once the ring has most events or may not grow, it replaces the oldest.
 func (g *ring) add(r *Recorder, e *Event, most int) {
 	switch {
 	case len(g.events) < cap(g.events):
@@ -94,7 +95,7 @@ func (g *ring) add(r *Recorder, e *Event, most int) {
 	}
 }
 
-// grow gives a ring more room if the recorder has some left. It must be full and, if it was ever turned, stays in order.
+// grow doubles the capacity of a full ring, up to most, if the recorder allows that many more events. It reports false if not.
 func (r *Recorder) grow(g *ring, most int) bool {
 	size := min(max(ringFirst, 2*cap(g.events)), most)
 	more := int64(size - cap(g.events))
@@ -108,7 +109,7 @@ func (r *Recorder) grow(g *ring, most int) bool {
 	return true
 }
 
-// latest returns the events of all rings, the newest first, and those of one instant by their ids.
+// latest returns the events of all rings, the newest first; those of one instant by their request ids.
 func (m *meter) latest() []Event {
 	var events []Event
 	m.mu.Lock()

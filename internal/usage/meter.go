@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-const maxPending = 180 // minutes of a workspace that wait for the store
+const maxPending = 180 // minutes of a workspace that are not saved yet
 
-// A meter counts one workspace.
+// A meter counts the requests of one workspace.
 type meter struct {
 	workspace int64
 
 	mu      sync.Mutex
-	gone    bool // no longer in the recorder: look for another
-	last    int64
-	pending map[int64]*Counts  // what waits for the store, by minute; nil if nothing does
+	gone    bool               // it was removed from the recorder: use another one
+	last    int64              // Unix seconds of the latest request
+	pending map[int64]*Counts  // what is not saved yet, by minute; may be nil
 	keys    map[keyDay]*KeyDay // the same by key and day
 
-	rings [rings]ring
+	rings [ringKinds]ring
 }
 
 // withLock calls f with the meter locked. It reports false, and calls nothing, if the meter is gone.
@@ -45,7 +45,7 @@ func (m *meter) count(r *Recorder, e *Event) {
 	m.log(r, e)
 }
 
-// add adds counts to those of a minute. When too many minutes wait, because the store takes none, the oldest is lost.
+// add adds counts to those of a minute. If saving fails for so long that there are too many minutes, the oldest is lost.
 func (m *meter) add(minute int64, c *Counts, r *Recorder) {
 	if p := m.pending[minute]; p != nil {
 		p.Add(c)
@@ -63,7 +63,7 @@ func (m *meter) add(minute int64, c *Counts, r *Recorder) {
 	}
 }
 
-// collect appends what waits, by the minute and by the key, and forgets it. A meter that nobody needs leaves the recorder.
+// collect appends what is not saved yet to rows and days, and removes it from the meter. It removes an idle meter from the recorder.
 func (m *meter) collect(r *Recorder, rows []Row, days []KeyDay) ([]Row, []KeyDay) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -13,10 +13,10 @@ type Recorder struct {
 	now    func() time.Time
 	store  Store
 	meters sync.Map     // each *meter by the id of its workspace, an int64
-	events atomic.Int64 // room in all rings
+	events atomic.Int64 // the capacity of all rings together
 	lost   atomic.Int64
 
-	saving sync.RWMutex // held while rows are on their way into the store
+	saving sync.RWMutex // held while Save moves counts from the meters into the store
 }
 
 // NewRecorder returns a recorder that has counted nothing yet. Run saves what it counts in store.
@@ -29,7 +29,7 @@ func (r *Recorder) Record(workspace int64, e Event) {
 	r.with(workspace, func(m *meter) { m.count(r, &e) })
 }
 
-// with calls f with the meter of a workspace, locked.
+// with calls f with the meter of a workspace, which is locked.
 func (r *Recorder) with(workspace int64, f func(*meter)) {
 	for !r.meterOf(workspace).withLock(f) {
 	}
@@ -51,8 +51,8 @@ func (r *Recorder) meterOf(workspace int64) *meter {
 	return m.(*meter)
 }
 
-// Latest returns the latest requests of a workspace that this process answered, the newest first: a few hundred successes,
-// and errors and refusals apart from them, so that none of these drives out another.
+// Latest returns the latest requests of a workspace that this process answered, the newest first: a few hundred each
+// of successes, errors and refusals, so that none of these pushes out another.
 func (r *Recorder) Latest(workspace int64) []Event {
 	if m := r.find(workspace); m != nil {
 		return m.latest()
@@ -60,7 +60,7 @@ func (r *Recorder) Latest(workspace int64) []Event {
 	return nil
 }
 
-// Lost returns how many requests were counted and then lost, because the store took nothing for hours.
+// Lost returns how many requests were counted and then lost, because the store failed for hours.
 func (r *Recorder) Lost() int64 { return r.lost.Load() }
 
 // Series returns what a workspace did in each span of the interval from the one that holds from up to the one that holds to,

@@ -8,16 +8,16 @@ import (
 )
 
 const (
-	maxRows     = 50               // in one call of AddUsage: a transaction that others who write wait for
-	idleFor     = time.Hour        // after which a workspace leaves memory
-	idleShort   = 10 * time.Minute // the same when there is little room left for events
+	maxRows     = 50               // in one call of AddUsage; others wait for its transaction
+	idleFor     = time.Hour        // after which the meter of a workspace is removed
+	idleShort   = 10 * time.Minute // the same if most of maxEvents are in use
 	forgetEvery = 10 * time.Minute
-	lastSave    = 10 * time.Second // bounds, together, the save under way at the end and the last one
+	lastSave    = 10 * time.Second // for the save that is under way when ctx ends, and the last one, together
 )
 
-// Run saves what was counted each interval until ctx ends, and then once more, and removes old rows from the store. A
-// save that failed is made up for by the next; one whose outcome the store does not know may count twice, so the end of
-// ctx does not break off a save. Run returns nil when its last save succeeded, else that save's error.
+// Run saves what was counted each interval until ctx ends, and then once more, and removes old rows from the store. What
+// a save failed to save the next one saves. If the outcome of a transaction is unknown, its requests may be counted twice, so
+// the end of ctx does not interrupt a save. Run returns nil when its last save succeeded, else that save's error.
 func (r *Recorder) Run(ctx context.Context, every time.Duration, log *slog.Logger) error {
 	saving, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
@@ -41,7 +41,7 @@ func (r *Recorder) Run(ctx context.Context, every time.Duration, log *slog.Logge
 	return r.Save(saving)
 }
 
-// Save saves what was counted so far. Workspaces that have done nothing for a while leave memory.
+// Save saves what was counted so far. It removes the meters of workspaces without requests for a while.
 func (r *Recorder) Save(ctx context.Context) error {
 	r.saving.Lock()
 	defer r.saving.Unlock()
@@ -82,14 +82,14 @@ func withHours(minutes []Row) []Row {
 	return rows
 }
 
-// restore takes rows back that the store did not take.
+// restore adds rows that could not be saved to the meters again.
 func (r *Recorder) restore(rows []Row) {
 	for i := range rows {
 		r.with(rows[i].Workspace, func(m *meter) { m.add(rows[i].Start, &rows[i].Counts, r) })
 	}
 }
 
-// forget removes what is older than it is kept for.
+// forget removes rows from the store that are older than KeepMinutes or KeepHours.
 func (r *Recorder) forget(ctx context.Context, log *slog.Logger) {
 	for interval, keep := range map[Interval]time.Duration{Minute: KeepMinutes, Hour: KeepHours, Day: KeepHours} {
 		before := r.now().Add(-keep - time.Duration(interval)*time.Second).Unix()

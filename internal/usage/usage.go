@@ -1,6 +1,6 @@
-// Package usage keeps what people look at of the requests that were answered: how many of each outcome and how fast, by
-// the minute for a day and by the hour for a quarter, and the latest requests themselves. It decides nothing: the limits
-// that a workspace has are package ratelimit's, and the figures of the process are package node's.
+// Package usage keeps statistics of the requests that were answered, which the console shows: how many had each outcome and
+// how fast they were, by the minute for a day and by the hour for a quarter, and the latest requests themselves. The limits of
+// workspaces are in package ratelimit, and the metrics of the process in package node.
 package usage
 
 import (
@@ -84,8 +84,8 @@ func (c *Counts) Total() (n int64) {
 	return n
 }
 
-// Quantile returns how long the fastest share q of the requests took at most, between 0 and 1, as far as the histogram
-// tells: somewhere inside a bucket in proportion. It returns 0 without requests, and the last bound for what is beyond it.
+// Quantile returns how long the fastest share q of the requests took at most, between 0 and 1, interpolated
+// within a bucket of the histogram. It returns 0 if there are no requests, and the last bound for what is beyond it.
 func (c *Counts) Quantile(q float64) time.Duration {
 	var total int64
 	for _, n := range c.Latency {
@@ -107,7 +107,7 @@ func (c *Counts) Quantile(q float64) time.Duration {
 	return low
 }
 
-// An Interval is how long the span of a row is, in seconds.
+// An Interval is the span of a row, in seconds.
 type Interval int64
 
 // The intervals of rows.
@@ -116,7 +116,7 @@ const (
 	Hour   Interval = 3600
 )
 
-// start returns when the span begins that holds t, in Unix seconds.
+// start returns the beginning of the span that contains t, in Unix seconds.
 func (s Interval) start(t time.Time) int64 { return t.Unix() - t.Unix()%int64(s) }
 
 // How long rows are kept.
@@ -125,7 +125,7 @@ const (
 	KeepHours   = 90 * 24 * time.Hour
 )
 
-// A Row is what one workspace did in one minute or one hour.
+// A Row has the requests of one workspace in one minute or one hour.
 type Row struct {
 	Workspace int64
 	Interval  Interval
@@ -145,8 +145,8 @@ type Store interface {
 	// UsageOfAll returns the same of all workspaces added up, as rows of the workspace 0.
 	UsageOfAll(ctx context.Context, interval Interval, from, to int64) ([]Row, error)
 
-	// AddKeyDays adds what keys did to what is kept of the same key and day, and keeps when
-	// each was used last, all or none.
+	// AddKeyDays adds the counts of the days to those that are kept of the same key and day, and updates when each key
+	// was used last, all or none.
 	AddKeyDays(ctx context.Context, days []KeyDay) error
 
 	// KeyDays returns what a key of a workspace did on the days that start at from or later, in Unix seconds, or what all

@@ -12,50 +12,49 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// The numbers of a deliverer.
 const (
-	perProcess = 128              // messages in flight, or whose outcome is not kept yet; shared fairly by workspaces
-	perWebhook = 8                // and of them to one webhook, of which one is in flight
-	atOnce     = 100              // deliveries that are taken from the store at once
-	lookEvery  = time.Second      // for what other nodes have changed
-	pollEvery  = 5 * time.Second  // for events that no notice came of
-	lease      = 15 * time.Second // without a renewal another node takes over
-	pruneEvery = 10 * time.Second
-	keepFor    = 30 * 24 * time.Hour // deliveries that have ended
-	keepMost   = 1000                // of them, for each webhook
-	lastCall   = 3 * time.Second     // for what is in flight at the end
+	perProcess    = 128              // messages that are in flight or whose outcome is not stored yet; shared fairly by workspaces
+	perWebhook    = 8                // of these, for one webhook; only one of them is in flight
+	batchSize     = 100              // deliveries, or outcomes, in one transaction of the store
+	lookEvery     = time.Second      // how often webhooks are read, which other nodes may have changed
+	pollEvery     = 5 * time.Second  // how often events are looked for if Written says nothing
+	lease         = 15 * time.Second // after which another node takes over, unless it is renewed
+	pruneEvery    = 10 * time.Second
+	keepFor       = 30 * 24 * time.Hour // how long deliveries that have ended are kept
+	keepMost      = 1000                // how many of them are kept for each webhook
+	shutdownGrace = 3 * time.Second     // for messages in flight when the deliverer stops
 
-	// For so long a webhook whose try gave way to another workspace tries nothing: who
-	// waits for room meanwhile has the time for a whole try, and what never answers counts
-	// as failed in the end.
+	// pauseAfterYield is for how long a webhook waits after one of its tries was cut off
+	// for another workspace. It is as long as a whole try: those that wait get the time for
+	// one, and a receiver that never answers fails in the end.
 	pauseAfterYield = tryTimeout
 )
 
-// Options are what a deliverer is made of. All but Node are needed.
+// Options say how a deliverer works. All but Node are needed.
 type Options struct {
 	Store   Store
 	Sender  *Sender
-	Written func(workspace int64) <-chan struct{} // as that of the feed's store
+	Written func(workspace int64) <-chan struct{} // is closed when a workspace has new events
 	Now     func() time.Time
 	Log     *slog.Logger
 	Observe func(Observation) // must not block
 
-	// Node is by whom webhooks are held: the same name after a restart takes over at
-	// once. Without it each process has a name of its own.
+	// Node is the name under which webhooks are held. A process that restarts under the
+	// same name has its webhooks again at once. The default is a random name.
 	Node string
 }
 
 // An Observation is one try, for metrics.
 type Observation struct {
 	State DeliveryState
-	Age   time.Duration // of the event, when its first try was answered; 0 after another
+	Age   time.Duration // of the event when its first try has ended; 0 for later tries
 }
 
-// A Deliverer posts what is due to the webhooks that it holds. Of a database's deliverers
-// each webhook is held by one.
+// A Deliverer posts due deliveries to the webhooks that it holds. One deliverer of a
+// database holds each webhook.
 type Deliverer struct {
 	o       Options
-	slots   *fairshare.Pool // messages in flight, or whose outcome is not kept yet
+	slots   *fairshare.Pool // see perProcess
 	pause   time.Duration
 	changed chan struct{}
 	results chan result
@@ -78,15 +77,17 @@ func (d *Deliverer) Wake() {
 	}
 }
 
-// InFlight returns how many messages wait for their answer, or for its being kept.
+// InFlight returns how many messages wait for their answers, or for their outcomes to
+// be stored.
 func (d *Deliverer) InFlight() int { return int(d.slots.Stats().Used) }
 
-// Run delivers until ctx ends. What is in flight then has a last call to be answered;
-// without an answer it stays due. Others can have the webhooks when Run returns.
+// Run delivers until ctx ends. Messages in flight then have shutdownGrace to be
+// answered; without an answer they stay due. When Run returns, other nodes can hold the
+// webhooks.
 func (d *Deliverer) Run(ctx context.Context) {
 	posting, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	context.AfterFunc(ctx, func() { time.AfterFunc(lastCall, cancel) })
+	context.AfterFunc(ctx, func() { time.AfterFunc(shutdownGrace, cancel) })
 	var recording, working sync.WaitGroup
 	recording.Go(func() { d.record(posting) })
 	working.Go(func() { d.prune(ctx) })
@@ -114,7 +115,7 @@ func (d *Deliverer) runWorkers(ctx, posting context.Context, working *sync.WaitG
 				workers[w.ID] = one
 				working.Go(func() {
 					one.run()
-					d.Wake() // another may have to begin
+					d.Wake() // it may need a new worker
 				})
 			}
 		} else if ctx.Err() == nil {
@@ -131,9 +132,9 @@ func (d *Deliverer) runWorkers(ctx, posting context.Context, working *sync.WaitG
 	}
 }
 
-// assign hands the webhooks that are held to their workers, stops the workers of others
-// and of former URLs, and returns the webhooks without one. If woken, all look for what is
-// due.
+// assign passes the webhooks that are held to their workers, stops the workers of other
+// webhooks and of changed URLs, and returns the webhooks that have no worker. If woken,
+// all workers look for due deliveries.
 func (d *Deliverer) assign(workers map[string]*worker, held []Webhook, woken bool) (without []Webhook) {
 	now := make(map[string]bool, len(held))
 	for _, w := range held {
@@ -158,21 +159,21 @@ func (d *Deliverer) assign(workers map[string]*worker, held []Webhook, woken boo
 	return without
 }
 
-// record keeps what comes of tries: all that wait, in one transaction. What cannot be kept
-// is due again.
+// record stores the outcomes of tries, all that wait in one transaction. A delivery whose
+// outcome cannot be stored stays due.
 func (d *Deliverer) record(ctx context.Context) {
 	for first := range d.results {
-		batch, tries := []result{first}, []Try{first.Try}
-		for len(batch) < atOnce && len(d.results) > 0 {
+		batch, outcomes := []result{first}, []Outcome{first.Outcome}
+		for len(batch) < batchSize && len(d.results) > 0 {
 			next := <-d.results
-			batch, tries = append(batch, next), append(tries, next.Try)
+			batch, outcomes = append(batch, next), append(outcomes, next.Outcome)
 		}
 		for {
-			err := d.o.Store.RecordTries(context.WithoutCancel(ctx), tries)
+			err := d.o.Store.RecordOutcomes(context.WithoutCancel(ctx), outcomes)
 			if err == nil {
 				break
 			}
-			d.o.Log.Error("what came of deliveries could not be kept", "deliveries", len(tries), "err", err)
+			d.o.Log.Error("the outcomes of deliveries could not be stored", "deliveries", len(outcomes), "err", err)
 			if !sleep(ctx, lookEvery) {
 				break
 			}
@@ -191,7 +192,7 @@ func (d *Deliverer) prune(ctx context.Context) {
 	}
 }
 
-// sleep reports whether ctx has not ended after so long.
+// sleep waits for d, and reports whether ctx has not ended meanwhile.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -203,7 +204,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// messageOf returns what is posted of an event.
+// messageOf returns the message that delivers an event.
 func messageOf(w *Webhook, e petstore.Event, now time.Time) Message {
 	return Message{ID: MessageID(w.Workspace, e.ID), URL: w.URL, Secrets: w.secrets(now), Body: e.AppendJSON(nil)}
 }

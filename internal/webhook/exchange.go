@@ -13,12 +13,12 @@ import (
 	"time"
 )
 
-// What is read of an answer.
+// Limits of what is read of an answer.
 const (
-	maxHeader        = 16 << 10      // bytes, those of informational answers with it
+	maxHeader        = 16 << 10      // bytes, with those of informational answers
 	maxInformational = 10            // answers before the final one
-	maxAnswer        = 1 << 10       // bytes of the body, which are kept
-	maxCoded         = 4 * maxAnswer // bytes of the body as it is sent, such as in chunks
+	maxAnswer        = 1 << 10       // bytes of the body
+	maxCoded         = 4 * maxAnswer // bytes of the body with its transfer coding
 )
 
 // A failure says why a try has failed, in words for the owner of the webhook.
@@ -34,11 +34,11 @@ const (
 	errSyntax  failure = "The answer was not valid HTTP/1.1."
 )
 
-// errEnded says that a connection that was kept had ended before a byte of the answer
+// errEnded is returned if an idle connection had ended before a byte of the answer
 // came.
 var errEnded = errors.New("webhook: the connection had ended")
 
-// hostOf returns where a URL's connections lead to, by which they are kept.
+// hostOf returns the host of a URL.
 func hostOf(u *url.URL) (h host) {
 	h = host{secure: u.Scheme == "https", name: u.Hostname(), port: u.Port()}
 	switch {
@@ -51,7 +51,7 @@ func hostOf(u *url.URL) (h host) {
 	return h
 }
 
-// A host is what connections lead to.
+// A host identifies the connections that a URL can use.
 type host struct {
 	secure     bool
 	name, port string
@@ -59,19 +59,19 @@ type host struct {
 
 // A conn is a connection to a receiver. One goroutine uses it at a time.
 type conn struct {
-	net.Conn          // what is read and written: TLS, or the same as wire
-	wire     net.Conn // below TLS, so that closing it waits for nobody
+	net.Conn          // TLS, or the same as wire
+	wire     net.Conn // below TLS: closing it does not wait for a write
 	host     host
 	left     io.LimitedReader // what may be read from the connection
 	in       *bufio.Reader    // of left
 	reused   bool
 	reusable bool
-	idle     chan error // the end of a read while no message used it
+	idle     chan error // the error that ended the read of the idle connection
 }
 
 // dial returns a new connection.
 func (s *Sender) dial(ctx context.Context, h host) (*conn, error) {
-	wire, err := s.dialer.DialContext(ctx, "tcp", net.JoinHostPort(lookedUp(h.name), h.port))
+	wire, err := s.dialer.DialContext(ctx, "tcp", net.JoinHostPort(lookupName(h.name), h.port))
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (s *Sender) dial(ctx context.Context, h host) (*conn, error) {
 		secure := tls.Client(wire, config)
 		if err := secure.HandshakeContext(ctx); err != nil {
 			_ = wire.Close()
-			return nil, whyNotSecure(ctx, err)
+			return nil, handshakeError(ctx, err)
 		}
 		c.Conn = secure
 	}
@@ -91,8 +91,8 @@ func (s *Sender) dial(ctx context.Context, h host) (*conn, error) {
 	return c, nil
 }
 
-// whyNotSecure returns what an error of a handshake means.
-func whyNotSecure(ctx context.Context, err error) error {
+// handshakeError returns the error to report for one of a handshake.
+func handshakeError(ctx context.Context, err error) error {
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok || ctx.Err() != nil || isTimeout(err) {
 		return err
 	}
@@ -100,8 +100,8 @@ func whyNotSecure(ctx context.Context, err error) error {
 }
 
 // exchange sends a request, and returns the final answer and the first bytes of its body.
-// It returns at the deadline of ctx, which it needs, whatever the receiver does, and at
-// once when ctx ends. The connection is closed unless it can be used again.
+// ctx must have a deadline: exchange returns then, and as soon as ctx ends, whatever the
+// receiver does. It closes the connection unless that can be used again.
 func (c *conn) exchange(ctx context.Context, r *http.Request) (answer *http.Response, text []byte, err error) {
 	stop := context.AfterFunc(ctx, func() { _ = c.wire.Close() })
 	deadline, _ := ctx.Deadline()
@@ -137,7 +137,7 @@ func (c *conn) readHeader(r *http.Request) (*http.Response, error) {
 	for range maxInformational + 1 {
 		answer, err := http.ReadResponse(c.in, r)
 		if err != nil {
-			return nil, c.why(err)
+			return nil, c.headerError(err)
 		}
 		status := answer.StatusCode
 		switch {
@@ -152,8 +152,8 @@ func (c *conn) readHeader(r *http.Request) (*http.Response, error) {
 	return nil, errInterim
 }
 
-// why returns what an error of readHeader means.
-func (c *conn) why(err error) error {
+// headerError returns the error to report for one of http.ReadResponse.
+func (c *conn) headerError(err error) error {
 	_, network := errors.AsType[net.Error](err)
 	switch {
 	case c.left.N <= 0:
@@ -172,8 +172,8 @@ func isTimeout(err error) bool {
 	return ok && timeout.Timeout()
 }
 
-// readBody returns the first bytes of a body, and whether it has ended with them. The
-// status has decided, so that a body that breaks off is not an error.
+// readBody returns the first bytes of a body, and whether that was all of it. The
+// status alone decides the outcome, so a body that breaks off is not an error.
 func (c *conn) readBody(answer *http.Response) (text []byte, ended bool) {
 	c.left.N = maxCoded
 	body := io.LimitedReader{R: answer.Body, N: maxAnswer}

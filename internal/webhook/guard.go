@@ -18,15 +18,15 @@ import (
 // maxURL is the greatest length of a URL.
 const maxURL = 2048
 
-// A Guard says where events may be posted to: addresses of the public Internet, and those
-// that the operator allows besides.
+// A Guard says which addresses events may be posted to: those of the public Internet, and
+// those that the operator allows.
 type Guard struct {
 	allowHTTP bool
 	addresses *ssrf.Guardian
 }
 
-// NewGuard returns a guard that also lets through plain HTTP, if asked to, and the
-// addresses in allowed.
+// NewGuard returns a guard that also allows the addresses in allowed, and plain HTTP if
+// allowHTTP is set.
 func NewGuard(allowHTTP bool, allowed []netip.Prefix) *Guard {
 	var v4, v6 []netip.Prefix
 	for _, p := range allowed {
@@ -36,12 +36,12 @@ func NewGuard(allowHTTP bool, allowed []netip.Prefix) *Guard {
 			v6 = append(v6, p)
 		}
 	}
-	return &Guard{allowHTTP, ssrf.New(ssrf.WithAnyPort(), ssrf.WithDeniedV4Prefixes(withinClouds()...), ssrf.WithAllowedV4Prefixes(v4...), ssrf.WithAllowedV6Prefixes(v6...))}
+	return &Guard{allowHTTP, ssrf.New(ssrf.WithAnyPort(), ssrf.WithDeniedV4Prefixes(cloudPrefixes()...), ssrf.WithAllowedV4Prefixes(v4...), ssrf.WithAllowedV6Prefixes(v6...))}
 }
 
-// withinClouds returns the ranges that look public, but that a cloud gives its own
-// services within the networks of its customers.
-func withinClouds() []netip.Prefix {
+// cloudPrefixes returns the ranges that look public, but that clouds use for their own
+// services inside the networks of their customers.
+func cloudPrefixes() []netip.Prefix {
 	return []netip.Prefix{
 		netip.MustParsePrefix("168.63.129.16/32"), // Azure: the host of a machine
 		netip.MustParsePrefix("161.26.0.0/16"),    // IBM Cloud: name servers and the like
@@ -49,8 +49,8 @@ func withinClouds() []netip.Prefix {
 	}
 }
 
-// control is the Control of a [net.Dialer]: it is asked about each connection, with the
-// address that a name was resolved to.
+// control is the Control of a [net.Dialer]. It checks the address of each connection,
+// after the name was resolved.
 func (g *Guard) control(network, address string, c syscall.RawConn) error {
 	return g.addresses.Safe(network, address, c)
 }
@@ -83,7 +83,8 @@ func (g *Guard) checkURL(fields []petstore.Field, text string) []petstore.Field 
 
 func absolute(u *url.URL) bool { return u.Hostname() != "" && u.Opaque == "" }
 
-// validPort reports whether the port is one, or left out with its colon.
+// validPort reports whether the port is a valid number, or is left out together with
+// its colon.
 func validPort(u *url.URL) bool {
 	if u.Port() == "" {
 		return !strings.HasSuffix(u.Host, ":")
@@ -92,29 +93,30 @@ func validPort(u *url.URL) bool {
 	return err == nil && port > 0
 }
 
-// noName matches hosts that are no name and that some systems take for an IPv4 address
-// (WHATWG URL §3.5), such as 0x7f.1. No domain ends in a number, or in a second dot.
-var noName = regexp.MustCompile(`(^|\.)([0-9]+|0x[0-9a-f]*)?$`)
+// numericHost matches hosts such as 0x7f.1, which some systems take for an IPv4 address
+// (WHATWG URL §3.5). They are not names: no domain ends in a number, or in a second dot.
+var numericHost = regexp.MustCompile(`(^|\.)([0-9]+|0x[0-9a-f]*)?$`)
 
-// lookedUp returns the name by which a host is looked up. One with a dot is whole: no
-// domain of the system is appended, by which it would find what is within.
-func lookedUp(host string) string {
+// lookupName returns the name by which a host is looked up. A name with a dot is made
+// fully qualified, so that the resolver does not append the system's search domains and
+// find a host of the private network.
+func lookupName(host string) string {
 	if _, err := netip.ParseAddr(host); err == nil || !strings.Contains(host, ".") || strings.HasSuffix(host, ".") {
 		return host
 	}
 	return host + "."
 }
 
-// isPublicName reports whether a name is one of the public DNS, going by its end, and not
-// one that only a private network can have.
+// isPublicName reports by its suffix whether a name belongs to the public DNS, and not to
+// a private network only.
 func isPublicName(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	suffix, icann := publicsuffix.PublicSuffix(host)
 	return strings.Contains(host, ".") && (icann || strings.Contains(suffix, "."))
 }
 
-// mayBePublic reports whether a host is a name, or an address that is allowed. What a name
-// stands for is looked at whenever a connection is made.
+// mayBePublic reports whether a host is a name, or an address that is allowed. The
+// addresses of a name are checked by control, whenever a connection is made.
 func (g *Guard) mayBePublic(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
@@ -122,7 +124,7 @@ func (g *Guard) mayBePublic(host string) bool {
 	}
 	ip, err := netip.ParseAddr(host)
 	if err != nil {
-		return !noName.MatchString(host)
+		return !numericHost.MatchString(host)
 	}
 	return g.addresses.SafeAddr(ip.Unmap()) == nil
 }

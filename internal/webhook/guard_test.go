@@ -213,7 +213,7 @@ func TestLookedUp(t *testing.T) {
 	for host, want := range map[string]string{
 		"redis.prod": "redis.prod.", "example.com.": "example.com.", "receiver": "receiver", "10.1.2.3": "10.1.2.3", "fe80::1%eth0.1": "fe80::1%eth0.1",
 	} {
-		if got := lookedUp(host); got != want {
+		if got := lookupName(host); got != want {
 			t.Errorf("%s is looked up as %s, want %s", host, got, want)
 		}
 	}

@@ -396,17 +396,17 @@ func TestPool(t *testing.T) {
 	t.Parallel()
 	var p pool
 	var ends []net.Conn
-	conns := make([]*conn, 0, keptInAll+keptPerHost)
+	conns := make([]*conn, 0, maxIdle+maxIdlePerHost)
 	for i := range cap(conns) {
 		near, far := net.Pipe()
 		ends = append(ends, far)
-		c := &conn{Conn: near, wire: near, host: host{name: string(rune('a' + i/keptPerHost))}, reusable: true, left: io.LimitedReader{R: near}}
+		c := &conn{Conn: near, wire: near, host: host{name: string(rune('a' + i/maxIdlePerHost))}, reusable: true, left: io.LimitedReader{R: near}}
 		c.in = bufio.NewReader(&c.left)
 		conns = append(conns, c)
 		p.keep(c)
 	}
-	if p.n != keptInAll {
-		t.Fatalf("%d are kept, want %d", p.n, keptInAll)
+	if p.n != maxIdle {
+		t.Fatalf("%d are kept, want %d", p.n, maxIdle)
 	}
 	_ = ends[len(ends)-1].Close()
 	last := conns[len(conns)-1]

@@ -6,35 +6,35 @@ import (
 	"time"
 )
 
-// Connections that no message uses.
+// Limits of idle connections.
 const (
-	keptFor     = time.Minute
-	keptPerHost = 8
-	keptInAll   = 256
+	idleTimeout    = time.Minute
+	maxIdlePerHost = 8
+	maxIdle        = 256
 )
 
-// A pool keeps connections for the next message. The zero pool is empty.
+// A pool keeps idle connections for later messages. The zero pool is empty.
 type pool struct {
 	mu     sync.Mutex
-	free   map[host][]*conn // those kept last at the end
-	n      int              // of them
+	free   map[host][]*conn // the latest at the end
+	n      int              // connections in free
 	closed bool
 }
 
-// keep takes a connection that no message uses any more. While it is kept, it is read from:
-// it leaves the pool when it ends, when its time is over, or when bytes come that nobody
-// asked for.
+// keep adds a connection that no message uses any more. A goroutine reads from it
+// meanwhile, and removes it when it ends, after idleTimeout, or when the receiver sends
+// something unasked.
 func (p *pool) keep(c *conn) {
 	if !c.reusable {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed || len(p.free[c.host]) >= keptPerHost {
+	if p.closed || len(p.free[c.host]) >= maxIdlePerHost {
 		_ = c.wire.Close()
 		return
 	}
-	if p.n >= keptInAll {
+	if p.n >= maxIdle {
 		for _, free := range p.free { // of a random host
 			oldest := free[0]
 			p.removeLocked(oldest)
@@ -48,7 +48,7 @@ func (p *pool) keep(c *conn) {
 	p.free[c.host] = append(p.free[c.host], c)
 	p.n++
 	c.idle, c.left.N = make(chan error, 1), 1
-	_ = c.SetDeadline(time.Now().Add(keptFor))
+	_ = c.SetDeadline(time.Now().Add(idleTimeout))
 	go p.watch(c)
 }
 
@@ -62,7 +62,7 @@ func (p *pool) watch(c *conn) {
 	c.idle <- err
 }
 
-// take returns a connection that was kept, or nil.
+// take removes and returns an idle connection to a host, or returns nil.
 func (p *pool) take(h host) *conn {
 	for {
 		p.mu.Lock()
@@ -83,7 +83,7 @@ func (p *pool) take(h host) *conn {
 	}
 }
 
-// removeLocked reports whether the connection was in the pool.
+// removeLocked removes a connection, and reports whether it was in the pool.
 func (p *pool) removeLocked(c *conn) bool {
 	free := p.free[c.host]
 	at := slices.Index(free, c)
@@ -99,7 +99,7 @@ func (p *pool) removeLocked(c *conn) bool {
 	return true
 }
 
-// close closes the connections, and keeps no others from then on.
+// close closes the idle connections, and those that keep is called with later.
 func (p *pool) close() {
 	p.mu.Lock()
 	all := p.free

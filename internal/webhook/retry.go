@@ -15,31 +15,32 @@ var pauses = [...]time.Duration{
 
 const (
 	jitter        = 0.1                // of a pause, more or less
-	maxRetryAfter = 24 * time.Hour     // is heeded
+	maxRetryAfter = 24 * time.Hour     // a longer one is shortened to this
 	disableAfter  = 5 * 24 * time.Hour // without a success
 )
 
-// setOutcome says what comes of a try: the state of the delivery and when it is tried again.
-// random is in [0,1).
-func (t *Try) setOutcome(random float64) {
+// decide sets the state of the delivery after a try, when it is tried again, and whether
+// it may disable the webhook. random is in [0,1).
+func (o *Outcome) decide(random float64) {
 	switch {
-	case t.Answer.OK():
-		t.State = Delivered
+	case o.Answer.OK():
+		o.State = Delivered
 		return
-	case t.Answer.Status == http.StatusGone:
-		t.State, t.Why = Failed, "its receiver answered 410"
-		return
-	}
-	t.DisableAfter, t.Why = disableAfter, "nothing was delivered for five days"
-	if t.Tries > len(pauses) {
-		t.State = Failed
+	case o.Answer.Status == http.StatusGone:
+		o.State, o.DisableReason = Failed, "its receiver answered 410"
 		return
 	}
-	pause := time.Duration(float64(pauses[t.Tries-1]) * (1 - jitter + 2*jitter*random))
-	t.State, t.Next = Pending, t.At.Add(max(pause, t.Answer.RetryAfter))
+	o.DisableAfter, o.DisableReason = disableAfter, "nothing was delivered for five days"
+	if o.Tries > len(pauses) {
+		o.State = Failed
+		return
+	}
+	pause := time.Duration(float64(pauses[o.Tries-1]) * (1 - jitter + 2*jitter*random))
+	o.State, o.Next = Pending, o.At.Add(max(pause, o.Answer.RetryAfter))
 }
 
-// retryAfter reads the header Retry-After (RFC 9110 §10.2.3); 0 if it says nothing.
+// retryAfter parses the header Retry-After (RFC 9110 §10.2.3). It returns 0 if there is
+// none, or if it is not valid.
 func retryAfter(value string, now time.Time) time.Duration {
 	if seconds, err := strconv.ParseInt(value, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) {
 		return time.Duration(min(max(seconds, 0), int64(maxRetryAfter/time.Second))) * time.Second

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestSettle(t *testing.T) {
+func TestDecide(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	const five, none = 5 * 24 * time.Hour, time.Duration(-1)
@@ -29,18 +29,18 @@ func TestSettle(t *testing.T) {
 		"asked for less":    {3, Answer{Status: 429, RetryAfter: time.Second}, 0.5, Pending, 30 * time.Minute, five},
 		"success with wait": {1, Answer{Status: 200, RetryAfter: time.Hour}, 0.5, Delivered, 0, none},
 	} {
-		tr := Try{Tries: c.tries, At: at, Answer: c.answer}
-		tr.setOutcome(c.random)
+		tr := Outcome{Tries: c.tries, At: at, Answer: c.answer}
+		tr.decide(c.random)
 		var want time.Time
 		if c.pause > 0 {
 			want = at.Add(c.pause)
 		}
 		disable := tr.DisableAfter
-		if tr.Why == "" {
+		if tr.DisableReason == "" {
 			disable = none
 		}
 		if tr.State != c.state || tr.Next.Sub(want).Abs() > time.Microsecond || disable != c.disable {
-			t.Errorf("%s: %s, next %v, disable after %v (%s); want %s, %v, %v", name, tr.State, tr.Next, disable, tr.Why, c.state, want, c.disable)
+			t.Errorf("%s: %s, next %v, disable after %v (%s); want %s, %v, %v", name, tr.State, tr.Next, disable, tr.DisableReason, c.state, want, c.disable)
 		}
 	}
 }

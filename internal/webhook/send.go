@@ -21,7 +21,7 @@ import (
 
 const (
 	tryTimeout = 15 * time.Second // for a whole try: the name, the connection, the request, the answer
-	bodyTime   = time.Second      // and of that for the body, once the status has come
+	bodyTime   = time.Second      // for the body, after the header of the answer; within tryTimeout
 )
 
 // A Message is what is posted.
@@ -36,15 +36,15 @@ type Message struct {
 type Answer struct {
 	Status     int    // 0 if none came
 	Text       string // the first bytes of the body
-	Error      string // why none came, in words that tell nothing of addresses
+	Error      string // why none came, in words that reveal no addresses
 	Latency    time.Duration
-	RetryAfter time.Duration // what it asked for; 0 if nothing
+	RetryAfter time.Duration // 0 if the receiver did not ask for it
 }
 
-// OK reports whether the message has arrived.
+// OK reports whether the receiver has accepted the message.
 func (a Answer) OK() bool { return a.Status >= 200 && a.Status < 300 }
 
-// String says in a line what came of the message.
+// String describes the answer in a line.
 func (a Answer) String() string {
 	if a.Status == 0 {
 		return a.Error
@@ -56,7 +56,7 @@ func (a Answer) String() string {
 	return said
 }
 
-// maxSaid is how many bytes of an answer are told in a line.
+// maxSaid is how many bytes of the body String contains.
 const maxSaid = 80
 
 // AppendJSON appends a in its canonical form.
@@ -94,7 +94,7 @@ type SenderOptions struct {
 	TLS      *tls.Config   // the roots of the system if nil
 }
 
-// NewSender returns a sender. It follows no redirect, asks no proxy, and makes no
+// NewSender returns a sender. It follows no redirects, uses no proxy, and makes no
 // connection that its guard refuses.
 func NewSender(o SenderOptions) *Sender {
 	secure := &tls.Config{MinVersion: tls.VersionTLS12}
@@ -108,11 +108,11 @@ func NewSender(o SenderOptions) *Sender {
 	}
 }
 
-// Close closes the connections that no message uses, and keeps no others from then on.
+// Close closes the idle connections, and keeps none from then on.
 func (s *Sender) Close() { s.kept.close() }
 
-// Send posts a message, and returns what came of it within the time that a receiver has,
-// whatever that sends. It ends at once with ctx.
+// Send posts a message, and returns the answer, or why there was none. It returns within
+// the time for a try whatever the receiver sends, and as soon as ctx ends.
 func (s *Sender) Send(ctx context.Context, m Message) (a Answer) {
 	began := time.Now()
 	defer func() { a.Latency = time.Since(began) }()
@@ -128,8 +128,8 @@ func (s *Sender) Send(ctx context.Context, m Message) (a Answer) {
 	return a
 }
 
-// post sends a message on a connection that was kept, or on a new one, or only on a new
-// one if fresh. It returns errEnded if a connection that was kept had ended.
+// post sends a message on an idle connection if there is one and fresh is not set, and
+// otherwise on a new one. It returns errEnded if the idle connection had ended.
 func (s *Sender) post(ctx context.Context, m Message, fresh bool) (Answer, error) {
 	r, err := s.request(ctx, m)
 	if err != nil {
@@ -145,7 +145,7 @@ func (s *Sender) post(ctx context.Context, m Message, fresh bool) (Answer, error
 			return Answer{}, err
 		}
 	}
-	answer, text, err := c.exchange(ctx, r) //nolint:bodyclose // it has read what is kept of the body
+	answer, text, err := c.exchange(ctx, r) //nolint:bodyclose // exchange has read it
 	if err != nil {
 		return Answer{}, err
 	}
@@ -182,9 +182,9 @@ func Sign(h http.Header, m Message, at time.Time) error {
 	return nil
 }
 
-// reason says why there was no answer. Of a private network's names, one that does not
-// exist and one that stands for an address that is refused are the same, so that nobody
-// learns which there are.
+// reason says why there was no answer. For a name that belongs to a private network it
+// says the same whether the name does not exist or its address is refused, so that
+// nobody learns which names exist.
 func reason(ctx context.Context, err error) string {
 	if told, ok := errors.AsType[failure](err); ok {
 		return string(told)
@@ -196,7 +196,7 @@ func reason(ctx context.Context, err error) string {
 	case errors.Is(err, ssrf.ErrProhibitedIP):
 		return noPublicAddress
 	case isName:
-		return whyNotFound(name)
+		return lookupFailure(name)
 	case isCertificate:
 		return "The certificate is not valid: " + printable([]byte(certificate.Err.Error()))
 	case isNetwork && network.Timeout() || errors.Is(ctx.Err(), context.DeadlineExceeded):
@@ -209,8 +209,8 @@ func reason(ctx context.Context, err error) string {
 
 const noPublicAddress = "The host has no public address."
 
-// whyNotFound says why a name stands for no address.
-func whyNotFound(name *net.DNSError) string {
+// lookupFailure says why the addresses of a name are not known.
+func lookupFailure(name *net.DNSError) string {
 	switch {
 	case name.IsNotFound && isPublicName(name.Name):
 		return "The name of the host was not found in the DNS."
@@ -222,7 +222,7 @@ func whyNotFound(name *net.DNSError) string {
 	return "The name of the host could not be looked up."
 }
 
-// printable returns text that every store can keep.
+// printable returns text that every store can keep: valid UTF-8 without NUL.
 func printable(text []byte) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(string(text), "\ufffd"), "\x00", "\ufffd")
 }

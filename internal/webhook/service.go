@@ -15,10 +15,10 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// overlap is for how long both secrets sign after a rotation.
+// overlap is for how long both secrets sign messages after a rotation.
 const overlap = 24 * time.Hour
 
-// How many receivers may be tested at once; shared fairly by workspaces.
+// Limits of tests at a time. All workspaces share them fairly.
 const (
 	maxTests       = 64
 	maxTestsOfEach = 4 // workspace
@@ -27,8 +27,8 @@ const (
 // maxDescription is the greatest number of characters of a description.
 const maxDescription = 500
 
-// A Service is what can be done with the webhooks of a workspace. by names who does it,
-// for the audit log.
+// A Service manages the webhooks of workspaces. The parameter by of its methods names
+// the user, for the audit log.
 type Service struct {
 	Store  Store
 	Sender *Sender
@@ -39,14 +39,14 @@ type Service struct {
 	tests *fairshare.Pool
 }
 
-// A New is what a webhook is to be.
+// A New describes a webhook that is to be created.
 type New struct {
 	URL         string
 	Types       []petstore.EventType // nil: all
 	Description string
 }
 
-// A Patch is what is to change of a webhook.
+// A Patch says what to change of a webhook.
 type Patch struct {
 	URL         petstore.Optional[string]
 	Types       petstore.Optional[[]petstore.EventType] // null: all
@@ -54,7 +54,8 @@ type Patch struct {
 	State       petstore.Optional[State]
 }
 
-// Create makes a webhook that begins behind the last event, once if asked to.
+// Create creates a webhook that gets the events after the latest one. If once is not
+// nil, repeating the call has the same result.
 func (s *Service) Create(ctx context.Context, workspace int64, n New, once *petstore.Idempotency, by string) (Changed, error) {
 	fields := s.Sender.guard.checkURL(nil, n.URL)
 	fields = checkDescription(checkTypes(fields, n.Types), n.Description)
@@ -110,7 +111,8 @@ func (s *Service) Delete(ctx context.Context, workspace int64, id string, on pet
 	return err
 }
 
-// Rotate gives a webhook a new secret, once if asked to. The old one signs too for a day.
+// Rotate gives a webhook a new secret. For a day the old one signs messages too. If once
+// is not nil, repeating the call has the same result.
 func (s *Service) Rotate(ctx context.Context, workspace int64, id string, once *petstore.Idempotency, by string) (Changed, error) {
 	return s.change(ctx, Change{Workspace: workspace, ID: id, By: by, Action: "webhook.rotate", Once: once, Edit: func(w *Webhook, _ Feed) error {
 		w.OldSecret, w.OldUntil, w.Secret = w.Secret, s.Now().Add(overlap), MintSecret()
@@ -118,7 +120,8 @@ func (s *Service) Rotate(ctx context.Context, workspace int64, id string, once *
 	}})
 }
 
-// Replay delivers all events after the one with the id again, if they are kept.
+// Replay delivers all events after the one with the id again. It returns an error if
+// they are not all kept.
 func (s *Service) Replay(ctx context.Context, workspace int64, id string, after int64, by string) (Webhook, error) {
 	changed, err := s.change(ctx, Change{Workspace: workspace, ID: id, By: by, Action: "webhook.replay", Edit: func(w *Webhook, f Feed) error {
 		switch {
@@ -143,8 +146,8 @@ func (s *Service) change(ctx context.Context, c Change) (Changed, error) {
 }
 
 // Test posts an event of the type webhook.test now, whatever the webhook's state, and
-// returns what its receiver said. It ends with ctx, and when it has to give way to the
-// test of another workspace.
+// returns the receiver's answer. It stops when ctx ends, or when it has to make room
+// for the test of another workspace.
 func (s *Service) Test(ctx context.Context, workspace int64, id string) (Answer, error) {
 	w, err := s.Store.Webhook(ctx, workspace, id)
 	if err != nil {
@@ -177,15 +180,15 @@ func (s *Service) Deliveries(ctx context.Context, workspace int64, id string, p 
 	return s.Store.Deliveries(ctx, workspace, id, p.After, p.Limit)
 }
 
-// Retry makes a delivery due now, with all its tries before it.
+// Retry makes a delivery due now, with the full number of tries.
 func (s *Service) Retry(ctx context.Context, workspace int64, id string, delivery int64) (Delivery, error) {
 	d, err := s.Store.RetryDelivery(ctx, workspace, id, delivery, s.Now())
 	s.Wake()
 	return d, err
 }
 
-// RetryFailed makes all deliveries due now that have failed, with all their tries before
-// them, and returns how many those are.
+// RetryFailed makes all deliveries that have failed due now, with the full number of
+// tries, and returns how many they are.
 func (s *Service) RetryFailed(ctx context.Context, workspace int64, id string) (int64, error) {
 	n, err := s.Store.RetryFailed(ctx, workspace, id, s.Now())
 	s.Wake()
@@ -218,7 +221,8 @@ func (s *Service) checkPatch(p Patch) (fields []petstore.Field) {
 	return fields
 }
 
-// checkTypes appends what is wrong with the types of a webhook, of which none are all.
+// checkTypes appends what is wrong with the types of a webhook. Nil stands for all
+// types.
 func checkTypes(fields []petstore.Field, types []petstore.EventType) []petstore.Field {
 	if types != nil && len(types) == 0 {
 		return append(fields, petstore.Field{Pointer: "/types", Code: petstore.TooShort, Message: "types must have at least one type; without types all events are sent."})

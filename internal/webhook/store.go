@@ -8,7 +8,7 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// A Store keeps webhooks and what is due to them. Each method is one transaction, durable
+// A Store keeps webhooks and their deliveries. Each method is one transaction, durable
 // when it returns, and all may be called concurrently, on every node.
 type Store interface {
 	// ChangeWebhook makes or changes a webhook, and adds an entry to the audit log. It
@@ -28,55 +28,59 @@ type Store interface {
 	// returns CodeWebhookNotFound or CodeDeliveryNotFound.
 	RetryDelivery(ctx context.Context, workspace int64, id string, delivery int64, at time.Time) (Delivery, error)
 
-	// RetryFailed makes all deliveries due at an instant of which a try has failed and
-	// none was successful since, as if they had not been tried, and returns how many those
-	// are. It returns CodeWebhookNotFound.
+	// RetryFailed makes all deliveries due at an instant whose latest try has failed, as
+	// if they had not been tried, and returns how many they are. It returns
+	// CodeWebhookNotFound.
 	RetryFailed(ctx context.Context, workspace int64, id string, at time.Time) (int64, error)
 
-	// HoldWebhooks returns the active webhooks that the node has to itself until l.Until,
-	// and no longer: those that it had, and those that nobody has. Of webhooks that have
-	// been failing it counts the time since the node's last call, but no more than that of
-	// one lease: so it is the time in which a node was there, whatever clocks do.
+	// HoldWebhooks returns the active webhooks that only this node holds until l.Until:
+	// those that it held before, and those that no node holds. To the failing time of a
+	// webhook it adds the time since the node's last call, but at most the time of one
+	// lease. So that counts only the time in which a node was running, even if clocks
+	// jump.
 	HoldWebhooks(ctx context.Context, l Lease) ([]Webhook, error)
-	// ReleaseWebhooks lets other nodes have the webhooks of a node.
+	// ReleaseWebhooks lets other nodes hold the webhooks of a node at once.
 	ReleaseWebhooks(ctx context.Context, node string) error
-	// QueueDeliveries makes the next events of the feed due to a webhook, at most limit,
-	// and moves it behind them. It reports false if there are none, or if the node does
-	// not have the webhook.
+	// QueueDeliveries makes deliveries of the next events of the feed due, at most
+	// limit, and advances the webhook's After. It reports false if there are none, or if
+	// the node does not hold the webhook.
 	QueueDeliveries(ctx context.Context, id, node string, at time.Time, limit int) (queued bool, err error)
-	// DueDeliveries returns at most limit deliveries that are due at an instant, those
-	// that are due for longest first, and when the first of the others will be; zero if
-	// there are no others. Nothing is due unless the node holds the webhook.
-	DueDeliveries(ctx context.Context, id, node string, at time.Time, limit int) (due []Due, next time.Time, err error)
-	// RecordTries keeps what came of tries. A delivery that was made due again since
-	// DueDeliveries returned it stays due, and is sent again. A webhook that is disabled
-	// by a try has an entry in the audit log.
-	RecordTries(ctx context.Context, tries []Try) error
-	// PruneDeliveries removes, in steps, all deliveries of deleted webhooks, and of the
-	// others those that have ended: before an instant, and all but the latest keep.
+	// DueDeliveries returns at most limit deliveries that are due at an instant, the
+	// longest due first. next is when the first of those that are not due yet will be;
+	// zero if there are none. Nothing is due unless the node holds the webhook.
+	DueDeliveries(ctx context.Context, id, node string, at time.Time, limit int) (due []DueDelivery, next time.Time, err error)
+	// RecordOutcomes stores the outcomes of tries. A delivery that was made due again
+	// since DueDeliveries returned it stays due, and is sent again. If a webhook is
+	// disabled by a try, an entry is added to the audit log.
+	RecordOutcomes(ctx context.Context, outcomes []Outcome) error
+	// PruneDeliveries removes, in steps, all deliveries of deleted webhooks. Of the
+	// other deliveries it removes those that ended before an instant, and for each
+	// webhook all that ended but the latest keep.
 	PruneDeliveries(ctx context.Context, before time.Time, keep int) error
 }
 
 // A Change is made to one webhook.
 type Change struct {
 	Workspace int64
-	ID        string                // "" for a webhook that is made
+	ID        string                // "" to create a webhook
 	By        string                // for the audit log
 	Action    string                // such as webhook.create
-	Once      *petstore.Idempotency // nil unless it must happen once
-	// Edit changes the webhook as it is, or fills in a new one. It may be called again.
+	Once      *petstore.Idempotency // see [petstore.Idempotency]; may be nil
+	// Edit changes the present webhook, or fills in a new one. It may be called several
+	// times.
 	Edit func(w *Webhook, f Feed) error
 }
 
-// A Feed says which events of a workspace there are.
+// A Feed says which events of a workspace are kept.
 type Feed struct {
 	Last      int64 // the latest event's id
 	Forgotten int64 // events up to this id are not kept
 }
 
-// Changed is what came of a Change, by this call or by the same one before.
+// Changed is the result of a Change, made by this call or by an earlier one with the
+// same key.
 type Changed struct {
-	Webhook  Webhook // as it is; without a call that did it before
+	Webhook  Webhook // after the change; zero if Replayed
 	Body     []byte  // the form with the secret, as first answered; nil without Change.Once
 	Replayed bool
 }
@@ -98,33 +102,34 @@ func (c *Changed) ID() string {
 	return c.Webhook.ID
 }
 
-// A Lease is asked for by a node.
+// A Lease is what a node asks HoldWebhooks for.
 type Lease struct {
 	Node       string
 	Now, Until time.Time
 }
 
-// A Due is a delivery that is to be tried. Event.Data is nil if the event is not kept any
-// more.
-type Due struct {
+// A DueDelivery is a delivery that is to be tried. Event.Data is nil if the event is not
+// kept any more.
+type DueDelivery struct {
 	Event petstore.Event
-	Tries int       // before
-	Since time.Time // when it became due
+	Tries int // before
+	DueAt time.Time
 }
 
-// A Try is what came of one try.
-type Try struct {
+// An Outcome is the result of one try.
+type Outcome struct {
 	Webhook string
 	Event   int64
-	Due     time.Time // when the delivery became due, as DueDeliveries said
+	DueAt   time.Time // as DueDeliveries said
 	State   DeliveryState
 	Tries   int // with this one
 	At      time.Time
 	Answer  Answer
 	Next    time.Time // zero unless State is Pending
 
-	// Why says why the try disables its webhook if that has been failing for DisableAfter,
-	// as HoldWebhooks counts it. It is "" if the try says nothing against the webhook.
-	DisableAfter time.Duration
-	Why          string
+	// The try disables its webhook, for DisableReason, if that has been failing for
+	// DisableAfter as HoldWebhooks counts it. DisableReason is "" if the try does not count
+	// as a failure of the webhook.
+	DisableAfter  time.Duration
+	DisableReason string
 }

@@ -1,7 +1,7 @@
-// Package webhook posts the events of workspaces to the URLs that they named, signed as
-// Standard Webhooks says (https://www.standardwebhooks.com): each at least once, and
-// what fails again later. Everything that is due is in the store. It knows no SQL, and
-// nothing of the API but the canonical form of what it keeps.
+// Package webhook posts the events of workspaces to their webhooks, signed as Standard
+// Webhooks says (https://www.standardwebhooks.com). Each event is delivered at least
+// once; what fails is tried again later. The store keeps all deliveries. The package
+// contains no SQL, and of the API only the JSON of webhooks, deliveries and answers.
 package webhook
 
 import (
@@ -16,7 +16,7 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// The codes of what the API answers of webhooks.
+// The codes of errors about webhooks.
 const (
 	CodeWebhookNotFound  petstore.Code = "webhook_not_found"
 	CodeDeliveryNotFound petstore.Code = "delivery_not_found"
@@ -29,11 +29,11 @@ const MaxWebhooks = 20
 // A State says whether events are delivered to a webhook.
 type State string
 
-// The states. What is due stays due while a webhook is paused or disabled.
+// The states. Deliveries stay due while their webhook is paused or disabled.
 const (
 	Active   State = "active"
 	Paused   State = "paused"   // by its owner
-	Disabled State = "disabled" // because its receiver wants no more, or fails for too long
+	Disabled State = "disabled" // since its receiver answered 410, or failed for too long
 )
 
 // A Webhook is a URL to which the events of a workspace are posted.
@@ -45,15 +45,15 @@ type Webhook struct {
 	Description  string
 	State        State
 	CreatedAt    time.Time
-	After        int64     // all events up to here have a delivery, or are of other types
+	After        int64     // all events up to this id have a delivery, or are of other types
 	FailingSince time.Time // the first failure since the last success; zero if there is none
-	Failure      string    // what came of the latest of these, in a line; "" if there is none
+	Failure      string    // the answer to the latest try that failed, in a line; "" if there is none
 	Secret       string    // "whsec_" and Base64
-	OldSecret    string    // which signs too until OldUntil
+	OldSecret    string    // signs messages too until OldUntil
 	OldUntil     time.Time
 }
 
-// secrets returns the secrets that sign at an instant.
+// secrets returns the secrets that sign messages at an instant.
 func (w *Webhook) secrets(now time.Time) []string {
 	if w.OldSecret != "" && now.Before(w.OldUntil) {
 		return []string{w.Secret, w.OldSecret}
@@ -88,27 +88,27 @@ func (w Webhook) AppendJSON(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// WithSecret returns the canonical form with the secret at its end, as it is answered
-// once.
+// WithSecret returns the canonical form with the secret at its end. The API answers
+// with it only when the secret is new.
 func (w Webhook) WithSecret() []byte {
 	body := w.AppendJSON(make([]byte, 0, 512))
 	return append(petstore.AppendString(append(body[:len(body)-1], `,"secret":`...), w.Secret), '}')
 }
 
-// WithoutSecret returns what WithSecret returned without the secret.
+// WithoutSecret removes the secret from what WithSecret returned.
 func WithoutSecret(body []byte) []byte {
 	at := bytes.LastIndex(body, []byte(`,"secret":"`))
 	return append(body[:at:at], '}')
 }
 
-// A DeliveryState says how far a delivery has come.
+// A DeliveryState is the state of a delivery.
 type DeliveryState string
 
 // The states of deliveries.
 const (
 	Pending   DeliveryState = "pending" // it will be tried, again or for the first time
 	Delivered DeliveryState = "delivered"
-	Failed    DeliveryState = "failed" // it will not be tried again, unless somebody asks for it
+	Failed    DeliveryState = "failed" // it will not be tried again, unless a user asks for it
 )
 
 // A Delivery is one event on its way to one webhook. Its id is that of the event.
@@ -120,23 +120,23 @@ type Delivery struct {
 	TriedAt time.Time // the latest try; zero before the first
 	Answer            // to the latest try
 	NextAt  time.Time // zero unless it is pending and its webhook active
-	Earlier []Attempt // the tries before the latest, the oldest first; of many the last ones
+	Earlier []Attempt // the tries before the latest, the oldest first; at most maxEarlier
 }
 
-// An Attempt is a try that was answered, or had its time.
+// An Attempt is a try that was answered or timed out.
 type Attempt struct {
 	At time.Time
 	Answer
 }
 
-// What is kept of the tries before the latest.
+// Limits of the tries that are kept before the latest.
 const (
 	maxEarlier     = 10
 	maxEarlierText = 200 // bytes of an answer
 )
 
-// Attempts returns the tries of d, the latest at the end, as they are kept once there is
-// another one.
+// Attempts returns the tries of d, the latest at the end, in the form in which Earlier
+// keeps them after the next try.
 func (d *Delivery) Attempts() []Attempt {
 	latest := Attempt{d.TriedAt, d.Answer}
 	latest.Text = petstore.Shorten(latest.Text, maxEarlierText)
@@ -181,8 +181,8 @@ func WellFormedID(id string) bool {
 	})
 }
 
-// Takes reports whether events of the type are posted to w. That of a reset always are:
-// whoever keeps a copy has to read all of it again.
+// Takes reports whether events of the type are posted to w. A reset is always posted: a
+// receiver that keeps a copy has to read everything again.
 func (w *Webhook) Takes(t petstore.EventType) bool {
 	return len(w.Types) == 0 || t == petstore.WorkspaceReset || slices.Contains(w.Types, t)
 }
@@ -192,7 +192,7 @@ func NoWebhook(id string) error {
 	return petstore.Errorf(CodeWebhookNotFound, "There is no webhook with the id %.60q.", id)
 }
 
-// NoDelivery returns the error for a delivery that there is not, or not any more.
+// NoDelivery returns the error for a delivery that does not exist, or no longer exists.
 func NoDelivery(id int64) error {
 	return petstore.Errorf(CodeDeliveryNotFound, "There is no delivery with the id %d.", id)
 }

@@ -9,33 +9,34 @@ import (
 	"time"
 
 	"example.com/petstore/internal/fairshare"
+	"example.com/petstore/internal/petstore"
 )
 
-// A worker posts what is due to one webhook, in the order in which it became due: each
-// when the one before it was answered, or had its time.
+// A worker posts the due deliveries of one webhook in the order in which they became
+// due, each after the one before it was answered or timed out.
 type worker struct {
 	d        *Deliverer
-	ctx      context.Context //nolint:containedctx // ends when nothing more is to be posted
-	posting  context.Context //nolint:containedctx // ends what is in flight
-	stop     func()          // ends both: what is in flight stays due
+	ctx      context.Context //nolint:containedctx // ends when no further message is to be posted
+	posting  context.Context //nolint:containedctx // ends messages in flight
+	stop     func()          // ends both; messages in flight stay due
 	done     chan struct{}
 	changed  chan struct{}
-	room     chan struct{}  // as much as has been taken, of perWebhook
-	unstored sync.WaitGroup // tries of which the outcome is not kept yet
+	claims   chan struct{}  // holds a token for each claim; see perWebhook
+	unstored sync.WaitGroup // outcomes that are not stored yet
 
 	mu      sync.Mutex
 	webhook Webhook
-	busy    map[int64]bool // deliveries that are in flight, or whose try is not kept yet
+	claimed map[int64]bool // events whose delivery is claimed
 }
 
-// A result is a try that is to be kept, and then told of.
+// A result is an outcome that is to be stored. stored is called after that.
 type result struct {
-	Try
+	Outcome
 	stored func()
 }
 
 func newWorker(ctx, posting context.Context, d *Deliverer, webhook Webhook) *worker {
-	w := &worker{d: d, done: make(chan struct{}), changed: make(chan struct{}, 1), room: make(chan struct{}, perWebhook), webhook: webhook, busy: make(map[int64]bool)}
+	w := &worker{d: d, done: make(chan struct{}), changed: make(chan struct{}, 1), claims: make(chan struct{}, perWebhook), webhook: webhook, claimed: make(map[int64]bool)}
 	ctx, end := context.WithCancel(ctx)
 	posting, cut := context.WithCancel(posting)
 	w.ctx, w.posting, w.stop = ctx, posting, func() { end(); cut() }
@@ -51,7 +52,7 @@ func (w *worker) ended() bool {
 	}
 }
 
-// update takes over the webhook as it is now. If look, the worker looks for what is due.
+// update replaces the webhook. If look is set, the worker looks for due deliveries.
 func (w *worker) update(now Webhook, look bool) {
 	w.mu.Lock()
 	w.webhook = now
@@ -81,12 +82,12 @@ func (w *worker) run() {
 	for w.ctx.Err() == nil {
 		webhook := w.current()
 		written := w.d.o.Written(webhook.Workspace)
-		some, next, err := w.round(webhook.ID)
+		found, next, err := w.deliverDue(webhook.ID)
 		switch {
 		case err != nil && w.ctx.Err() == nil:
 			w.d.o.Log.Error("the deliveries of a webhook could not be read", "webhook", webhook.ID, "err", err)
 			sleep(w.ctx, lookEvery)
-		case err == nil && !some:
+		case err == nil && !found:
 			w.wait(written, next)
 		}
 	}
@@ -108,127 +109,127 @@ func (w *worker) wait(written <-chan struct{}, next time.Time) {
 	}
 }
 
-// round posts what is due now. It reports whether there was anything, and when something
-// will be.
-func (w *worker) round(id string) (some bool, next time.Time, err error) {
+// deliverDue posts what is due now. It reports whether there was anything, and when the
+// next delivery is due.
+func (w *worker) deliverDue(id string) (found bool, next time.Time, err error) {
 	now := w.d.o.Now()
-	some, err = w.d.o.Store.QueueDeliveries(w.ctx, id, w.d.o.Node, now, atOnce)
+	found, err = w.d.o.Store.QueueDeliveries(w.ctx, id, w.d.o.Node, now, batchSize)
 	if err != nil {
 		return false, next, err
 	}
-	before := w.inFlight() // what is kept while the store is read may still look due
-	due, next, err := w.d.o.Store.DueDeliveries(w.ctx, id, w.d.o.Node, now, atOnce+len(before))
+	before := w.inFlight() // outcomes that are stored during the read may still look due
+	due, next, err := w.d.o.Store.DueDeliveries(w.ctx, id, w.d.o.Node, now, batchSize+len(before))
 	for _, one := range due {
 		if before[one.Event.ID] {
 			continue
 		}
-		if turn := w.acquire(one); turn != nil {
-			some = true
-			if w.try(turn) {
+		if c := w.acquire(one); c != nil {
+			found = true
+			if w.try(c) {
 				sleep(w.ctx, w.d.pause)
-				break // others may be due for longer by now
+				break // other deliveries may be due for longer by now
 			}
 		}
 	}
-	return some, next, err
+	return found, next, err
 }
 
-// inFlight returns the deliveries that are taken.
+// inFlight returns the events whose delivery is claimed.
 func (w *worker) inFlight() map[int64]bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return maps.Clone(w.busy)
+	return maps.Clone(w.claimed)
 }
 
-// A turn is a delivery that is taken: it may be tried until ctx ends, and no other try of
-// it begins before it has left.
-type turn struct {
-	Due
-	ctx   context.Context //nolint:containedctx // ends when the try has to, also to give way to another workspace
+// A claim is a delivery that this worker may try until ctx ends. No other try of it
+// begins before release.
+type claim struct {
+	DueDelivery
+	ctx   context.Context //nolint:containedctx // ends when the try has to end, also to make room for another workspace
 	end   func()
 	share *fairshare.Share
 }
 
-// acquire waits until there is room for a delivery, and returns nil if the worker was stopped
-// meanwhile. So a kill can double only what is taken.
-func (w *worker) acquire(due Due) *turn {
+// acquire waits until a delivery may be claimed, and returns nil if the worker was stopped
+// meanwhile. If the process is killed, only claimed deliveries can be sent twice.
+func (w *worker) acquire(due DueDelivery) *claim {
 	select {
-	case w.room <- struct{}{}:
+	case w.claims <- struct{}{}:
 	case <-w.ctx.Done():
 		return nil
 	}
-	t := &turn{Due: due}
-	t.ctx, t.end = context.WithCancel(w.posting)
+	c := &claim{DueDelivery: due}
+	c.ctx, c.end = context.WithCancel(w.posting)
 	var err error
-	if t.share, err = w.d.slots.Enter(w.ctx, fairshare.Holder{Workspace: w.current().Workspace}, 1, t.end); err != nil {
-		t.end()
-		<-w.room
+	if c.share, err = w.d.slots.Enter(w.ctx, fairshare.Holder{Workspace: w.current().Workspace}, 1, c.end); err != nil {
+		c.end()
+		<-w.claims
 		return nil
 	}
 	w.mu.Lock()
-	w.busy[due.Event.ID] = true
+	w.claimed[due.Event.ID] = true
 	w.mu.Unlock()
 	if w.ctx.Err() != nil {
-		w.release(t)
+		w.release(c)
 		return nil
 	}
-	return t
+	return c
 }
 
-// release lets the delivery be taken again.
-func (w *worker) release(t *turn) {
+// release lets the delivery be claimed again.
+func (w *worker) release(c *claim) {
 	w.mu.Lock()
-	delete(w.busy, t.Event.ID)
+	delete(w.claimed, c.Event.ID)
 	w.mu.Unlock()
-	t.end()
-	t.share.Leave()
-	<-w.room
+	c.end()
+	c.share.Leave()
+	<-w.claims
 }
 
-// try posts once, and has the outcome kept. What was cut off stays due. It reports whether
-// the try was cut off to give way to another workspace.
-func (w *worker) try(turn *turn) (gaveWay bool) {
-	due := turn.Due
-	t := Try{Event: due.Event.ID, Due: due.Since, Tries: due.Tries, State: Failed}
-	if t.At = w.d.o.Now(); due.Event.Data == nil {
-		t.Answer.Error = "The event is no longer kept."
-		w.keep(turn, t)
+// try posts once, and has the outcome stored. A try that is cut off has none: its delivery
+// stays due. try reports whether it was cut off to make room for another workspace.
+func (w *worker) try(c *claim) (gaveWay bool) {
+	o := Outcome{Event: c.Event.ID, DueAt: c.DueAt, Tries: c.Tries, State: Failed}
+	if o.At = w.d.o.Now(); c.Event.Data == nil {
+		o.Answer.Error = "The event is no longer kept."
+		w.record(c, o)
 		return false
 	}
 	webhook := w.current()
-	t.Answer = w.d.o.Sender.Send(turn.ctx, messageOf(&webhook, due.Event, w.d.o.Now()))
-	if turn.ctx.Err() != nil && t.Answer.Status == 0 {
-		w.release(turn)
+	o.Answer = w.d.o.Sender.Send(c.ctx, messageOf(&webhook, c.Event, w.d.o.Now()))
+	if c.ctx.Err() != nil && o.Answer.Status == 0 {
+		w.release(c)
 		return w.posting.Err() == nil
 	}
-	t.At, t.Tries = w.d.o.Now(), due.Tries+1
-	t.setOutcome(rand.Float64()) //nolint:gosec // it spreads tries
-	w.observe(&t, due)
-	w.keep(turn, t)
+	o.At, o.Tries = w.d.o.Now(), c.Tries+1
+	o.decide(rand.Float64()) //nolint:gosec // it spreads tries
+	w.observe(&o, c.Event)
+	w.record(c, o)
 	return false
 }
 
-// keep has a try kept. The delivery may be taken again after that.
-func (w *worker) keep(turn *turn, t Try) {
-	t.Webhook = w.current().ID
+// record has an outcome stored, and then releases the claim.
+func (w *worker) record(c *claim, o Outcome) {
+	o.Webhook = w.current().ID
 	w.unstored.Add(1)
-	w.d.results <- result{t, func() {
+	w.d.results <- result{o, func() {
 		defer w.unstored.Done()
-		if w.release(turn); !t.Next.IsZero() || len(w.inFlight()) == 0 { // it may have been made due again meanwhile
+		if w.release(c); !o.Next.IsZero() || len(w.inFlight()) == 0 { // it may have been made due again meanwhile
 			w.wake()
 		}
 	}}
 }
 
-func (w *worker) observe(t *Try, due Due) {
-	o := Observation{State: t.State}
-	if t.Tries == 1 {
-		o.Age = max(t.At.Sub(due.Event.CreatedAt.UTC()), 0)
+func (w *worker) observe(o *Outcome, e petstore.Event) {
+	seen := Observation{State: o.State}
+	if o.Tries == 1 {
+		seen.Age = max(o.At.Sub(e.CreatedAt.UTC()), 0)
 	}
-	w.d.o.Observe(o)
+	w.d.o.Observe(seen)
 }
 
-// MessageID is the same for each try of an event, and for each webhook of a workspace.
+// MessageID returns the id of the messages of an event. It is the same for each try and
+// for each webhook of the workspace.
 func MessageID(workspace, event int64) string {
 	return "evt_" + strconv.FormatInt(workspace, 10) + "_" + strconv.FormatInt(event, 10)
 }

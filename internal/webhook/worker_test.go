@@ -83,10 +83,10 @@ func newTardyShop(t *testing.T) (*shop, *tardyStore) {
 	return s, store
 }
 
-func (s *tardyStore) RecordTries(ctx context.Context, tries []webhook.Try) error {
+func (s *tardyStore) RecordOutcomes(ctx context.Context, tries []webhook.Outcome) error {
 	s.answered.Add(int64(len(tries)))
 	<-s.may
-	return s.Store.RecordTries(ctx, tries)
+	return s.Store.RecordOutcomes(ctx, tries)
 }
 
 func (s *tardyStore) HoldWebhooks(ctx context.Context, l webhook.Lease) ([]webhook.Webhook, error) {

@@ -27,15 +27,13 @@ var (
 type disk interface {
 	dir() string
 	cut() error // the power: what was not synchronized is gone
-	close() error
 }
 
 // folder is a disk whose power is never cut.
 type folder string
 
-func (f folder) dir() string  { return string(f) }
-func (f folder) cut() error   { return errors.New("the power of a folder cannot be cut") }
-func (f folder) close() error { return nil }
+func (f folder) dir() string { return string(f) }
+func (f folder) cut() error  { return errors.New("the power of a folder cannot be cut") }
 
 // A campaign lets buyers order through faults.
 type campaign struct {

@@ -14,7 +14,7 @@ import (
 	"example.com/petstore/internal/portal/page"
 )
 
-// Options are what the operator's console is made of. All are needed.
+// Options configure the operator's console. All are needed.
 type Options struct {
 	Page   page.Options
 	Public string          // where owners and programs reach the service
@@ -24,11 +24,11 @@ type Options struct {
 // A Figure is one line of a node's health.
 type Figure struct {
 	Name, Value string
-	State       bool // it is a state, and no number: ready, or what is wrong
+	State       bool // it is not a number: ready, or an error
 	Bad         bool
 }
 
-// actor does in the audit log what is done here.
+// actor names this console's changes in the audit log.
 const actor = access.Actor("operator")
 
 // linkPurpose is what links to sign in are for.
@@ -58,7 +58,7 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.site.Serve(w, r, func(v *page.Visit) page.Guest { return &visit{Visit: v, Console: c} })
 }
 
-// Routes returns the whole operator's console.
+// Routes returns all routes of the operator's console.
 func Routes() []page.Route {
 	var t page.Table[*visit]
 	t.Open("GET", "/console/signin", showSignIn)
@@ -92,8 +92,8 @@ func Routes() []page.Route {
 	return t
 }
 
-// SignInPath issues a link: it returns the path of a page on which an operator can sign in, on every node that has the
-// store, once within ten minutes, and notes in the audit log that it was asked for.
+// SignInPath issues a link: it returns the path of a page on which an operator can sign in, once within ten minutes,
+// on every node with the same store. It adds an entry to the audit log.
 func SignInPath(ctx context.Context, store access.Store, now time.Time, by access.Actor) (string, error) {
 	secret, err := store.Secret(ctx)
 	if err != nil {
@@ -120,12 +120,12 @@ func (v *visit) Identify(s *access.Session) error {
 	return nil
 }
 
-// Admit implements page.Guest: what an operator does counts against nothing.
+// Admit implements page.Guest. Requests of operators are not counted.
 func (v *visit) Admit(*page.Route) error { return nil }
 
 func (v *visit) Readmit() error { return nil }
 
-// Enter implements page.Guest: nobody waits.
+// Enter implements page.Guest. Operators do not wait.
 func (v *visit) Enter(bool) (leave func(), err error) { return func() {}, nil }
 
 // May implements page.Guest: an operator may do everything.
@@ -185,7 +185,7 @@ func signOut(v *visit, everywhere bool, detail string) error {
 	if v.Session != nil {
 		left := access.AuditEntry{Actor: actor, Action: "operator.sign_out", Subject: "operator", Detail: detail + page.From(v.R)}
 		if err := v.Access.Note(v.R.Context(), left); err != nil {
-			v.Log.Error("a sign-out is not in the audit log", "err", err) // one can leave all the same
+			v.Log.Error("a sign-out is not in the audit log", "err", err) // the session has ended all the same
 		}
 	}
 	return v.SignOut(everywhere)

@@ -70,7 +70,7 @@ func showMade(v *visit, k operator.Key, workspace string, err error) error {
 // ownerLife is how long a link for an owner holds.
 const ownerLife = 7 * 24 * time.Hour
 
-// letOwnerIn makes a link for the owner of a workspace.
+// letOwnerIn creates a link for the owner of a workspace.
 func letOwnerIn(v *visit) (page.Form, error) {
 	w, err := workspaceInPath(v)
 	name := access.Printable(w.Name)

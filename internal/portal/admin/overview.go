@@ -48,7 +48,8 @@ type cached[T any] struct {
 	read  time.Time
 }
 
-// get returns what was read within totalsFor, or reads it. Who asks meanwhile waits.
+// get returns what was read within totalsFor, or reads it. Concurrent callers wait for
+// the same read.
 func (k *cached[T]) get(now time.Time, read func() (T, error)) (T, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

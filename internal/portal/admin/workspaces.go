@@ -19,7 +19,7 @@ import (
 
 func workspacePath(id int64) string { return "/console/workspaces/" + page.Text(id) }
 
-// gaugeOf is meterOf for a window as the operator's API has it.
+// gaugeOf is page.GaugeOf for a window of the operator's API.
 func gaugeOf(name string, w operator.Window) page.Gauge {
 	return page.GaugeOf(name, ratelimit.Window{Limit: w.Limit, Used: w.Used, Reset: w.Reset.Unix()})
 }
@@ -180,7 +180,7 @@ func keySheet(id int64, keys []page.KeyRow) page.List {
 	return l
 }
 
-// rank has the keys that are refused first, and those that are no more last.
+// rank sorts refused keys first, and ended ones last.
 func rank(state string) string {
 	return map[string]string{"banned": "0", "active": "1"}[state] + state
 }
@@ -225,8 +225,8 @@ func refusalSheet(v *visit, id int64, keys []access.Key) page.List {
 // removalTimeout is how long a page may take that removes what a workspace has.
 const removalTimeout = 10 * time.Minute
 
-// removal returns the form that takes away what the workspace in the path has, or all of it, and then leads to an address; ""
-// is that of the workspace.
+// removal returns a form that removes the contents of the workspace in the path, or the whole workspace, and then
+// redirects to an address; "" means that of the workspace.
 func removal(what, lead, said, to string, do func(*operator.Local, context.Context, int64) error) func(*visit) (page.Form, error) {
 	return func(v *visit) (page.Form, error) {
 		w, err := workspaceInPath(v)
@@ -242,7 +242,7 @@ func removal(what, lead, said, to string, do func(*operator.Local, context.Conte
 					return page.FieldError("name", "This is not the name of the workspace.")
 				}
 				page.Extend(v.W, removalTimeout)
-				// It goes on to the end if the one who asked for it leaves.
+				// The removal goes on if the client disconnects.
 				return v.ThenRefresh(cmp.Or(to, at), said, do(v.acting(), context.WithoutCancel(v.R.Context()), w.ID))
 			},
 		}, err

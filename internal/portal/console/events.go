@@ -13,7 +13,7 @@ import (
 	"example.com/petstore/internal/portal/page"
 )
 
-// readsForPage is how often a page reads on in a feed to find events of one type.
+// readsForPage is how many reads of a feed a page may use to find events of one type.
 const readsForPage = 5
 
 // listEvents reads the page of events that the query asks for, the newest first.
@@ -33,11 +33,11 @@ func listEvents(ctx context.Context, v *visit) (page.List, error) {
 	if err != nil || f.Wrong() != nil {
 		return l, err
 	}
-	by, err := doers(ctx, v)
+	by, err := keyCells(ctx, v)
 	if err != nil {
 		return l, err
 	}
-	asked := askers(v, by)
+	asked := requestKeyCells(v, by)
 	found, err := readEvents(ctx, v, q)
 	for i := range found.Events {
 		e := &found.Events[i]
@@ -65,8 +65,9 @@ func readEvents(ctx context.Context, v *visit, q petstore.EventQuery) (found pet
 	return found, nil
 }
 
-// askers returns what names who sent the request of an event, as far as the log of requests has it.
-func askers(v *visit, by func(keyID string) page.Cell) func(*petstore.Event) page.Cell {
+// requestKeyCells returns a function that returns a cell with the key of an event's request, if the log
+// still has the request.
+func requestKeyCells(v *visit, by func(keyID string) page.Cell) func(*petstore.Event) page.Cell {
 	keys := map[string]string{}
 	for _, e := range v.Usage.Latest(v.who.Workspace.ID) {
 		keys[e.RequestID] = e.KeyID
@@ -79,7 +80,7 @@ func askers(v *visit, by func(keyID string) page.Cell) func(*petstore.Event) pag
 	}
 }
 
-// requestCell leads to a request, which the log may have.
+// requestCell returns a link to a request, which the log may still have.
 func requestCell(id string) page.Cell {
 	if id == "" {
 		return page.Cell{Text: "–"}
@@ -87,7 +88,8 @@ func requestCell(id string) page.Cell {
 	return page.Cell{Text: id, URL: "/console/requests/" + url.PathEscape(id)}
 }
 
-// subjectOf names what an event tells of, with its page unless this event ended it. A later one may have.
+// subjectOf returns a cell with the subject of an event and a link to its page, unless the event removed
+// it. A later event may have removed it too.
 func subjectOf(e *petstore.Event) page.Cell {
 	var data struct {
 		ID, PetID int64
@@ -123,7 +125,7 @@ func showEvent(v *visit) error {
 	if err != nil {
 		return err
 	}
-	by, err := doers(v.R.Context(), v)
+	by, err := keyCells(v.R.Context(), v)
 	if err != nil {
 		return err
 	}
@@ -133,13 +135,13 @@ func showEvent(v *visit) error {
 		Sheets: []page.List{changed},
 		Facts: []page.Fact{
 			{Title: "Type", Cell: page.Cell{Text: string(e.Type), Code: true}}, {Title: "What", Cell: subjectOf(&e)}, {Title: "When", Cell: page.Cell{At: e.CreatedAt.UTC()}},
-			{Title: "By", Cell: askers(v, by)(&e)}, {Title: "Request", Cell: requestCell(e.RequestID)},
+			{Title: "By", Cell: requestKeyCells(v, by)(&e)}, {Title: "Request", Cell: requestCell(e.RequestID)},
 		},
 	})
 }
 
-// changeOf returns the members of what an event tells of: of an update those that
-// changed, before and now, else all.
+// changeOf returns the members of an event's data: for an update those that changed,
+// before and after, otherwise all.
 func changeOf(e *petstore.Event) (page.List, error) {
 	var now, before map[string]json.RawMessage
 	if err := json.Unmarshal(e.Data, &now); err != nil {
@@ -160,7 +162,7 @@ func changeOf(e *petstore.Event) (page.List, error) {
 	return l, err
 }
 
-// inPlainText returns a value of JSON, which may be absent, as people see it.
+// inPlainText returns a JSON value, which may be absent, as text for display.
 func inPlainText(value json.RawMessage) string {
 	var text *string
 	switch err := json.Unmarshal(value, &text); {

@@ -19,11 +19,11 @@ import (
 	"example.com/petstore/internal/portal/page"
 )
 
-// Bounds on a file that is sent.
+// Limits of a file.
 const (
 	maxUpload     = 1 << 20 // bytes
 	uploadTimeout = 30 * time.Second
-	maxCategories = 10_000 // of the workspace with those of the file
+	maxCategories = 10_000 // of the workspace and the file together
 	uploadPiece   = 64 << 10
 	rowsInRequest = 100 // rows that count as a request
 )
@@ -41,14 +41,14 @@ func importPets(v *visit) (page.Form, error) {
 	}, nil
 }
 
-// takeImport tries a file that was sent, and imports it if that is asked for and all is right. It takes its turn among the
-// imports when the file is there.
+// takeImport makes a dry run of a file that was sent, and imports it if that is confirmed and there are no faults. It
+// waits for its share of the imports after the file was read.
 func takeImport(v *visit, in *page.Input) error {
 	file, err := upload(v)
 	if err != nil {
 		return err
 	}
-	if err := v.IdentifyAgain(); err != nil { // the file may have taken its time
+	if err := v.IdentifyAgain(); err != nil { // reading the file may have taken long
 		return err
 	}
 	leave, err := v.Hold(v.imports, nil, "Too many imports", "Another file of this workspace is being imported. Send this one when that is over.")
@@ -62,9 +62,10 @@ func takeImport(v *visit, in *page.Input) error {
 	return v.Gated(true, func() error { return importFile(v, in, file) })
 }
 
-// upload reads the form: its file, which it returns, and the other values into PostForm. The file stays in memory once.
+// upload reads the form. It returns the file, of which there is one copy in memory, and adds the other values to
+// PostForm.
 func upload(v *visit) ([]byte, error) {
-	_ = http.NewResponseController(v.W).SetReadDeadline(time.Now().Add(uploadTimeout)) // where there is none to set, none is needed
+	_ = http.NewResponseController(v.W).SetReadDeadline(time.Now().Add(uploadTimeout)) // if there is no deadline to set, none is needed
 	v.R.Body = &heldBody{ReadCloser: v.R.Body, gate: v.gate}
 	form, err := v.R.MultipartReader()
 	if err != nil {
@@ -74,7 +75,7 @@ func upload(v *visit) ([]byte, error) {
 	for found := false; ; {
 		part, err := form.NextPart()
 		switch {
-		case err == io.EOF && found: // one that is wrapped says that the form is cut off
+		case err == io.EOF && found: // a wrapped io.EOF means that the form is incomplete
 			return file, nil
 		case err == io.EOF:
 			return nil, errNoFile
@@ -97,11 +98,12 @@ func upload(v *visit) ([]byte, error) {
 	}
 }
 
-// A heldBody counts what comes as memory that the page holds, a piece at a time, before it is there.
+// A heldBody counts the bytes that it reads as memory that the page holds, a piece at a time, before
+// it reads them.
 type heldBody struct {
 	io.ReadCloser
 	gate Gate
-	left int // of the piece that was counted last
+	left int // bytes of the last counted piece that were not read yet
 }
 
 // Read implements io.Reader.
@@ -137,7 +139,7 @@ var (
 	errTooLong = page.FieldError("file", "The file is longer than 1 MiB. Send it in parts, or use the command petstore import.")
 )
 
-// admitRows counts the requests that the rows of a file are, but the first, which was counted when it came.
+// admitRows counts the rows of a file as requests, without the first request, which was counted before.
 func admitRows(v *visit, file []byte) error {
 	more := int64(max(0, linesOf(file)-2) / rowsInRequest)
 	now := v.Limiter.Peek(v.who.Attachment)
@@ -152,19 +154,20 @@ func admitRows(v *visit, file []byte) error {
 	return nil
 }
 
-// linesOf returns how many lines end in the file, with CR alone if need be.
+// linesOf returns how many line ends the file has, which may be CR alone.
 func linesOf(file []byte) int {
 	return max(bytes.Count(file, []byte("\n")), bytes.Count(file, []byte("\r")))
 }
 
-// importFile tries the file and, if it is asked to and nothing is wrong, imports it.
+// importFile makes a dry run of the file and, if that is confirmed and there are no
+// faults, imports it.
 func importFile(v *visit, in *page.Input, file []byte) error {
 	f := &in.Form
-	ctx := context.WithoutCancel(v.R.Context()) // what has begun is not left half done
+	ctx := context.WithoutCancel(v.R.Context()) // an import that has begun is completed
 	report, err := runImport(v, ctx, file, func(i *interchange.Import) (interchange.Report, error) {
 		i.SkipFaults, i.MaxFaults = true, petstore.MaxFields
 		i.OnFault = func(fault *interchange.Fault) { f.Faults = append(f.Faults, faultLine(fault)) }
-		return i.Try(ctx)
+		return i.DryRun(ctx)
 	})
 	if fault, ok := errors.AsType[*interchange.Fault](err); ok {
 		f.Faults = append(f.Faults, faultLine(fault))
@@ -176,7 +179,7 @@ func importFile(v *visit, in *page.Input, file []byte) error {
 		return err
 	}
 	if v.Sandboxes != nil && v.who.Workspace.Sandbox != nil {
-		err = v.Sandboxes.Fits(ctx, v.who.Workspace, access.Contents{Categories: report.Categories, Pets: report.Pets})
+		err = v.Sandboxes.CheckQuota(ctx, v.who.Workspace, access.Contents{Categories: report.Categories, Pets: report.Pets})
 	}
 	if len(doubts) > 0 {
 		f.Fields = append(f.Fields, page.Field{Name: "again", Label: "To be confirmed", Kind: "checks", Options: []page.Option{{Value: "true", Label: "Import it all the same"}}})
@@ -202,13 +205,13 @@ func importFile(v *visit, in *page.Input, file []byte) error {
 		f.Error = strings.Join(append(doubts, "Nothing was imported. Confirm that below, and choose the file again."), " ")
 		return v.Again(in)
 	}
-	return keepFile(v, ctx, in, file)
+	return applyFile(v, ctx, in, file)
 }
 
-// keepFile imports a file that was tried.
-func keepFile(v *visit, ctx context.Context, in *page.Input, file []byte) error {
+// applyFile imports a file after a dry run.
+func applyFile(v *visit, ctx context.Context, in *page.Input, file []byte) error {
 	report, err := runImport(v, ctx, file, func(i *interchange.Import) (interchange.Report, error) { return i.Run(ctx) })
-	if fault, ok := errors.AsType[*interchange.Fault](err); ok { // the shop was changed since it was tried
+	if fault, ok := errors.AsType[*interchange.Fault](err); ok { // the shop was changed since the dry run
 		in.Form.Faults = []string{faultLine(fault)}
 		if in.Form.Error = "Somebody changed the shop meanwhile. Nothing was imported."; report.Rows()+report.Changed > 0 {
 			in.Form.Error = "Somebody changed the shop meanwhile. Until then there were " + sum(report, "added", "changed", "left as they were") + ". Send the file again, and the import goes on."
@@ -219,7 +222,7 @@ func keepFile(v *visit, ctx context.Context, in *page.Input, file []byte) error 
 		return err
 	}
 	if report.Pets+report.Added > 0 {
-		if _, err := v.Bulk.Load(ctx, v.shop(), &petstore.Batch{File: wholeOf(file), Through: linesOf(file) + 1}); err != nil {
+		if _, err := v.Bulk.Load(ctx, v.shop(), &petstore.Batch{File: completionName(file), Through: linesOf(file) + 1}); err != nil {
 			return err
 		}
 	}
@@ -227,8 +230,8 @@ func keepFile(v *visit, ctx context.Context, in *page.Input, file []byte) error 
 	return v.Then("/console/pets", "The file was imported: "+sum(report, "added", "changed", "left as they were")+".", nil)
 }
 
-// doubtsOf returns, in sentences, why the import of a file should be confirmed: what the trial asks, or that the whole of it was
-// imported before, so that its rows would add the same once more.
+// doubtsOf returns, in sentences, why the import of a file should be confirmed: the questions of the dry run, and
+// whether all of the file was imported before, so that its rows would add the same again.
 func doubtsOf(v *visit, ctx context.Context, file []byte, r interchange.Report) (doubts []string, err error) {
 	for _, question := range r.Notes.Questions {
 		doubts = append(doubts, "It would "+question+".")
@@ -236,7 +239,7 @@ func doubtsOf(v *visit, ctx context.Context, file []byte, r interchange.Report) 
 	if r.Pets+r.Added == 0 {
 		return doubts, nil
 	}
-	reached, err := v.Bulk.Reached(ctx, v.shop(), wholeOf(file))
+	reached, err := v.Bulk.ImportedThrough(ctx, v.shop(), completionName(file))
 	if reached > 0 {
 		twice := page.Counted(r.Pets, "pet", "pets")
 		if r.Pets == 0 {
@@ -247,21 +250,22 @@ func doubtsOf(v *visit, ctx context.Context, file []byte, r interchange.Report) 
 	return doubts, err
 }
 
-// digestOf is the name under which the store remembers how far an import of the file came, and wholeOf that under which it
-// remembers that one came to the end.
-func digestOf(file []byte) string {
+// progressName returns the name under which the store remembers how far an import of the file came, and completionName the
+// name under which it remembers that an import was completed.
+func progressName(file []byte) string {
 	digest := sha256.New()
-	_, _ = io.WriteString(digest, "console ") // it takes everything
+	_, _ = io.WriteString(digest, "console ") // it does not fail
 	_, _ = digest.Write(file)
 	return hex.EncodeToString(digest.Sum(nil))
 }
 
-func wholeOf(file []byte) string { return "whole:" + digestOf(file) }
+func completionName(file []byte) string { return "whole:" + progressName(file) }
 
-// runImport reads the file from where an import of it was broken off, if one was.
+// runImport calls run with an import of the file, which continues an interrupted import
+// of the same file.
 func runImport(v *visit, ctx context.Context, file []byte, run func(*interchange.Import) (interchange.Report, error)) (interchange.Report, error) {
-	i := interchange.Import{To: v.Bulk, Workspace: v.shop(), Now: v.Now, MaxCategories: maxCategories, File: digestOf(file)}
-	reached, err := v.Bulk.Reached(ctx, i.Workspace, i.File)
+	i := interchange.Import{To: v.Bulk, Workspace: v.shop(), Now: v.Now, MaxCategories: maxCategories, File: progressName(file)}
+	reached, err := v.Bulk.ImportedThrough(ctx, i.Workspace, i.File)
 	if err != nil {
 		return interchange.Report{}, err
 	}
@@ -275,7 +279,7 @@ func runImport(v *visit, ctx context.Context, file []byte, run func(*interchange
 	return run(&i)
 }
 
-// faultLine says what is wrong with a row. The flags of the command are of no use here.
+// faultLine describes a fault, without the hint about the command's flag.
 func faultLine(f *interchange.Fault) string {
 	return fmt.Sprintf("Line %d: %s", f.Line, strings.ReplaceAll(f.Reason, "; --ignore-columns leaves others out", ""))
 }

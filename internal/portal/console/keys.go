@@ -68,7 +68,7 @@ func keyLinks(v *visit, k *access.Key) (links []page.Link) {
 func keysCSV(v *visit) error {
 	head := []string{"id", "name", "prefix", "scopes", "state", "createdAt", "expiresAt", "revokedAt", "lastUsedAt", "admittedToday", "refusedToday"}
 	return pagesCSV(v, head, func(last *page.KeyRow) ([]page.KeyRow, error) {
-		p := access.KeyPage{Newest: true, Limit: rowsTogether}
+		p := access.KeyPage{Newest: true, Limit: downloadPage}
 		if last != nil {
 			p.After = last.ID
 		}

@@ -291,7 +291,7 @@ func showOrder(v *visit) (page.Form, error) {
 // far as the latest events tell of them.
 func orderHistory(v *visit, o petstore.Order, moves []petstore.Movement) (page.List, error) {
 	l := page.NewList("What happened", "", "The ledger does not know.", "What", "When", "By", "Stock")
-	by, err := doers(v.R.Context(), v)
+	by, err := keyCells(v.R.Context(), v)
 	if err != nil {
 		return l, err
 	}
@@ -303,7 +303,7 @@ func orderHistory(v *visit, o petstore.Order, moves []petstore.Movement) (page.L
 	if v.Events == nil {
 		return l, nil
 	}
-	asked := askers(v, by)
+	asked := requestKeyCells(v, by)
 	types := []petstore.EventType{petstore.OrderUpdated}
 	if len(moves) == 0 || moves[0].Kind == petstore.MovedCancelled || moves[0].Kind == petstore.MovedCompleted {
 		types = append(types, petstore.OrderCreated)

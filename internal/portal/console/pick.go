@@ -9,30 +9,31 @@ import (
 	"example.com/petstore/internal/portal/page"
 )
 
-// How many pets or categories are offered, how many categories before somebody types, and among how many that have a text in
-// their names the whole of it is looked for.
+// How many pets or categories are offered, how many categories before the user types, and among how many matches an
+// exact one is looked for.
 const (
 	maxPicks   = 10
 	maxOffered = 50
 	maxFound   = 1000
 )
 
-// A choice is a pet or a category that can be meant.
+// A choice is a pet or a category that can be chosen.
 type choice struct {
 	id         int64
 	name, note string
 }
 
-// String is how a choice is offered, and entered: its name with its number.
+// String returns the text that is offered and entered for a choice: its name with its
+// number.
 func (c choice) String() string { return pickName(c.name, c.id) }
 
 func pickName(name string, id int64) string { return name + " #" + page.Text(id) }
 
-// A picker finds what is chosen by its name or its number. Its fields have the member of the API for a name.
+// A picker finds pets or categories by name or number. Its fields are named after the member of the API.
 type picker struct {
 	what, label, member string
-	path                string // of what tells the script what there is
-	offers              int    // how many are offered before somebody types
+	path                string // of the page that returns choices to the script
+	offers              int    // how many are offered before the user types
 	find                func(v *visit, ids []int64, part string, most int) ([]choice, error)
 }
 
@@ -63,7 +64,7 @@ func findCategories(v *visit, ids []int64, part string, most int) (found []choic
 	return found, err
 }
 
-// field takes a name or a number. Its options are what is offered until the browser's script asks for others.
+// field returns a field for a name or a number. Its options are offered until the script requests others.
 func (p *picker) field(v *visit, value string, required bool) (page.Field, error) {
 	f := page.Field{Name: p.member, Label: p.label, Kind: "pick", Find: p.path, Value: value, Required: required, Hint: "Name or number"}
 	if p.offers == 0 {
@@ -85,8 +86,8 @@ func pickedID(entered string) int64 {
 	return id
 }
 
-// meant returns the id of what was entered: a number, a name with its number, or a name that only one has. Else it returns
-// those that have the name or, if none has, a part of it.
+// meant returns the id for what was entered: a number, a name with its number, or an unambiguous name. Otherwise it
+// returns the choices with the name or, if there are none, with a part of it.
 func (p *picker) meant(v *visit, entered string) (id int64, others []choice, err error) {
 	entered = strings.TrimSpace(entered)
 	if id = pickedID(entered); id > 0 || entered == "" {
@@ -113,9 +114,9 @@ func sameName(a, b string) bool {
 	return petstore.Fold(strings.TrimSpace(a)) == petstore.Fold(strings.TrimSpace(b))
 }
 
-// pick returns the id that a form names by its number or by the whole of its name, or 0 if a name may be new and is. Of a
-// part of names, and of a name that several have, it adds a field to the form to choose one of them, and returns an error
-// that says so.
+// pick returns the id that a form gives by number or by the whole name, or 0 for a new name, if that is allowed. If
+// the name is ambiguous or only a part of names, it adds a field to the form to choose one of them, and returns an
+// error.
 func (p *picker) pick(v *visit, in *page.Input, mayBeNew bool) (int64, error) {
 	entered := in.Text(p.member)
 	if chosen := pickedID(in.R.PostForm.Get("which")); chosen > 0 && in.R.PostForm.Get("asked") == entered {
@@ -144,7 +145,7 @@ func (p *picker) pick(v *visit, in *page.Input, mayBeNew bool) (int64, error) {
 	return 0, page.FieldError("which", which)
 }
 
-// tell tells the browser's script what has a text that is being entered in its name.
+// tell answers the script with the choices whose names contain the entered text.
 func (p *picker) tell(v *visit) error {
 	names := []string{}
 	if part := strings.TrimSpace(v.R.URL.Query().Get("name")); part != "" {
@@ -159,7 +160,7 @@ func (p *picker) tell(v *visit) error {
 	return v.RenderJSON(names)
 }
 
-// filter adds a filter to those of a list, and returns the id that it names, or 0. Of a name that several have it links to
+// filter adds a filter to a list, and returns the id that was entered, or 0. For an ambiguous name it adds a link to
 // the list of each.
 func (p *picker) filter(v *visit, f *page.Filters) (id int64, err error) {
 	field, err := p.field(v, "", false)

@@ -93,7 +93,7 @@ func (h *house) failAll(w access.Workspace) {
 			h.t.Fatal(err)
 		}
 		for event := range int64(2 * page.PageSize) {
-			h.try(one.ID, webhook.Try{Event: 1 + event, State: webhook.Failed, Tries: 10, Answer: webhook.Answer{Status: 503, Text: noise(1000)}, Why: noise(200), DisableAfter: time.Hour})
+			h.try(one.ID, webhook.Outcome{Event: 1 + event, State: webhook.Failed, Tries: 10, Answer: webhook.Answer{Status: 503, Text: noise(1000)}, DisableReason: noise(200), DisableAfter: time.Hour})
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"example.com/petstore/internal/portal/page"
 )
 
-// A source is what a list is read from.
+// A source reads the rows of a list.
 type source[T any] struct {
 	filters   page.Filters
 	newest    bool   // the page shows the newest first; a download begins with the oldest
@@ -17,14 +17,14 @@ type source[T any] struct {
 	id        func(T) int64
 }
 
-// maxCounted is up to how many rows a list says exactly how many there are.
+// maxCounted is the greatest number of rows that a list shows exactly.
 const maxCounted = 1000
 
 // counts is the page of which rows are counted.
 var counts = petstore.Page{Limit: maxCounted + 1}
 
-// read reads the page that the query asks for, and fills in its filters, how many rows there are, which it returns too, and
-// where the list goes on.
+// read reads the page that the query selects, and sets the filters, the number of rows, which it also returns, and
+// the address of the next page.
 func (s source[T]) read(v *visit, l *page.List) (rows []T, n int64, err error) {
 	if l.Filters = s.filters; s.filters.Wrong() != nil {
 		return nil, 0, nil //nolint:nilerr // the list says it
@@ -76,10 +76,11 @@ func (s source[T]) csv(v *visit, head []string, line func(T) []string) error {
 	return pagesCSV(v, head, s.pages(v), line)
 }
 
-// pages returns what reads a page of rowsTogether after the last row of the one before, the oldest first.
+// pages returns a function that reads a page of downloadPage rows after the last row of the page before,
+// the oldest first.
 func (s source[T]) pages(v *visit) func(last *T) ([]T, error) {
 	return func(last *T) ([]T, error) {
-		p := petstore.Page{Limit: rowsTogether}
+		p := petstore.Page{Limit: downloadPage}
 		if last != nil {
 			p.After = s.id(*last)
 		}
@@ -87,19 +88,20 @@ func (s source[T]) pages(v *visit) func(last *T) ([]T, error) {
 	}
 }
 
-// rowsTogether is how many rows of a download are read at a time.
-const rowsTogether = 100
+// downloadPage is how many rows of a download are read at a time.
+const downloadPage = 100
 
-// pagesCSV sends a whole list, page by page: fetch returns a page of rowsTogether after the last row of the one before.
+// pagesCSV sends a whole list as CSV. fetch returns a page of downloadPage rows after the last row of the page
+// before.
 func pagesCSV[T any](v *visit, head []string, fetch func(last *T) ([]T, error), line func(T) []string) error {
 	return v.CSV(head, func(row func([]string) error) error {
 		return eachPage(v, fetch, func(r *T) error { return row(line(*r)) })
 	})
 }
 
-// eachPage gives away the rows of a whole list. Each page takes its turn among the reads, and nothing is held for it while its
-// rows are sent.
-func eachPage[T any](v *visit, fetch func(last *T) ([]T, error), give func(*T) error) error {
+// eachPage calls send with each row of a list, which it reads page by page. It holds a share of the reads while it
+// reads a page, but not while the rows are sent.
+func eachPage[T any](v *visit, fetch func(last *T) ([]T, error), send func(*T) error) error {
 	for last := (*T)(nil); ; {
 		var rows []T
 		err := v.Gated(false, func() (err error) {
@@ -110,11 +112,11 @@ func eachPage[T any](v *visit, fetch func(last *T) ([]T, error), give func(*T) e
 			return err
 		}
 		for i := range rows {
-			if err := give(&rows[i]); err != nil {
+			if err := send(&rows[i]); err != nil {
 				return err
 			}
 		}
-		if len(rows) < rowsTogether {
+		if len(rows) < downloadPage {
 			return nil
 		}
 		last = &rows[len(rows)-1]

@@ -11,7 +11,7 @@ import (
 	"example.com/petstore/internal/portal/page"
 )
 
-// setLowStock asks from when on the shop calls stock low.
+// setLowStock returns the form for the number of units at which stock is low.
 func setLowStock(v *visit) (page.Form, error) {
 	return page.Form{
 		Title: "Low stock", Lead: "Pets with so few units are marked in the lists and shown on the overview.", Submit: "Save", Back: page.Link{Title: "Pets", URL: "/console/pets"},
@@ -27,7 +27,7 @@ func setLowStock(v *visit) (page.Form, error) {
 	}, nil
 }
 
-// A sheetPage is one thing, with forms that change it and tables of what is known of it.
+// A sheetPage shows one object, with forms that change it and tables about it.
 type sheetPage struct {
 	Title, Lead string
 	Back        page.Link
@@ -134,7 +134,7 @@ func stockHistory(v *visit, i petstore.InventoryItem) (page.List, error) {
 		return l, err
 	}
 	l.Turn(&url.URL{Path: "/console/stock/" + page.Text(i.PetID), RawQuery: v.R.URL.RawQuery}, "from", page.Text(next), next != 0)
-	by, err := doers(v.R.Context(), v)
+	by, err := keyCells(v.R.Context(), v)
 	for i := range moves {
 		m := &moves[i]
 		what, change := page.Cell{Text: moved(m)}, page.Number(m.Delta)
@@ -149,8 +149,9 @@ func stockHistory(v *visit, i petstore.InventoryItem) (page.List, error) {
 	return l, err
 }
 
-// doers returns what names who made a change: the key with the id.
-func doers(ctx context.Context, v *visit) (func(id string) page.Cell, error) {
+// keyCells returns a function that returns a cell with the name of the key that made a
+// change.
+func keyCells(ctx context.Context, v *visit) (func(id string) page.Cell, error) {
 	keys, err := knownKeys(ctx, v)
 	names := page.KeyNames(keys)
 	return func(id string) page.Cell {

@@ -16,25 +16,26 @@ import (
 	"example.com/petstore/internal/ratelimit"
 )
 
-// A Gate stands before the console on the public listener. It counts and bounds the requests of sessions together with
-// those of the API.
+// A Gate counts and limits the console's requests together with those of the API.
 type Gate interface {
 	// Wait returns how long an attempt to sign in must wait, or 0 if it may be made.
 	Wait() time.Duration
 	// Addr returns the address of the client.
 	Addr() netip.Addr
-	// Admit decides on one request of a key, as on one of the API, and the response tells so.
+	// Admit counts one request of a key and returns the limiter's decision, as for a request
+	// of the API. It sets the headers.
 	Admit(e *access.Entry[*ratelimit.Caller]) ratelimit.Decision
-	// Show has the response tell a decision that counted nothing.
+	// Show sets the headers to a decision that counted nothing.
 	Show(e *access.Entry[*ratelimit.Caller], d ratelimit.Decision)
-	// Hold counts size bytes that the page keeps in memory until it is answered, such as a file that comes. The client must
-	// be refused if it holds as much as it may.
+	// Hold counts size bytes that the page keeps in memory until it is answered, such as an uploaded file. It returns
+	// an error if the client must be refused, since it holds as much as it may.
 	Hold(size int64) error
-	// Enter waits for room among the reads or the writes. Whoever was let in must leave.
+	// Enter waits until another read or write may be carried out. The caller must call
+	// leave.
 	Enter(write bool) (leave func(), err error)
 }
 
-// A visit is one request of somebody who has a key.
+// A visit is one request of a user with a key, or of one who is not signed in.
 type visit struct {
 	*page.Visit
 	*Console
@@ -47,18 +48,18 @@ func (v *visit) Identify(s *access.Session) (err error) {
 	if s.KeyID == "" { // an operator's
 		return page.ErrSession
 	}
-	if v.who == nil { // else it is asked again whether the session lasts
+	if v.who == nil { // otherwise IdentifyAgain checks the session again
 		v.R = v.R.WithContext(petstore.ByKey(v.R.Context(), s.KeyID))
 	}
 	v.who, err = entryOf(v, s.KeyID)
 	if err == nil && v.Sandboxes != nil && v.who.Workspace.Sandbox != nil {
-		v.R = v.R.WithContext(petstore.WithRoom(v.R.Context(), v.Sandboxes.Room(v.who.Workspace)))
+		v.R = v.R.WithContext(petstore.WithRowLimit(v.R.Context(), v.Sandboxes.RowLimit(v.who.Workspace)))
 	}
 	return err
 }
 
-// Admit implements page.Guest: a form that changes something counts as a request of the API, all else that is looked at or
-// downloaded against the allowance of pages.
+// Admit implements page.Guest. A form that changes something counts as a request of the API; other pages and
+// downloads count against the allowance of pages.
 func (v *visit) Admit(r *page.Route) error {
 	if r.Free {
 		return nil
@@ -107,7 +108,7 @@ func (v *visit) spend() error {
 
 const nothingChanged = "Nothing was changed; what you entered is still there if you go back."
 
-// refuseByLimits answers that the key can do nothing now, and returns ErrRefused.
+// refuseByLimits answers that the key cannot be used now, and returns ErrRefused.
 func (v *visit) refuseByLimits() error {
 	title, text := v.limits.Words()
 	if v.R.Method == http.MethodPost {
@@ -116,7 +117,8 @@ func (v *visit) refuseByLimits() error {
 	return v.tooMany(title, text, v.limits.Decision.RetryAfter)
 }
 
-// tooMany answers until when to wait, and returns ErrRefused.
+// tooMany answers that there were too many requests and how long to wait, and returns
+// ErrRefused.
 func (v *visit) tooMany(title, text string, retryAfter int64) error {
 	v.limits = page.KeyLimits{} // the page says it
 	v.RetryAfter(retryAfter)
@@ -153,7 +155,7 @@ func (v *visit) Describe(to *page.View) {
 	case v.who.Key.Scopes == access.Read:
 		to.Cannot = "which can only read"
 	}
-	link := page.NavLinks(strings.Replace(path, "/console/stock", "/console/pets", 1)) // of which a pet's stock is a part
+	link := page.NavLinks(strings.Replace(path, "/console/stock", "/console/pets", 1)) // the page of a pet's stock belongs to its page
 	first, changes := []page.NavLink{link("Overview", "/console"), link("Requests", "/console/requests")}, []page.NavLink{link("Events", "/console/events")}
 	if v.May(access.Manage) {
 		first, changes = append(first, link("API keys", "/console/keys")), append(changes, link("Webhooks", "/console/webhooks"))
@@ -168,7 +170,7 @@ func (v *visit) Describe(to *page.View) {
 	}
 }
 
-// inPath returns what get returns for the id in the path.
+// inPath calls get with the id in the path.
 func inPath[T any](v *visit, get func(ctx context.Context, workspace, id int64) (T, error)) (found T, err error) {
 	id, err := page.NumberOf(v.ID)
 	if err != nil {

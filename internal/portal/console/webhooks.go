@@ -16,7 +16,7 @@ import (
 	"example.com/petstore/internal/webhook"
 )
 
-// testTimeout is how much longer a page may take that waits for a receiver.
+// testTimeout is how much longer a page that waits for a receiver may take.
 const testTimeout = 30 * time.Second
 
 func webhookPath(id string) string { return "/console/webhooks/" + id }
@@ -25,10 +25,10 @@ func webhookInPath(v *visit) (webhook.Webhook, error) {
 	return v.Webhooks.Store.Webhook(v.R.Context(), v.shop(), v.ID)
 }
 
-// actor returns who is signed in, for the audit log.
+// actor returns the user for the audit log.
 func (v *visit) actor() string { return "console:" + v.who.Key.ID }
 
-// listWebhooks reads the webhooks, each with how it stands.
+// listWebhooks reads the webhooks with their states.
 func listWebhooks(ctx context.Context, v *visit) (page.List, error) {
 	l := page.NewList("Webhooks", "Webhooks post the events of this workspace to your URLs.", "There are no webhooks yet.", "URL", "State", "Why it fails", "Events", "Created")
 	l.New = &page.Link{Title: "Create a webhook", URL: "/console/webhooks/new"}
@@ -52,7 +52,7 @@ func failingWebhooks(v *visit) (l page.List, err error) {
 	return l, err
 }
 
-// healthOf says how a webhook stands, and since when it fails.
+// healthOf returns the state of a webhook, and since when it fails.
 func healthOf(w *webhook.Webhook) page.Cell {
 	c := page.Cell{Text: string(w.State), Badge: string(w.State)}
 	if !w.FailingSince.IsZero() {
@@ -135,7 +135,8 @@ func editWebhook(v *visit) (page.Form, error) {
 	}, err
 }
 
-// patchOf returns what a form changes of a webhook. What it leaves as it is may be what could not be entered now.
+// patchOf returns the changes of a form to a webhook. It leaves out unchanged values, which may no longer be
+// valid.
 func patchOf(w *webhook.Webhook, n webhook.New) (p webhook.Patch) {
 	if n.URL != w.URL {
 		p.URL = petstore.Some(n.URL)
@@ -210,7 +211,7 @@ func deliveriesOf(ctx context.Context, v *visit, w *webhook.Webhook) (page.List,
 	return l, err
 }
 
-// stateOf says how a delivery stands.
+// stateOf returns a cell with the state of a delivery.
 func stateOf(d *webhook.Delivery) page.Cell {
 	if d.State == webhook.Pending && !d.TriedAt.IsZero() && !d.OK() {
 		return page.Cell{Text: "retrying", Badge: string(webhook.Failed)}
@@ -245,7 +246,8 @@ func listTries(ctx context.Context, v *visit) (page.List, error) {
 	return triesOf(&w, &d), err
 }
 
-// triesOf returns the tries of a delivery with their answers, the latest first, after the one that is to come.
+// triesOf returns the tries of a delivery with their answers, the latest first. If another try is due, it
+// comes first.
 func triesOf(w *webhook.Webhook, d *webhook.Delivery) page.List {
 	l := page.NewList("Tries", "", "", "When", "Result", "Took", "Answer")
 	l.Numbers[2], l.Facts = true, []page.Fact{
@@ -273,7 +275,7 @@ func triesOf(w *webhook.Webhook, d *webhook.Delivery) page.List {
 // exactly returns an instant with its second.
 func exactly(t time.Time) page.Cell { return page.Cell{Text: page.InWords(t), Prose: true} }
 
-// showDelivery is the page of one event on its way to a webhook: what is sent, and what became of each try.
+// showDelivery shows a delivery: the request that is sent, and the outcome of each try.
 func showDelivery(v *visit) (page.Form, error) {
 	ctx, workspace := v.R.Context(), v.shop()
 	w, d, err := deliveryOf(ctx, v)

@@ -202,14 +202,14 @@ func (h *house) fail(w access.Workspace, id string) {
 	if queued, err := h.db.QueueDeliveries(ctx, id, "n", h.now(), 100); err != nil || !queued {
 		h.t.Fatalf("QueueDeliveries = %v, %v", queued, err)
 	}
-	h.try(id, webhook.Try{Event: 1, State: webhook.Failed, Tries: 10, Answer: webhook.Answer{Status: 503, Text: "later\n" + strings.Repeat("x", 200) + "END", Latency: 12 * time.Millisecond}, Why: "too long", DisableAfter: time.Hour})
+	h.try(id, webhook.Outcome{Event: 1, State: webhook.Failed, Tries: 10, Answer: webhook.Answer{Status: 503, Text: "later\n" + strings.Repeat("x", 200) + "END", Latency: 12 * time.Millisecond}, DisableReason: "too long", DisableAfter: time.Hour})
 }
 
 // try has the store keep a try of what is due now.
-func (h *house) try(id string, try webhook.Try) {
+func (h *house) try(id string, try webhook.Outcome) {
 	h.t.Helper()
-	try.Webhook, try.Due, try.At = id, h.now(), h.now()
-	if err := h.db.RecordTries(h.t.Context(), []webhook.Try{try}); err != nil {
+	try.Webhook, try.DueAt, try.At = id, h.now(), h.now()
+	if err := h.db.RecordOutcomes(h.t.Context(), []webhook.Outcome{try}); err != nil {
 		h.t.Fatal(err)
 	}
 }
@@ -252,17 +252,17 @@ func TestDeliveries(t *testing.T) {
 	g.get(one).want(200, `<span class="badge pending">to come</span>`).want(200, waits)
 	g.get(at).want(200, waits)
 	g.post(at + "/resume").leadsTo(at)
-	h.try(id, webhook.Try{Event: 1, State: webhook.Delivered, Tries: 1, Answer: webhook.Answer{Status: 204}})
+	h.try(id, webhook.Outcome{Event: 1, State: webhook.Delivered, Tries: 1, Answer: webhook.Answer{Status: 204}})
 	g.get(one).want(200, "xxxx").want(200, `<span class="badge failed">503</span>`).want(200, `<span class="badge delivered">204</span>`)
 	if a := g.get("/console/webhooks"); strings.Contains(a.body, "failing") {
 		t.Errorf("after a success it still fails:\n%s", a.body)
 	}
 	g.stream(at + "/delivery/live?event=1").until(`{"title":"Event","text":"1","url":"/console/events/1"}`)
-	h.try(id, webhook.Try{Event: 2, State: webhook.Failed, Tries: 10, Answer: webhook.Answer{Error: "The connection was refused."}})
+	h.try(id, webhook.Outcome{Event: 2, State: webhook.Failed, Tries: 10, Answer: webhook.Answer{Error: "The connection was refused."}})
 	g.post(at+"/replay", "what", "failed").leadsTo(at)
 	g.get(at).want(200, "1 event that failed is sent again")
 	g.get(at+"?after=9").want(200, `<span class="badge failed">retrying</span>`).want(200, "The connection was refused.")
-	h.try(id, webhook.Try{Event: 2, State: webhook.Failed, Tries: 10, Why: "too long"}) // which disables it
+	h.try(id, webhook.Outcome{Event: 2, State: webhook.Failed, Tries: 10, DisableReason: "too long"}) // which disables it
 	g.get(at+"/edit").want(200, "Make it active again")
 	g.post(at+"/edit", "url", to, "resume", "true").leadsTo(at)
 	g.get(at).want(200, `<span class="badge active">active</span>`)

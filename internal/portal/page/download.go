@@ -18,15 +18,15 @@ const (
 	DownloadTimeout = 30 * time.Second // for a client to take as much
 )
 
-// A download is a file that is made while it is sent.
+// A download is a file that is written while it is sent.
 type download struct {
 	v     *Visit
 	media string
 	sent  bool
 }
 
-// Download sends a file, which fill makes, unless the workspace has another download. HEAD has the head alone, and fill is
-// not called. If fill fails, the session or its key ends, the key is banned, or the client does not read, once a part is
+// Download sends a file, which fill writes, unless the workspace has another download. For HEAD it does not call
+// fill. If fill fails, the session or its key ends, the key is banned, or the client does not read, after a part was
 // sent, the response is broken off.
 func (v *Visit) Download(media string, fill func(io.Writer) error) error {
 	leave, err := v.Hold(v.downloads, nil, "Too many downloads", "Another download of this workspace is under way. Try again when it is over.")
@@ -52,7 +52,7 @@ func (v *Visit) Download(media string, fill func(io.Writer) error) error {
 	if v.R.Context().Err() == nil {
 		v.Log.Warn("a download was broken off", "path", v.R.URL.Path, "err", err)
 	}
-	panic(http.ErrAbortHandler) // so that nobody takes it for the whole
+	panic(http.ErrAbortHandler) // so that the client notices that the file is incomplete
 }
 
 func (d *download) begin() {
@@ -61,7 +61,7 @@ func (d *download) begin() {
 	d.v.W.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", path.Base(d.v.R.URL.Path)))
 }
 
-// Write sends a part, to somebody who may still have it. The first one begins the response.
+// Write sends a part, after it has checked the session. The first part begins the response.
 func (d *download) Write(part []byte) (int, error) {
 	if err := d.v.IdentifyAgain(); err != nil {
 		return 0, err

@@ -14,7 +14,7 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// A Form is a page that asks for something.
+// A Form is a page with a form.
 type Form struct {
 	Title, Lead string
 	Heading     string // of the form itself, where a page has several
@@ -48,7 +48,7 @@ func (v *Visit) Show(status int, f Form) error {
 	return v.Render(status, "form", f.Title, f)
 }
 
-// take does what the form was sent for, or shows it once more with what was wrong.
+// take calls Send for a form that was sent, or shows it again with its faults.
 func (v *Visit) take(f Form) error {
 	in := &Input{Form: f, R: v.R, Faults: map[string]string{}}
 	if in.check(); v.oldForm {
@@ -63,7 +63,7 @@ func (v *Visit) take(f Form) error {
 	return v.Again(in)
 }
 
-// Again shows a form once more, with what was entered and what was wrong with it.
+// Again shows a form again, with what was entered and its faults.
 func (v *Visit) Again(in *Input) error {
 	in.refill()
 	return v.Show(http.StatusUnprocessableEntity, in.Form)
@@ -135,7 +135,8 @@ func (in *Input) Text(name string) string {
 	return strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ").Replace(in.R.PostForm.Get(name))
 }
 
-// check notes the fields whose values are not of their kind. A form with a file is not read yet.
+// check notes faults of fields whose values do not match their kind. A form with a file was not
+// read yet.
 func (in *Input) check() {
 	if in.Form.Upload {
 		return
@@ -172,7 +173,7 @@ func (in *Input) value(name string) string { return strings.TrimSpace(in.R.PostF
 
 // Number returns a whole number, 0 if none was entered.
 func (in *Input) Number(name string) int64 {
-	n, _ := strconv.ParseInt(in.value(name), 10, 64) // it was checked
+	n, _ := strconv.ParseInt(in.value(name), 10, 64) // check has checked it
 	return n
 }
 
@@ -181,14 +182,15 @@ func (in *Input) Hours(name string) time.Duration { return time.Duration(in.Numb
 
 // Instant returns a time, or none if none was entered.
 func (in *Input) Instant(name string) petstore.Time {
-	t, _ := instantIn(in.value(name)) // it was checked
+	t, _ := instantIn(in.value(name)) // check has checked it
 	return t
 }
 
-// overwrite is the field whose value is the version that somebody else left, for those who have seen it.
+// overwrite is the field with the version of another user's change, which the user has seen and wants to
+// overwrite.
 const overwrite = "overwrite"
 
-// Condition holds as long as what was edited is still what the form showed.
+// Condition holds as long as the edited row is as the form showed it.
 func (in *Input) Condition() petstore.Condition {
 	if version := cmp.Or(in.R.PostForm.Get(overwrite), in.R.PostForm.Get("version")); version != "" {
 		return petstore.Condition{IfMatch: &petstore.TagSet{Tags: []petstore.Tag{petstore.Tag(version)}}}
@@ -196,7 +198,7 @@ func (in *Input) Condition() petstore.Condition {
 	return petstore.Condition{}
 }
 
-// note notes the faults that an error names, and returns the error if it is none that a form can show.
+// note notes the faults of an error, and returns the error if a form cannot show it.
 func (in *Input) note(err error) error {
 	e, ok := errors.AsType[*petstore.Error](err)
 	if !ok || e.Code == petstore.CodeServiceUnavailable || strings.HasSuffix(string(e.Code), "_not_found") {
@@ -215,7 +217,7 @@ func (in *Input) note(err error) error {
 	return nil
 }
 
-// refill puts what was entered into the form.
+// refill sets the values of the form to what was entered.
 func (in *Input) refill() {
 	f := &in.Form
 	for i := range f.Fields {
@@ -248,7 +250,7 @@ func (in *Input) refill() {
 // maxShown returns how many bytes of what was entered are shown again: all that the field can have.
 func maxShown(f *Field) int { return utf8.UTFMax * max(f.Max, 500) }
 
-// askToOverwrite keeps the form from being saved unless who sends it has seen what somebody else changed.
+// askToOverwrite shows what another user has changed, and has the form saved only when it is sent again.
 func (in *Input) askToOverwrite() {
 	f := &in.Form
 	for i := range f.Fields {
@@ -266,7 +268,7 @@ func (in *Input) askToOverwrite() {
 	}
 }
 
-// shown returns the value of a field as people see it.
+// shown returns the value of a field in the form in which it is displayed.
 func (f *Field) shown() string {
 	if f.Kind == "hidden" {
 		return ""
@@ -289,7 +291,7 @@ func (f *Field) shown() string {
 	return strings.ReplaceAll(f.Value, "\r\n", "\n")
 }
 
-// NumberOf returns the number that an id in a path is.
+// NumberOf parses an id in a path.
 func NumberOf(id string) (int64, error) {
 	n, err := strconv.ParseInt(id, 10, 64)
 	if err != nil || n < 1 {

@@ -10,14 +10,14 @@ import (
 	"example.com/petstore/internal/ratelimit"
 )
 
-// A KeyRow is a key with what it did.
+// A KeyRow is a key with its use.
 type KeyRow struct {
 	access.Key
 	State string
 	Use   access.Use
 }
 
-// KeyRows returns keys with what they did.
+// KeyRows returns keys with their use.
 func KeyRows(v *Visit, keys []access.Key) ([]KeyRow, error) {
 	uses, err := v.Access.KeyUses(v.R.Context(), keys)
 	rows := make([]KeyRow, len(keys))
@@ -128,14 +128,14 @@ func ShowSecret(v *Visit, page Secret) error {
 	return v.Render(http.StatusOK, "made", page.Title, page)
 }
 
-// Refresh takes over at once what was changed in the store.
+// Refresh has this node use changed keys at once.
 func (s *Site) Refresh(ctx context.Context) {
 	if err := s.Keys.Refresh(ctx); err != nil {
-		s.Log.Warn("keys could not be refreshed", "err", err) // they will be, in a moment
+		s.Log.Warn("keys could not be refreshed", "err", err) // the directory will try again in a moment
 	}
 }
 
-// KeyLimits are how a key stands with its ban and its workspace's windows.
+// KeyLimits are the ban of a key and the windows of its workspace.
 type KeyLimits struct{ ratelimit.Decision }
 
 // Banned returns the end of the ban, or the zero time.
@@ -157,8 +157,8 @@ func (s KeyLimits) Spent() (w ratelimit.Window, name string) {
 	return w, name
 }
 
-// until returns when the key can ask again: at the end of the ban or of the full window, whichever is later. It is the
-// zero time if the key can ask now.
+// until returns when the key can be used again: at the end of the ban or of the full window, whichever is later. It
+// is the zero time if the key can be used now.
 func (s KeyLimits) until() time.Time {
 	end := s.Banned()
 	if w, name := s.Spent(); name != "" && time.Unix(w.Reset, 0).After(end) {
@@ -167,7 +167,7 @@ func (s KeyLimits) until() time.Time {
 	return end
 }
 
-// Words say why the key cannot ask now, or "".
+// Words says why the key cannot be used now, or returns "".
 func (s KeyLimits) Words() (title, text string) {
 	w, name := s.Spent()
 	switch banned := s.Banned(); {
@@ -182,7 +182,8 @@ func (s KeyLimits) Words() (title, text string) {
 	return "This key is banned", "You can still look at these pages, but change or download nothing. The API refuses its requests."
 }
 
-// A LimitNote says on every page that the key cannot ask now, and until when. It is empty if it can.
+// A LimitNote says on every page that the key cannot be used now, and until when. It is empty if the
+// key can be used.
 type LimitNote struct {
 	Title string    `json:"title"`
 	Text  string    `json:"text"`

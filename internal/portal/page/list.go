@@ -33,12 +33,12 @@ type List struct {
 	Whole       bool // a row leads where its first link does
 }
 
-// A Cell is one value of a row. What a live page is sent of it is in the tags.
+// A Cell is one value of a row. The members with tags are sent to live pages.
 type Cell struct {
 	Text  string    `json:"text,omitempty"`
-	Name  bool      `json:"name,omitempty"` // what people entered: of any direction
+	Name  bool      `json:"name,omitempty"` // user input, whose text direction is not known
 	Code  bool      `json:"code,omitempty"`
-	Prose bool      `json:"prose,omitempty"` // a text of ours, whose instants are times
+	Prose bool      `json:"prose,omitempty"` // text of the console, whose instants are shown as times
 	URL   string    `json:"url,omitempty"`
 	Badge string    `json:"badge,omitempty"` // the class of a badge, or ""
 	At    time.Time `json:"at,omitzero"`
@@ -56,14 +56,14 @@ func NewList(title, lead, empty string, columns ...string) List {
 // PageSize is how many rows a page shows.
 const PageSize = 25
 
-// PlaceIn returns the place in a list that a member of the query names. Anything else is the first page.
+// PlaceIn returns the place in a list that a member of the query contains, or 0, the first page.
 func PlaceIn(query url.Values, name string) int64 {
 	n, _ := strconv.ParseInt(query.Get(name), 10, 64)
 	return max(n, 0)
 }
 
-// Cut returns the rows of the page at an address, and fills in where the list goes on: more rows than the page has were
-// read if it does, and next names the place after the last one.
+// Cut returns the rows of the page at an address, and sets the addresses of the other pages. If rows has more than a
+// page, there is a next page; next returns its place, after the last row.
 func Cut[T any](l *List, page *url.URL, rows []T, name string, next func(last *T) string) []T {
 	if len(rows) <= PageSize {
 		l.Turn(page, name, "", false)
@@ -108,16 +108,17 @@ func Address(path string, query url.Values) string {
 	return path + "?" + query.Encode()
 }
 
-// Extend gives the client more time to take what comes next. The deadline of a socket is on the real clock.
+// Extend extends the write deadline of the connection. It is on the real clock.
 func Extend(w http.ResponseWriter, by time.Duration) {
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(by)) // where there is none to set, none is needed
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(by)) // if there is no deadline to set, none is needed
 }
 
 // Text returns n in decimal.
 func Text(n int64) string { return strconv.FormatInt(n, 10) }
 
-// Filters are the fields above a list, filled in from a query. What cannot be applied is a
-// fault of its field: a list that left it out would look as if it was filtered.
+// Filters are the fields above a list, with values from the query. A value that cannot be
+// applied is a fault of its field, since without it the list would look filtered though it
+// is not.
 type Filters struct {
 	Query   url.Values
 	Fields  []Field

@@ -29,18 +29,18 @@ func (v *Visit) Live(beat func(context.Context, Stream) error) error {
 		return err
 	}
 	defer leave()
-	context.AfterFunc(ctx, leave) // what gives way may be writing to a client that does not read
+	context.AfterFunc(ctx, leave) // run may be blocked by a client that does not read
 	h := v.W.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no")
 	s := Stream{v}
-	if err = s.write(fmt.Sprintf("retry: %d\n\n", streamPause)); err == nil { // else the client is gone
+	if err = s.write(fmt.Sprintf("retry: %d\n\n", streamPause)); err == nil { // an error means that the client has disconnected
 		s.run(ctx, beat)
 	}
 	return nil
 }
 
-// run sends until the client, the session or the service is at its end, or ctx is.
+// run sends until the client disconnects, the session or the service ends, or ctx ends.
 func (s Stream) run(ctx context.Context, beat func(context.Context, Stream) error) {
 	tick := time.NewTicker(streamBeat)
 	defer tick.Stop()
@@ -62,7 +62,8 @@ func (s Stream) run(ctx context.Context, beat func(context.Context, Stream) erro
 	}
 }
 
-// Idle sends nothing that the page would notice, so that a client that is gone is found.
+// Idle sends a comment, which the page ignores, to find out whether the client is still
+// connected.
 func (s Stream) Idle() error { return s.write(": still here\n\n") }
 
 // Send sends an event with a value in JSON.
@@ -82,8 +83,8 @@ func (s Stream) write(text string) error {
 	return http.NewResponseController(s.v.W).Flush()
 }
 
-// changedRows returns what sends the rows of a list and its facts, first those of l and then those that are read, if they
-// are others than those that were sent before.
+// changedRows returns a function that sends the rows and the facts of a list: first those of l, and then those that
+// read returns, if they have changed.
 func changedRows(v *Visit, l List, read func(context.Context) (List, error)) func(context.Context, Stream) error {
 	sent := ""
 	return func(ctx context.Context, s Stream) (err error) {

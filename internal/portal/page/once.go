@@ -26,7 +26,8 @@ const (
 // oldForm is said of a form that was shown to a session of another workspace, or long ago.
 const oldForm = "This form was opened in another workspace, or more than a day ago. Nothing was done. Check it, and send it again."
 
-// Ready returns a form that can be shown, with a token and with what keeps it from being sent.
+// Ready returns the form with a token, and with the reason why it cannot be sent, if there is
+// one.
 func (v *Visit) Ready(f Form) Form {
 	if !f.Always {
 		f.Locked = v.locked()
@@ -35,7 +36,8 @@ func (v *Visit) Ready(f Form) Form {
 	return f
 }
 
-// once answers a form by do, or by the answer of the first time that it was sent. One that is under way is awaited.
+// once answers a form by calling do, or with the answer of the first time that it was sent, for which it waits if
+// necessary.
 func (v *Visit) once(do func() error) error {
 	token := v.R.PostForm.Get(OnceField)
 	if token == "" {
@@ -69,7 +71,8 @@ func (v *Visit) answerOnce(do func() error) error {
 	return nil
 }
 
-// answerWait is how long the store may take to keep an answer, also of somebody who is gone.
+// answerWait is how long the store may take to store an answer, also after the client has
+// disconnected.
 const answerWait = 5 * time.Second
 
 // Once identifies what the form makes, which must be made once, or is nil for a form without a token.

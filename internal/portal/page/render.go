@@ -98,9 +98,9 @@ func (v *Visit) Render(status int, name, title string, body any) error {
 	return nil
 }
 
-// takeTurn waits until it is the turn of the workspace to have a page made, unless it is. A page takes a processor for
-// milliseconds: if all were busy with pages, each step of every other request would wait. Who reads or computes for longer than
-// maxTurn lets the next one begin, and takes another turn for the template.
+// takeTurn waits for the turn of the workspace to have a page rendered, unless the visit has a turn. A page takes a
+// processor for milliseconds; without turns, many pages would delay all other requests. A page that takes longer than
+// maxTurn loses its turn, and takes another one for the template.
 func (v *Visit) takeTurn() error {
 	if v.Session == nil || v.turn.renew() {
 		return nil
@@ -119,7 +119,8 @@ type turn struct {
 	lapses *time.Timer
 }
 
-// renew makes a turn that has not lapsed as long as a new one, and reports whether it did.
+// renew extends a turn to its full length, unless it has lapsed. It reports whether it
+// did.
 func (t *turn) renew() bool { return t != nil && t.lapses.Reset(maxTurn) }
 
 func (t *turn) end() {
@@ -134,14 +135,15 @@ var errBusy = &petstore.Error{
 	Message: "Too many pages are asked for. Try again after a second.",
 }
 
-// An answer is a response that is whole. It is sent when the visit holds nothing any more that others may wait for.
+// An answer is a complete response. It is sent after the visit has given back everything that others may wait for.
 type answer struct {
 	status  int                      // 0 if there is none
 	execute func(to io.Writer) error // writes body; nil if it is there
 	body    []byte
 }
 
-// write executes the template, if there is one, and compresses what comes of it for who takes that.
+// write executes the template, if there is one, and compresses the result if the client accepts
+// that.
 func (a *answer) write(r *http.Request, h http.Header) error {
 	if a.execute == nil {
 		return nil
@@ -181,11 +183,11 @@ func (v *Visit) send() {
 	}
 	v.W.WriteHeader(v.answer.status)
 	if v.R.Method != http.MethodHead && len(v.answer.body) > 0 {
-		_, _ = v.W.Write(v.answer.body) // a client that is gone cannot be told
+		_, _ = v.W.Write(v.answer.body) // the error means that the client has disconnected
 	}
 }
 
-// Redirect leads on to another page of ours, with GET.
+// Redirect redirects the browser to another page of the console, with GET.
 func (v *Visit) Redirect(to string) error {
 	v.ledTo = to
 	v.W.Header().Set("Location", v.At(to))
@@ -193,7 +195,7 @@ func (v *Visit) Redirect(to string) error {
 	return nil
 }
 
-// Resend has the browser send the form that came once more, to another page of ours.
+// Resend has the browser send the form again to another page of the console.
 func (v *Visit) Resend(to string) error {
 	err := v.Redirect(to)
 	v.answer.status = http.StatusTemporaryRedirect
@@ -211,7 +213,8 @@ func (v *Visit) RenderJSON(value any) error {
 	return nil
 }
 
-// Then says what was done, on the page that it leads on to, unless it failed.
+// Then redirects to a page, which shows said. If err is not nil, it returns err
+// instead.
 func (v *Visit) Then(to, said string, err error) error {
 	if err != nil {
 		return err
@@ -220,7 +223,8 @@ func (v *Visit) Then(to, said string, err error) error {
 	return v.Redirect(to)
 }
 
-// ThenRefresh is Then for what was changed of workspaces and keys, which holds here at once.
+// ThenRefresh is like Then after a change of workspaces or keys, which this node then uses
+// at once.
 func (v *Visit) ThenRefresh(to, said string, err error) error {
 	if err == nil {
 		v.Refresh(v.R.Context())

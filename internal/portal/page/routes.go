@@ -7,7 +7,7 @@ import (
 	"example.com/petstore/internal/access"
 )
 
-// A Route is a page of a console, or what takes its form.
+// A Route is a page of a console, or the handler of its form.
 type Route struct {
 	Method   string
 	Path     string        // as http.ServeMux knows it
@@ -20,7 +20,8 @@ type Route struct {
 	handle   func(Guest) error
 }
 
-// ServeHTTP makes a route something that a ServeMux can find; Serve has it answer.
+// ServeHTTP implements http.Handler, so that a ServeMux can find routes. Serve answers
+// the requests.
 func (r Route) ServeHTTP(http.ResponseWriter, *http.Request) {}
 
 // A Table is the routes of a console, whose handlers take its guests.
@@ -48,7 +49,8 @@ func (t *Table[G]) Download(path string, h func(G) error) {
 	t.Add(Route{Method: http.MethodGet, Path: path, Needs: access.Read, Alone: true, Download: true}, h)
 }
 
-// Form adds a form, which readers may see, and what takes it from those who have the scopes. It returns the latter.
+// Form adds a form, which readers may see, and its handler, for users with the scopes. It returns the route of the
+// handler.
 func (t *Table[G]) Form(needs access.Scopes, path string, form func(G) (Form, error)) *Route {
 	t.Add(Route{Method: http.MethodGet, Path: path, Needs: access.Read, Takes: needs}, func(g G) error {
 		f, err := form(g)
@@ -68,12 +70,12 @@ func (t *Table[G]) Form(needs access.Scopes, path string, form func(G) (Form, er
 	})
 }
 
-// Stream adds what a page is told while it is open.
+// Stream adds the events that are sent to a page while it is open.
 func (t *Table[G]) Stream(path string, h func(G) error) {
 	t.Add(Route{Method: http.MethodGet, Path: path, Needs: access.Read, Alone: true}, h)
 }
 
-// Follow adds the page of a list that changes by itself, and what tells it so.
+// Follow adds the page of a live list, and the stream of its changes.
 func (t *Table[G]) Follow(path string, read func(context.Context, G) (List, error)) {
 	t.Look(path, func(g G) error {
 		v := g.visit()
@@ -84,7 +86,7 @@ func (t *Table[G]) Follow(path string, read func(context.Context, G) (List, erro
 	t.StreamRows(path+"/live", read)
 }
 
-// StreamRows adds what tells a page that the rows of its list have changed.
+// StreamRows adds the stream of changed rows for the page of a list.
 func (t *Table[G]) StreamRows(path string, read func(context.Context, G) (List, error)) {
 	t.Stream(path, func(g G) error {
 		l, err := read(g.visit().R.Context(), g)

@@ -49,13 +49,13 @@ const (
 	ErrSession   Notice = "Your session is over. Sign in again."
 )
 
-// sessionOf returns the session that a request has.
+// sessionOf returns the session of a request.
 func sessionOf(v *Visit) (*access.Session, error) {
 	cookie, err := v.R.Cookie(v.Cookie)
 	if err != nil {
 		return nil, errNoSession
 	}
-	token, _, ok := v.sessions.open(v.Cookie, cookie.Value, v.Now()) // without it the store would be asked for any cookie
+	token, _, ok := v.sessions.open(v.Cookie, cookie.Value, v.Now()) // otherwise the store would be read for every cookie
 	if !ok {
 		return nil, ErrSession
 	}
@@ -67,7 +67,7 @@ func sessionOf(v *Visit) (*access.Session, error) {
 	return &found, err
 }
 
-// identify finds out who asks. It returns why nobody is signed in.
+// identify identifies the user. It returns why nobody is signed in, or "".
 func (v *Visit) identify() (why Notice, err error) {
 	if v.Session, err = sessionOf(v); err == nil {
 		err = v.guest.Identify(v.Session)
@@ -81,12 +81,12 @@ func (v *Visit) identify() (why Notice, err error) {
 	return "", err
 }
 
-// recheckAfter is how long what is sent, to us or by us, may take without another look at who it is. The end of a key is
-// known as soon.
+// recheckAfter is how long a body or an answer may take until the session is checked again. The end of a key takes
+// effect as soon.
 const recheckAfter = time.Second
 
-// IdentifyAgain looks again at who asks, if the visit has taken long: the session may have ended meanwhile, and the key have
-// ended or be banned. It answers the refusal itself, and returns ErrRefused.
+// IdentifyAgain checks the session again if the visit has taken long, since it may have ended meanwhile, and the key
+// may have ended or been banned. It answers the refusal itself, and returns ErrRefused.
 func (v *Visit) IdentifyAgain() error {
 	if v.Session == nil || v.Now().Sub(v.began) <= recheckAfter {
 		return nil
@@ -104,7 +104,8 @@ func (v *Visit) IdentifyAgain() error {
 // maxEntered is how many bytes of what was entered may go along through the sign-in, encoded.
 const maxEntered = maxOpenForm - 2<<10
 
-// askToSignIn leads from a page to the sign-in form and back. A form that was sent goes along.
+// askToSignIn redirects to the sign-in form, which leads back to the page. A form that was
+// sent is kept.
 func (v *Visit) askToSignIn(why Notice) error {
 	v.clearCookie(v.Cookie)
 	if v.R.PostForm.Has(OnceField) && len(v.R.PostForm.Encode()) <= maxEntered {
@@ -155,7 +156,8 @@ func (v *Visit) SignOut(everywhere bool) error {
 	return v.Then("/console/signin", said, nil)
 }
 
-// EverywhereForm asks before all sessions are ended.
+// EverywhereForm returns a form that asks for confirmation before all sessions are
+// ended.
 func EverywhereForm(lead string) Form {
 	return Form{Title: "Sign out everywhere?", Lead: lead, Submit: "Sign out everywhere", Danger: true, Always: true, Back: Link{Title: "Overview", URL: "/console"}}
 }
@@ -253,13 +255,13 @@ func (v *Visit) clearCookie(name string) {
 	}
 }
 
-// note says something on the page that is shown next.
+// note stores a text for the page that is shown next.
 func (v *Visit) note(text string) {
 	v.said = text
 	v.setCookie(noteCookie, v.sessions.seal(noteCookie, v.Now().Add(noteLife), text), noteLife)
 }
 
-// noted returns what note said, once.
+// noted returns and removes the text of note.
 func (v *Visit) noted() string {
 	cookie, err := v.R.Cookie(noteCookie)
 	if err != nil {
@@ -272,7 +274,7 @@ func (v *Visit) noted() string {
 	return ""
 }
 
-// A sealer makes texts that only it can read and make, each for one purpose and until an instant.
+// A sealer encrypts and authenticates texts, each for one purpose and until an instant.
 type sealer struct{ aead cipher.AEAD }
 
 func newSealer(secret []byte) (sealer, error) {
@@ -291,7 +293,7 @@ func newSealer(secret []byte) (sealer, error) {
 	return sealer{aead}, err
 }
 
-// seal returns the content as text that can stand in a cookie or a URL.
+// seal returns the content encrypted, as text for a cookie or a URL.
 func (s sealer) seal(purpose string, until time.Time, content string) string {
 	plain := binary.BigEndian.AppendUint64(nil, uint64(until.Unix()))
 	sealed := s.aead.Seal(nil, nil, append(plain, content...), []byte(purpose)) //nolint:gosec // it makes its own random nonce
@@ -312,8 +314,8 @@ func (s sealer) open(purpose, text string, now time.Time) (content string, until
 	return string(plain[8:]), until, now.Before(until)
 }
 
-// linkOf returns the link that a text is, if it was made for the purpose and holds still. Links are told apart by what
-// the text encodes: one link has several texts.
+// linkOf returns the link of a text, if that was sealed for the purpose and has not expired. The link is identified
+// by the decoded bytes, since one link has several texts.
 func (s sealer) linkOf(purpose, text string, now time.Time) (content string, l access.Link, ok bool) {
 	content, until, ok := s.open(purpose, text, now)
 	raw, err := base64.RawURLEncoding.DecodeString(text)

@@ -1,5 +1,6 @@
-// Package page is what the consoles of the workspace and of the operator are made of: sessions, forms, lists, charts, live
-// pages and downloads. It knows nothing of who asks, which each console says as a Guest, and has no page of its own.
+// Package page has the common parts of the consoles of the workspace and of the operator: sessions, forms, lists,
+// charts, live pages and downloads. It has no pages of its own. Each console implements Guest, which identifies the
+// users and counts their requests.
 package page
 
 import (
@@ -27,14 +28,14 @@ import (
 	"example.com/petstore/internal/usage"
 )
 
-// Options are what both consoles are made of. All but BaseURL and Done are needed.
+// Options are the options that both consoles have. All but BaseURL and Done are needed.
 type Options struct {
 	Access  access.Store
 	Keys    *access.Directory[*ratelimit.Caller]
 	Limiter *ratelimit.Limiter
 	Usage   *usage.Recorder
-	Secret  []byte // of the store: sessions hold on every node that has it
-	BaseURL string // where the service is reached, if it is known; a proxy takes its path off before the service sees it
+	Secret  []byte // of the store; sessions are valid on every node with the same one
+	BaseURL string // of the service, if it is known; a proxy removes its path from requests
 	Now     func() time.Time
 	Log     *slog.Logger
 	Done    <-chan struct{} // closed when the service drains: live streams then end
@@ -59,7 +60,7 @@ type Site struct {
 	turns              *fairshare.Pool    // to have a page made
 }
 
-// A Kind is what one console has that the other does not.
+// A Kind has the differences between the consoles.
 type Kind struct {
 	Cookie    string // the name of the cookie of its sessions
 	Link      string // what its links to sign in are for
@@ -73,13 +74,13 @@ var templateFiles embed.FS
 //go:embed assets
 var assetFiles embed.FS
 
-// How many live pages there are at once, of all workspaces and of one.
+// How many live pages may be open at once, of all workspaces and of one.
 const (
 	maxStreams          = 256
 	maxWorkspaceStreams = 20
 )
 
-// How many pages may wait until it is their turn, of all workspaces, for how long, and how long a turn is.
+// How many pages of all workspaces may wait for their turn, for how long, and how long a turn is.
 const (
 	maxTurns = 4096
 	turnWait = 3 * time.Second
@@ -119,26 +120,30 @@ func New(o Options, k Kind) (*Site, error) {
 	return s, err
 }
 
-// A Guest is who asks for a page, as each console knows them. It embeds the Visit that it was made for.
+// A Guest is the user of a console, or a client that is not signed in. It embeds the Visit of the
+// request.
 type Guest interface {
-	// Identify takes over the session that the request has, or returns a Notice that says why it is worth nothing.
+	// Identify accepts the session of the request, or returns a Notice that says why it is not valid.
 	Identify(s *access.Session) error
-	// Admit counts a request of somebody who is signed in. If it has to refuse the request it does so, and returns
+	// Admit counts a request of a signed-in user. If it must refuse the request, it answers that and returns
 	// ErrRefused.
 	Admit(r *Route) error
-	// Readmit is Admit for what was counted, and has taken long to come.
+	// Readmit is like Admit for a request that was counted before, and whose body took
+	// long to read.
 	Readmit() error
-	// AskAgain asks who sent a form to sign in, after which it is sent again as it was.
+	// AskAgain asks a user who has sent a form without a valid session to sign in.
+	// After that the form is sent again.
 	AskAgain(why Notice) error
-	// Enter waits for room among the reads or the writes. Whoever was let in must leave.
+	// Enter waits until another read or write may be carried out. The caller must call
+	// leave.
 	Enter(write bool) (leave func(), err error)
-	// May reports whether who is signed in has the scopes.
+	// May reports whether the user has the scopes.
 	May(scopes access.Scopes) bool
-	// Locked says why nothing can be changed for now by somebody who may, or "".
+	// Locked says why nothing can be changed now even with the scopes, or "".
 	Locked() string
-	// Workspace returns the id of the workspace of who is signed in, 0 of an operator.
+	// Workspace returns the id of the user's workspace, 0 for an operator.
 	Workspace() int64
-	// Describe fills in who is signed in, if anybody is, and where they can go.
+	// Describe adds the user, if there is one, and the navigation to a page.
 	Describe(to *View)
 
 	visit() *Visit
@@ -152,7 +157,7 @@ type Visit struct {
 	ID string // in the path
 
 	Session *access.Session // nil unless signed in
-	Token   string          // of the session: its browser alone has it, and the store a hash
+	Token   string          // of the session; only the browser has it, and the store has a hash
 
 	guest  Guest
 	began  time.Time
@@ -167,10 +172,10 @@ type Visit struct {
 
 func (v *Visit) visit() *Visit { return v }
 
-// ErrRefused says that the refusal is answered.
+// ErrRefused is returned after a refusal was answered.
 const ErrRefused Notice = "refused"
 
-// Serve answers one request, of the guest that identify returns for its visit.
+// Serve answers one request. guest returns the Guest for its Visit.
 func (s *Site) Serve(w http.ResponseWriter, r *http.Request, guest func(*Visit) Guest) {
 	if f := s.assets.Find(r.URL.Path); f != nil {
 		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
@@ -201,7 +206,7 @@ const (
 	MaxQuery    = 2 << 10
 )
 
-// serve finds out who asks, counts the request, and has its route answer it.
+// serve identifies the user, counts the request, and has its route answer it.
 func (v *Visit) serve() error {
 	if v.origin.Check(v.R) != nil {
 		v.Refuse(http.StatusForbidden, "That came from another site", "Changes are only taken from the pages of the console itself.")
@@ -225,7 +230,7 @@ func (v *Visit) serve() error {
 		return err
 	}
 	v.R.Body = http.MaxBytesReader(v.W, v.R.Body, most)
-	if v.R.Method == http.MethodPost && v.R.ParseForm() != nil { // what is left of it could say something else
+	if v.R.Method == http.MethodPost && v.R.ParseForm() != nil { // a part of a form could have another meaning
 		v.Refuse(http.StatusBadRequest, "That form cannot be read", "It was cut off, or is longer than a form can be. Nothing was changed.")
 		return nil //nolint:nilerr // it is answered
 	}
@@ -239,7 +244,7 @@ func (v *Visit) serve() error {
 	return route.answer(v, why)
 }
 
-// answer has the route answer. why says why nobody is signed in, if that is so.
+// answer has the route answer. why says why nobody is signed in, or is "".
 func (r Route) answer(v *Visit, why Notice) error {
 	write := r.Needs != 0 && r.Method == http.MethodPost
 	switch {
@@ -258,14 +263,14 @@ func (r Route) answer(v *Visit, why Notice) error {
 		if err := v.takeTurn(); err != nil {
 			return err
 		}
-		if err := v.IdentifyAgain(); err != nil { // the turn may have come late
+		if err := v.IdentifyAgain(); err != nil { // the wait for the turn may have been long
 			return err
 		}
 	}
 	return v.Gated(write, func() error { return r.handle(v.guest) })
 }
 
-// Gated does something once there is room for it among the reads or the writes.
+// Gated calls do when another read or write may be carried out.
 func (v *Visit) Gated(write bool, do func() error) error {
 	leave, err := v.guest.Enter(write)
 	if err != nil {
@@ -275,12 +280,13 @@ func (v *Visit) Gated(write bool, do func() error) error {
 	return do()
 }
 
-// mayWrite reports whether who is signed in may send the form of the page; of one that is none, whether the shop may be changed.
+// mayWrite reports whether the user may send the form of the page, or, on a page that is not a form, change the shop.
 func (v *Visit) mayWrite() bool {
 	return v.Session != nil && v.guest.May(cmp.Or(v.takes, access.Write))
 }
 
-// locked says why who is signed in cannot send the form of the page or, of one that is none, change the shop, or "".
+// locked says why the user cannot send the form of the page, or, on a page that is not a form, change the shop. It
+// returns "" if nothing prevents that.
 func (v *Visit) locked() string {
 	if !v.mayWrite() {
 		return "This key cannot change this."
@@ -291,9 +297,9 @@ func (v *Visit) locked() string {
 // retryShare is after how many seconds to ask again for a share.
 const retryShare = 10
 
-// Hold returns what gives a share of the pool back, once there is one for the workspace. Else it answers why there is none,
-// and returns ErrRefused: title names what there are too many of, and each says what the workspace has already. The pool
-// calls yield, unless it is nil, when the share has to give way.
+// Hold waits for a share of the pool for the workspace, and returns the function that gives it back. If there is
+// none, it answers a refusal, and returns ErrRefused: title names what there are too many of, and each says what the
+// workspace has already. The pool calls yield, unless it is nil, when another workspace needs the share.
 func (v *Visit) Hold(pool *fairshare.Pool, yield func(), title, each string) (leave func(), err error) {
 	share, err := pool.Enter(v.R.Context(), fairshare.Holder{Workspace: v.guest.Workspace()}, 1, yield)
 	if err == nil {

@@ -55,10 +55,6 @@ func start(tb testing.TB, program string, args []string) *Server {
 	return s
 }
 
-// Open runs a server until Close. Each argument is one of redis-server's
-// command line. It returns ErrNoProgram where Redis is not installed.
-func Open(args ...string) (*Server, error) { return open("redis-server", args) }
-
 func open(program string, args []string) (*Server, error) {
 	s, err := newServer(program, args)
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"example.com/petstore/internal/store"
 )
 
-// Load keeps a batch. Nodes go on beside it: its ids come in a transaction of their own,
-// and it locks nothing of theirs but the categories that it refers to. A commit whose
-// answer was lost is looked up.
+// Load writes a batch. Other nodes go on writing meanwhile: its ids are issued in a
+// transaction of their own, and it locks only the categories that it refers to. If the
+// answer to its commit is lost, Load asks the server whether it was committed.
 func (a engine) Load(ctx context.Context, l *store.Load) error {
 	xid := "" // of the transaction whose outcome counts
 	err := a.db.change(ctx, func(tx sqlTx) error {
@@ -35,9 +35,9 @@ func (a engine) Load(ctx context.Context, l *store.Load) error {
 
 const gatherStatistics = "ANALYZE categories, pets, orders, movements"
 
-// analyze gathers the planner's statistics each time that ten times as much was loaded,
-// after so many units. A minute later autovacuum does; until then reads would keep plans
-// that were made for small tables.
+// analyze adds to the number of units that were loaded, and has the planner's statistics
+// gathered when that passes 10,000, 100,000 and so on. Autovacuum gathers them only a
+// minute later; until then reads would keep plans that were made for small tables.
 func (db *DB) analyze(ctx context.Context, units int64) {
 	loaded := db.loaded.Add(units)
 	for enough := int64(10_000); enough <= loaded; enough *= 10 {
@@ -49,17 +49,18 @@ func (db *DB) analyze(ctx context.Context, units int64) {
 	}
 }
 
-// settleTimeout is how long a server that was lost at a commit is waited for.
-const settleTimeout = 5 * time.Second
+// outcomeTimeout is how long committed waits for a server whose connection was lost
+// during a commit.
+const outcomeTimeout = 5 * time.Second
 
-// committed reports whether the transaction is known to have been committed,
-// though err came back: the server keeps its outcome.
+// committed asks the server whether a transaction was committed whose commit returned
+// err. It reports false if that cannot be known.
 func (db *DB) committed(ctx context.Context, xid string, err error) bool {
 	unknown := petstore.CodeOf(err) == petstore.CodeServiceUnavailable && !errors.Is(err, errUnconfirmed)
 	if !unknown || xid == "" || ctx.Err() != nil {
 		return false
 	}
-	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
+	ctx, cancel := context.WithTimeout(ctx, outcomeTimeout)
 	defer cancel()
 	for n := 0; ; n++ {
 		var outcome *string

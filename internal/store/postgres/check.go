@@ -2,11 +2,11 @@ package postgres
 
 import "example.com/petstore/internal/store"
 
-// ledgers has the server sort the movements. To follow the ledger of each pet would take
-// four times as long.
+// ledgers has the server sort all movements. To read the ledgers one pet after the other
+// takes four times as long.
 const ledgers = "SELECT " + store.LedgerColumns + " FROM movements WHERE workspace = $1 ORDER BY pet, id"
 
-// checkSchema looks for indexes and constraints that do not hold.
+// checkSchema reports indexes and constraints that are not valid.
 func checkSchema(tx store.Tx, report store.Report) error {
 	var b store.Batch
 	b.Query(func(row store.Row) error {

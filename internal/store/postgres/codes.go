@@ -20,13 +20,13 @@ const (
 	stateLockNotAvailable    = "55P03"
 )
 
-// A gravity says how far an error of the database reaches.
-type gravity int
+// A severity says what an error of the database means for the calls that come next.
+type severity int
 
 const (
-	ordinary gravity = iota // a fault of one write, or no error of the database at all
-	conflict                // the transaction met another one; trying again helps
-	absent                  // the database cannot be reached or cannot serve now
+	ordinary    severity = iota // the error concerns one write, or is not the database's at all
+	conflict                    // another transaction was in the way; trying again helps
+	unavailable                 // the database cannot be reached or cannot serve now
 )
 
 // state returns the SQLSTATE of an error of the server, or "".
@@ -37,52 +37,52 @@ func state(err error) string {
 	return ""
 }
 
-// gravityOf judges by the kind of the error and its SQLSTATE alone.
-func gravityOf(err error) gravity {
+// severityOf judges an error by its type and its SQLSTATE alone.
+func severityOf(err error) severity {
 	if _, ok := errors.AsType[*petstore.Error](err); ok || err == nil {
 		return ordinary
 	}
 	code := state(err)
 	switch code {
 	case "":
-		return gravityOfOwn(err)
+		return severityOfOwn(err)
 	case stateSerialization, stateDeadlock:
 		return conflict
 	case stateReadOnly, stateLockNotAvailable, stateStatementUnknown:
-		return absent
+		return unavailable
 	}
 	switch code[:2] {
 	case "08", "53", "57", "58", "F0", "XX", "28", "3D": // connection, resources, intervention, I/O, internal, refused
-		return absent
+		return unavailable
 	}
 	return ordinary
 }
 
-// gravityOfOwn judges errors that are not the server's: those of the network,
+// severityOfOwn judges errors that are not the server's: those of the network,
 // of contexts and of the pool mean that it was not reached.
-func gravityOfOwn(err error) gravity {
-	if errors.Is(err, store.ErrPanicked) || errors.Is(err, store.ErrApart) || errors.Is(err, store.ErrUsedUp) || errors.Is(err, store.ErrDamaged) {
+func severityOfOwn(err error) severity {
+	if errors.Is(err, store.ErrPanicked) || errors.Is(err, store.ErrSplit) || errors.Is(err, store.ErrUsedUp) || errors.Is(err, store.ErrDamaged) {
 		return ordinary
 	}
-	return absent
+	return unavailable
 }
 
 // toClientError turns an error of the database into what a caller sees.
 func toClientError(err error) error {
-	if err == nil || gravityOf(err) == ordinary {
+	if err == nil || severityOf(err) == ordinary {
 		return err
 	}
 	return petstore.Unavailable(err)
 }
 
-// lost reports whether the connection ended without a word on the transaction,
-// or the server cannot take writes at the moment: on another connection it may
-// go on.
+// lost reports whether the connection ended before the server said what became of the
+// transaction, or the server cannot take writes at the moment: another connection may
+// succeed.
 func lost(err error) bool {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false
 	}
 	code := state(err)
-	return gravityOf(err) == absent && (code == "" || code[:2] == "08" || code[:2] == "57" ||
+	return severityOf(err) == unavailable && (code == "" || code[:2] == "08" || code[:2] == "57" ||
 		code == stateReadOnly || code == stateStatementUnknown)
 }

@@ -2,20 +2,20 @@ package postgres
 
 import "example.com/petstore/internal/store"
 
-// Keys of advisory locks. A workspace's key is its id beside workspaceLocks.
+// Keys of advisory locks. A workspace's key is workspaceLocks plus its id.
 const (
 	migrationLock  int64 = 0x5045_5453_0000_0001
 	accessLock     int64 = 0x5045_5453_0000_0002
 	workspaceLocks int64 = 0x50 << 56
 )
 
-// dialect is what PostgreSQL says in its own way.
+// dialect holds the SQL that differs from SQLite's.
 var dialect = store.Dialect{
 	Lock:      " ORDER BY id FOR UPDATE",        // waits for those who refer to the row
 	LockKept:  " ORDER BY id FOR NO KEY UPDATE", // lets others refer to the row, but not change it
 	LockNamed: " ORDER BY id FOR KEY SHARE",
 	Among:     func(ids []int64) (string, any) { return " = ANY ($2::bigint[])", ids },
-	Enter:     enter,
+	LockOpen:  lockOpen,
 
 	Arrays:    true,
 	Contains:  "strpos(folded, ?) > 0",
@@ -31,10 +31,11 @@ var dialect = store.Dialect{
 	CheckStructure: checkSchema,
 }
 
-// lockWorkspaces returns those that are being barred: nobody waits for that. Those that
-// are barred are asked for in a statement after the lock.
+// lockWorkspaces locks workspaces without waiting, and returns those that it cannot
+// lock because they are being closed to writes. A later statement reads those that are
+// closed already.
 const lockWorkspaces = "SELECT w FROM unnest($1::bigint[]) w WHERE NOT pg_try_advisory_xact_lock_shared(w + $2)"
 
-func enter(b *store.Batch, workspaces []int64, barred func(store.Row) error) {
-	b.Query(barred, lockWorkspaces, workspaces, workspaceLocks)
+func lockOpen(b *store.Batch, workspaces []int64, closing func(store.Row) error) {
+	b.Query(closing, lockWorkspaces, workspaces, workspaceLocks)
 }

@@ -13,8 +13,8 @@ import (
 // An engine is a DB as [store.Store] uses it.
 type engine struct{ db *DB }
 
-// Change tells the nodes after the commit. Changes wait for each other, so that
-// their states are in the order of their commits.
+// Change notifies the nodes after the commit. Changes wait for each other, so that the
+// versions of access are numbered in the order of the commits.
 func (a engine) Change(ctx context.Context, f func(store.Tx) error) error {
 	return a.db.change(ctx, func(tx sqlTx) error {
 		if _, err := tx.Exec("SELECT pg_advisory_xact_lock($1), pg_notify($2, '')", accessLock, channel); err != nil {
@@ -29,7 +29,7 @@ func (a engine) Change(ctx context.Context, f func(store.Tx) error) error {
 func (a engine) Read(ctx context.Context, f func(store.Tx) error) error {
 	for n := 0; ; n++ {
 		err := a.db.readers.AcquireFunc(ctx, func(c *pgxpool.Conn) error { return f(sqlTx{ctx, c}) })
-		if n == 2 || !lost(err) && gravityOf(err) != conflict || pause(ctx, n) != nil {
+		if n == 2 || !lost(err) && severityOf(err) != conflict || pause(ctx, n) != nil {
 			return toClientError(err)
 		}
 	}
@@ -43,9 +43,9 @@ func (a engine) Step(ctx context.Context, _ int64, f func(store.Tx) error) error
 	return a.Write(ctx, f)
 }
 
-// Bar waits for the groups that are writing to the workspace, and keeps new ones
-// from it until the commit.
-func (engine) Bar(tx store.Tx, workspace int64) error {
+// AwaitWrites implements [store.DB]: the lock waits for the groups that are writing to
+// the workspace, and new ones do not get theirs until the commit.
+func (engine) AwaitWrites(tx store.Tx, workspace int64) error {
 	_, err := tx.Exec("SELECT pg_advisory_xact_lock($1)", workspaceLocks+workspace)
 	return err
 }
@@ -96,7 +96,7 @@ func (t sqlTx) Run(b *store.Batch) error {
 	return t.SendBatch(t.ctx, batchOf(b)).Close()
 }
 
-// Fill copies the rows.
+// Fill inserts the rows by COPY.
 func (t sqlTx) Fill(table string, columns []string, rows [][]any) error {
 	if len(rows) == 0 {
 		return nil
@@ -105,7 +105,7 @@ func (t sqlTx) Fill(table string, columns []string, rows [][]any) error {
 	return err
 }
 
-// batchOf returns a batch as the driver has it.
+// batchOf returns b in the driver's form.
 func batchOf(b *store.Batch) *pgx.Batch {
 	all := new(pgx.Batch)
 	for _, s := range b.Statements {
@@ -124,9 +124,9 @@ func batchOf(b *store.Batch) *pgx.Batch {
 	return all
 }
 
-// Followed implements [access.Store]: there may be many servers.
+// Followed implements [access.Store]. It does nothing, since there may be many servers.
 func (engine) Followed(context.Context, int64) error { return nil }
 
-// AwaitFollower implements [access.Store]: the servers hear of a change at once,
-// and look each quarter of a second besides.
+// AwaitFollower implements [access.Store]. It does not wait: the servers are notified
+// of a change at once, and also look for changes each quarter of a second.
 func (engine) AwaitFollower(context.Context) (bool, error) { return true, nil }

@@ -8,17 +8,17 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// channel is the name under which nodes tell each other that access changed; there is
-// also feedChannel.
+// channel is the channel of NOTIFY on which nodes tell each other that access changed.
+// That for feeds is feedChannel.
 const channel = "petstore_access"
 
-// listenAgain is the pause before a lost listener is replaced.
+// listenAgain is the pause before the node listens again after its connection was lost.
 const listenAgain = time.Second
 
-// Follow calls changed soon after a change of access on any node, after several changes
-// maybe once, until ctx ends. It is a hint that [DB.Changes] has something to say, never
-// the only one: who was not connected is not told, so call Changes now and then all the
-// same. Follow listens on a connection of its own, and keeps Err true by [DB.Watch].
+// Follow calls changed soon after access has changed on any node, until ctx ends.
+// Several changes may cause one call. A change that happens while the connection is lost
+// causes none, so callers have to call [DB.Changes] now and then all the same. Follow
+// listens on a connection of its own. It also runs [DB.Watch].
 func (db *DB) Follow(ctx context.Context, changed func()) {
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -33,10 +33,10 @@ func (db *DB) Follow(ctx context.Context, changed func()) {
 	}
 }
 
-// tell leaves a token for the reader unless there is one.
-func tell(news chan<- struct{}) {
+// signal puts a token into a channel of capacity one, unless one is there already.
+func signal(c chan<- struct{}) {
 	select {
-	case news <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }
@@ -45,7 +45,7 @@ func tell(news chan<- struct{}) {
 func (db *DB) keepListening(ctx context.Context, news chan<- struct{}) {
 	for ctx.Err() == nil {
 		if err := db.listen(ctx, news); ctx.Err() == nil {
-			db.log.Warn("the listener for what other nodes change was lost", "database", db.name, "err", err)
+			db.log.Warn("the connection that listens for changes of other nodes was lost", "database", db.name, "err", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -54,7 +54,8 @@ func (db *DB) keepListening(ctx context.Context, news chan<- struct{}) {
 	}
 }
 
-// listen passes on what it hears. Something may have happened before it began.
+// listen passes on the notifications of other nodes. It begins as if there had been
+// one, since something may have changed before it listened.
 func (db *DB) listen(ctx context.Context, news chan<- struct{}) error {
 	c, err := pgx.ConnectConfig(ctx, db.writer.Config().ConnConfig)
 	if err != nil {
@@ -64,8 +65,8 @@ func (db *DB) listen(ctx context.Context, news chan<- struct{}) error {
 	if _, err := c.Exec(ctx, "LISTEN "+channel+"; LISTEN "+feedChannel); err != nil {
 		return err
 	}
-	tell(news)
-	db.RingAll()
+	signal(news)
+	db.WakeAllReaders()
 	for {
 		n, err := c.WaitForNotification(ctx)
 		switch {
@@ -74,7 +75,7 @@ func (db *DB) listen(ctx context.Context, news chan<- struct{}) error {
 		case n.Channel == feedChannel:
 			db.onFeedMessage(n.Payload)
 		default:
-			tell(news)
+			signal(news)
 		}
 	}
 }

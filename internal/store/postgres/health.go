@@ -18,12 +18,12 @@ const (
 	probeTimeout = 2 * time.Second
 )
 
-// errReplica is why a server that answers is not good enough.
+// errReplica is returned for a server that answers, but takes no writes.
 var errReplica = errors.New("the server is a replica, and takes no writes")
 
-// Watch keeps Err true to what is, also while nobody writes: a node that is sent
-// no requests because Err is not nil would else never learn that the database
-// is back. It returns when ctx ends.
+// Watch keeps Err current also while nobody writes: otherwise a node that gets no
+// requests because Err is not nil would never learn that the database is back. It
+// returns when ctx ends.
 func (db *DB) Watch(ctx context.Context) {
 	tick := time.NewTicker(probeEvery)
 	defer tick.Stop()
@@ -41,7 +41,7 @@ func (db *DB) Watch(ctx context.Context) {
 	}
 }
 
-// Size returns how many bytes the database has on its server.
+// Size returns how many bytes the database takes on its server.
 func (db *DB) Size(ctx context.Context) (n int64, err error) {
 	err = db.readers.QueryRow(ctx, "SELECT pg_database_size(current_database())").Scan(&n)
 	return n, err
@@ -51,7 +51,7 @@ func (db *DB) Size(ctx context.Context) (n int64, err error) {
 // numbers it.
 const oldest = 150000
 
-// A Diagnosis is what a server says of itself.
+// A Diagnosis is what a server reports about itself.
 type Diagnosis struct {
 	Now      time.Time // the server's clock
 	Newest   time.Time // the latest instant that a row names; zero if there is none
@@ -65,7 +65,7 @@ func Diagnose(ctx context.Context, url string) (d Diagnosis, err error) {
 		if err := d.settings(ctx, c); err != nil {
 			return err
 		}
-		if there, err := begun(ctx, c); err != nil || !there {
+		if there, err := hasMigrations(ctx, c); err != nil || !there {
 			return err
 		}
 		d.Newest, err = store.Newest(sqlTx{ctx, c})

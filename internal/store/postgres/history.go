@@ -13,14 +13,14 @@ import (
 )
 
 // A history is the sequence of changes that a database has seen. A recovery to a point in
-// time and a promotion begin another one, with a timeline of the log that is greater than
-// all before it; a restored dump is another table in another database, maybe of another
-// cluster. What was committed later in the former history may be lost, and its ids were
-// told.
+// time and a promotion begin another one, with a greater timeline of the write-ahead log
+// than all before; a restored dump is another table in another database, maybe of another
+// cluster. Commits at the end of the former history may be lost, though clients know
+// their ids.
 //
 // selectHistory selects whether the server is a replica, the name of the history that the
-// session writes to, and that of the one that was last written to, as the database itself
-// keeps it.
+// session writes to, and the name of the history that was last written to, which the
+// database keeps itself.
 const selectHistory = `SELECT pg_is_in_recovery(),
 	CASE WHEN pg_is_in_recovery() THEN '' ELSE concat_ws(' ', substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8),
 		(SELECT system_identifier FROM pg_control_system()), (SELECT oid FROM pg_database WHERE datname = current_database()), 'petstore.meta'::regclass::oid) END,
@@ -28,10 +28,10 @@ const selectHistory = `SELECT pg_is_in_recovery(),
 
 const keepHistory = "INSERT INTO meta (name, value) VALUES ('history', convert_to($1, 'UTF8')) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 
-// continueHistory is called with each new connection before it writes. If the database is
-// not in the history in which it was, ids go on behind a gap, and all feeds say so: it
-// may have come back from an earlier moment. That no commit was lost, as in the promotion
-// of a synchronous standby, cannot be told apart. A replica is an error.
+// continueHistory is called with each new connection before it writes. If the database
+// has changed to another history, it may have lost commits: all ids skip ahead, and all
+// feeds say workspace.reset. A change of history without a loss, as in the promotion of a
+// synchronous standby, cannot be told apart. For a replica it returns errReplica.
 func continueHistory(ctx context.Context, c *pgx.Conn, now func() time.Time, log *slog.Logger) error {
 	current, kept, err := historyOf(ctx, c)
 	if err != nil || current == kept {
@@ -39,7 +39,8 @@ func continueHistory(ctx context.Context, c *pgx.Conn, now func() time.Time, log
 	}
 	return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
 		x := sqlTx{ctx, tx}
-		// Those who issue ids have a time-out, and do not wait for the disk.
+		// The connections that issue ids have time-outs, and commit without waiting for
+		// the disk.
 		if _, err := x.Exec("SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; SET LOCAL synchronous_commit = on"); err != nil {
 			return err
 		}
@@ -50,8 +51,8 @@ func continueHistory(ctx context.Context, c *pgx.Conn, now func() time.Time, log
 			return err
 		}
 		if kept != "" {
-			log.Warn("the database was recovered, promoted or restored, and changes may be lost: ids go on behind a gap, and all feeds say workspace.reset", "was", kept, "is", current)
-			if err := goOn(x, petstore.At(now()), current); err != nil {
+			log.Warn("the database was recovered, promoted or restored, and changes may be lost: all ids skip ahead, and all feeds say workspace.reset", "was", kept, "is", current)
+			if err := raiseIDs(x, petstore.At(now()), current); err != nil {
 				return err
 			}
 		}
@@ -69,10 +70,10 @@ func historyOf(ctx context.Context, c querier) (current, kept string, err error)
 	return current, kept, err
 }
 
-// goOn raises the ids, and wakes all nodes. The timeline is greater than how often the
-// database was recovered or promoted, if all of them archived to one place. It does not
+// raiseIDs raises the ids, and notifies all nodes. The timeline counts how often the
+// database was recovered or promoted, if the servers archived to one place. It does not
 // count dumps that were restored.
-func goOn(x sqlTx, now petstore.Time, history string) error {
+func raiseIDs(x sqlTx, now petstore.Time, history string) error {
 	timeline, _, _ := strings.Cut(history, " ")
 	n, err := strconv.ParseInt(timeline, 16, 64)
 	if err != nil {

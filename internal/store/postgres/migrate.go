@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// schema is where our tables are, apart from those of others.
+// schema is the schema that holds this program's tables.
 const schema = "petstore"
 
 //go:embed migrations/*.sql
@@ -66,7 +66,8 @@ func administer(ctx context.Context, url string, f func(*pgx.Conn) error) error 
 	return nil
 }
 
-// becomeCurrent makes sure that the schema is the newest, as o allows, and that ids go on.
+// becomeCurrent brings the schema up to date, or with o.NoMigrate returns an error if it
+// is not, and continues the database's history.
 func becomeCurrent(ctx context.Context, url string, o Options) error {
 	c, err := connect(ctx, url, administering)
 	if err != nil {
@@ -84,7 +85,7 @@ func becomeCurrent(ctx context.Context, url string, o Options) error {
 	if err == nil {
 		err = refuseFilling(ctx, c)
 	}
-	if err != nil || o.NoMigrate { // who only reads leaves the history alone
+	if err != nil || o.NoMigrate { // a caller that only reads does not change the history
 		return err
 	}
 	if err = continueHistory(ctx, c, o.Now, o.Log); errors.Is(err, errReplica) {
@@ -93,19 +94,19 @@ func becomeCurrent(ctx context.Context, url string, o Options) error {
 	return err
 }
 
-// status returns the migrations of set with what the database says of them. It
-// refuses a database from before the first release, and one that is newer, unless each
-// migration that set lacks lets programs of this schema go on beside it: so an
-// upgrade can roll.
+// status returns the migrations of set, and says which the database has. It refuses a
+// database from before the first release. It refuses a newer one too, unless each
+// migration that set lacks allows programs of this schema beside it, for rolling
+// upgrades.
 func status(ctx context.Context, c *pgx.Conn, set *store.Migrations) ([]store.Migration, error) {
-	there, err := begun(ctx, c)
+	there, err := hasMigrations(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	if !there {
 		return set.Status(nil)
 	}
-	// The tables of before do not all have the column beside.
+	// Before the first release, the table had no column beside.
 	rows, err := c.Query(ctx, "SELECT version, name, at, coalesce((to_jsonb(m)->>'beside')::integer, version) FROM migrations m")
 	if err != nil {
 		return nil, err
@@ -132,8 +133,8 @@ func migrate(ctx context.Context, c *pgx.Conn, set *store.Migrations, now func()
 	})
 }
 
-// apply carries out one migration in a transaction of its own, unless another
-// node was faster: one at a time migrates.
+// apply carries out one migration in a transaction of its own, unless another node has
+// done so. One node at a time migrates.
 func apply(ctx context.Context, c *pgx.Conn, m store.Migration, script string, beside int) (did bool, err error) {
 	err = pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
 		if err := prepare(ctx, tx); err != nil {
@@ -149,18 +150,18 @@ func apply(ctx context.Context, c *pgx.Conn, m store.Migration, script string, b
 		if err != nil || m.Version > 1 {
 			return err
 		}
-		return store.Sign(sqlTx{ctx, tx})
+		return store.CreateSecret(sqlTx{ctx, tx})
 	})
 	return did && err == nil, err
 }
 
-// prepare waits for other nodes that migrate, and makes what the first
-// migration needs.
+// prepare waits for other nodes that migrate, and creates the schema and the table of
+// migrations if they do not exist.
 func prepare(ctx context.Context, tx pgx.Tx) error {
 	if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", migrationLock); err != nil {
 		return err
 	}
-	if there, err := begun(ctx, tx); err != nil || there {
+	if there, err := hasMigrations(ctx, tx); err != nil || there {
 		return err
 	}
 	_, err := tx.Conn().PgConn().Exec(ctx, "CREATE SCHEMA IF NOT EXISTS petstore;"+
@@ -168,9 +169,9 @@ func prepare(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
-// begun reports whether anything was ever migrated. It asks the catalogue
-// itself: to_regclass may still say what was true before a lock was waited for.
-func begun(ctx context.Context, c querier) (there bool, err error) {
+// hasMigrations reports whether there is a table of migrations. It reads the
+// catalogue itself: to_regclass may still answer as it was before a lock was waited for.
+func hasMigrations(ctx context.Context, c querier) (there bool, err error) {
 	err = c.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 		WHERE n.nspname = $1 AND c.relname = 'migrations')`, schema).Scan(&there)
 	return there, err

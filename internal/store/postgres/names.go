@@ -9,7 +9,7 @@ import (
 )
 
 // searchNames implements the Search of [store.Dialect]. "id + 0" keeps the planner from
-// reading row after row by id, in the hope that some match soon.
+// scanning the rows in the order of the ids until enough of them match.
 func searchNames(_ int64, _ petstore.Page, _ int64, text string) *store.Search {
 	pattern := trigramPattern(text)
 	if pattern == "" {
@@ -18,11 +18,11 @@ func searchNames(_ int64, _ petstore.Page, _ int64, text string) *store.Search {
 	return &store.Search{From: "pets", Where: "folded LIKE ?", Args: []any{pattern}, OrderBy: "id + 0"}
 }
 
-// trigramPattern returns a pattern for LIKE that every name with the text fits, and that
-// the index of names is searched by: the text in pieces of three to five letters, with
-// anything between them. The trigrams of the whole text would take the index three times
-// as long. It is empty if the index has no trigram of the text, which then is searched
-// for in one name after the other.
+// trigramPattern returns a pattern for LIKE that matches every name which contains the
+// text, and that the index of names can be searched by: the text in pieces of three to
+// five letters, with anything between them. To search the index for all trigrams of the
+// text would take three times as long. The pattern is empty if the index has no trigram
+// of the text; then all names have to be read.
 func trigramPattern(text string) string {
 	if !hasTrigram(text) {
 		return ""
@@ -37,8 +37,8 @@ func trigramPattern(text string) string {
 
 var likeEscaper = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 
-// hasTrigram reports whether three letters or digits follow each other, which are a
-// trigram wherever they stand.
+// hasTrigram reports whether three letters or digits follow each other. Only these make
+// a trigram wherever they are in a name.
 func hasTrigram(text string) bool {
 	n := 0
 	for _, r := range text {

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// feedChannel is the name under which nodes tell each other whose feeds have grown.
+// feedChannel is the channel of NOTIFY on which nodes tell each other which workspaces
+// have new events.
 const feedChannel = "petstore_feeds"
 
 const (
@@ -18,9 +19,10 @@ const (
 	notifyTimeout = time.Second          // for sending a message, also when the node ends
 )
 
-// A feedNotifier holds what a node has to tell the others: whose feeds have grown.
+// A feedNotifier collects the workspaces with new events, of which a node notifies the
+// others.
 type feedNotifier struct {
-	node    string // the sender in messages: a node hears its own, too
+	node    string // names the sender in messages: a node gets its own messages too
 	pending chan struct{}
 	quit    chan struct{}
 
@@ -32,18 +34,19 @@ func newFeedNotifier() feedNotifier {
 	return feedNotifier{node: rand.Text(), pending: make(chan struct{}, 1), quit: make(chan struct{}), feeds: make(map[int64]bool)}
 }
 
-// written wakes those who wait for what was committed just now, on other nodes too.
+// written wakes the readers of a workspace's feed on this node, and has other nodes do
+// so too.
 func (db *DB) written(workspace int64) {
-	db.Ring(workspace)
+	db.WakeReaders(workspace)
 	n := &db.notifier
 	n.mu.Lock()
 	n.feeds[workspace] = true
 	n.mu.Unlock()
-	tell(n.pending)
+	signal(n.pending)
 }
 
-// message returns the next message to send, "" if there is none. It has the node and the
-// workspaces; without workspaces it means all of them.
+// message returns the next message to send, "" if there is none. It consists of the
+// node's name and the workspaces; without workspaces it means all of them.
 func (n *feedNotifier) message() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -61,8 +64,8 @@ func (n *feedNotifier) message() string {
 	return message
 }
 
-// notifyOthers tells other nodes what this one has committed, until it ends. A node that
-// misses a message looks every few seconds all the same.
+// notifyOthers notifies other nodes of this one's new events until the DB is closed. A
+// node that misses a message still looks every few seconds.
 func (db *DB) notifyOthers() {
 	for ended := false; !ended; {
 		select {
@@ -79,18 +82,18 @@ func (db *DB) notifyOthers() {
 	}
 }
 
-// onFeedMessage wakes those who wait for what another node has written.
+// onFeedMessage wakes the readers of the feeds that another node has written to.
 func (db *DB) onFeedMessage(message string) {
 	fields := strings.Fields(message)
 	if len(fields) == 0 || fields[0] == db.notifier.node {
 		return // this node wrote it
 	}
 	if len(fields) == 1 {
-		db.RingAll()
+		db.WakeAllReaders()
 	}
 	for _, text := range fields[1:] {
 		if workspace, err := strconv.ParseInt(text, 10, 64); err == nil {
-			db.Ring(workspace)
+			db.WakeReaders(workspace)
 		}
 	}
 }

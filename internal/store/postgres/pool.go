@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// How long the parts of a call may take, so that no request hangs.
+// The longest that the parts of a call may take, so that no request hangs.
 const (
 	connectTimeout = 3 * time.Second
 	lockTimeout    = 4 * time.Second  // of a statement that waits for another node's transaction
@@ -33,14 +33,14 @@ const (
 // latest warning is kept.
 const warningKey = "petstore.warned"
 
-// CheckURL returns an error if url cannot be that of a database. It asks no server,
-// and the error tells no password.
+// CheckURL returns an error if url cannot be that of a database. It connects to no
+// server, and the error does not contain the password.
 func CheckURL(url string) error {
-	_, err := pgxpool.ParseConfig(url) // which leaves the password out
+	_, err := pgxpool.ParseConfig(url) // its error leaves the password out
 	return err
 }
 
-// describe returns how the database at url is called in messages.
+// describe returns the name of the database at url for messages.
 func describe(url string) (string, error) {
 	c, err := pgconn.ParseConfig(url)
 	if err != nil {
@@ -61,8 +61,8 @@ func configure(c *pgx.ConnConfig, u use) {
 	if c.ConnectTimeout == 0 || c.ConnectTimeout > connectTimeout {
 		c.ConnectTimeout = connectTimeout
 	}
-	// Several hosts are the nodes of one cluster: only one of them takes writes,
-	// and only that one surely has what was just written.
+	// Several hosts are the servers of one cluster. Only the primary takes writes, and
+	// only it is sure to have what was just written.
 	if len(c.Fallbacks) > 0 && c.ValidateConnect == nil {
 		c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsPrimary
 	}
@@ -75,8 +75,8 @@ func configure(c *pgx.ConnConfig, u use) {
 	}
 }
 
-// openPool returns a pool that connects when it is used. Each connection that may issue
-// ids or write has continued the database's history.
+// openPool returns a pool, which connects when it is used. Each new connection that may
+// issue ids or write calls continueHistory first.
 func (db *DB) openPool(ctx context.Context, u use, size int) (*pgxpool.Pool, error) {
 	c, err := pgxpool.ParseConfig(db.url)
 	if err != nil {
@@ -92,7 +92,7 @@ func (db *DB) openPool(ctx context.Context, u use, size int) (*pgxpool.Pool, err
 	return pgxpool.NewWithConfig(ctx, c)
 }
 
-// connect returns a connection of its own for a use. It is an error if a pooler shares
+// connect returns a connection outside of the pools. It is an error if a pooler shares
 // sessions between connections.
 func connect(ctx context.Context, url string, u use) (*pgx.Conn, error) {
 	c, err := pgx.ParseConfig(url)

@@ -30,26 +30,25 @@ type Options struct {
 	Readers   int              // connections for reading; 0 for max(8, 4·GOMAXPROCS)
 	NoEvents  bool             // write no events
 	NoMigrate bool             // do not migrate: refuse a database that is not up to date
-	Log       *slog.Logger     // where trouble with the database is told; discarded if nil
+	Log       *slog.Logger     // for errors of the database; discarded if nil
 }
 
 // A DB is an open database. All methods may be called concurrently, and other
 // nodes may use the same database.
 //
-// What fails because the database cannot be reached returns
-// petstore.Unavailable, and later calls try again: a restart or a failover is
-// over when it is over, and nothing has to be opened again.
+// While the database cannot be reached, methods return petstore.Unavailable. Each call
+// tries again, so after a restart or a failover the DB need not be opened anew.
 type DB struct {
 	*store.Store
-	store.Bell // rings for the feeds that this node, or another one, has written to
+	store.FeedWaiters // woken by events of this node and of others
 
 	url  string
 	name string
 	now  func() time.Time
 	log  *slog.Logger
 
-	writer  *pgxpool.Pool // the committers' connections, and those of rare writes
-	issuers *pgxpool.Pool // issue ids beside the committers' transactions
+	writer  *pgxpool.Pool // connections of the committers, and for rare writes
+	issuers *pgxpool.Pool // connections that issue ids, outside of the committers' transactions
 	readers *pgxpool.Pool
 	loaded  atomic.Int64 // units, by Load
 
@@ -69,13 +68,13 @@ var (
 
 // Open opens the database at url, which may name several hosts
 // ("postgres://a,b/petstore?target_session_attrs=read-write"): the one that takes
-// writes is used, whichever that is at the time. Unless o says otherwise Open
-// brings the schema up to date; it lies in the schema "petstore" of the
-// database. ctx bounds the opening, not the DB.
+// writes at the time is used. Unless o says otherwise Open migrates the tables, which
+// are in the schema "petstore" of the database. The end of ctx stops Open, but does not
+// close the DB.
 //
-// Errors are one line that names the database, without its password. A
-// database that a newer version of this program has migrated is refused, unless
-// its migrations say that this version may go on beside them.
+// Errors are one line that names the database, without its password. A database that a
+// newer version of this program has migrated is refused, unless its migrations allow
+// this version beside the newer one.
 func Open(ctx context.Context, url string, o Options) (*DB, error) {
 	name, err := describe(url)
 	if err != nil {
@@ -164,7 +163,8 @@ func (db *DB) Err() error {
 	return nil
 }
 
-// note keeps the outcome of a group for Err, and tells when it turns.
+// note keeps the outcome of a group for Err, and logs when the database becomes
+// unavailable or available.
 func (db *DB) note(err error) {
 	switch {
 	case err == nil && db.trouble.Load() != nil && db.trouble.Swap(nil) != nil:
@@ -174,7 +174,7 @@ func (db *DB) note(err error) {
 	}
 }
 
-// Stats are numbers for metrics, of this node, counted since Open.
+// Stats are numbers of this node for metrics, counted since Open.
 type Stats struct {
 	store.Stats
 
@@ -183,7 +183,7 @@ type Stats struct {
 	Readers     int   // connections for reading that are open
 	IdleReaders int   // those of them that nobody uses now
 
-	Pools []Pool // what each is for names it: "write", "issue" and "read"
+	Pools []Pool // named by their use: "write", "issue" and "read"
 }
 
 // A Pool is how the connections of one kind are used.
@@ -195,7 +195,7 @@ type Pool struct {
 	Opened, Abandoned int64         // connections made; those who gave up waiting
 }
 
-// Stats returns the numbers as they stand.
+// Stats returns the present numbers.
 func (db *DB) Stats() Stats {
 	readers := db.readers.Stat()
 	return Stats{

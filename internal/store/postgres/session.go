@@ -13,8 +13,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// pinned returns the settings that the statements rely on. Neither the database's URL
-// nor what was set for the role or the database changes them.
+// pinned returns the settings that the statements rely on. Settings of the database's
+// URL, of the role or of the database do not change them.
 func pinned() map[string]string {
 	return map[string]string{
 		"search_path":                    schema,
@@ -32,7 +32,7 @@ func pinned() map[string]string {
 }
 
 // parameters returns the other settings of a session, which the database's URL may
-// change. Transactions that do nothing, of a node that was cut off, do not keep their
+// change. They end idle transactions, so that a node that was cut off does not keep its
 // locks.
 func parameters(u use) map[string]string {
 	p := map[string]string{
@@ -47,21 +47,22 @@ func parameters(u use) map[string]string {
 	if u == administering {
 		return p
 	}
-	p["jit"], p["max_parallel_workers_per_gather"] = "off", "0" // to begin with them takes longer than most of our queries
+	p["jit"], p["max_parallel_workers_per_gather"] = "off", "0" // starting them takes longer than most of our queries
 	p["idle_in_transaction_session_timeout"] = millisText(groupTimeout)
 	p["lock_timeout"] = millisText(lockTimeout)
 	if u == writing || u == issuing {
-		// All name their rows by key, and issuing locks them in that order. A plan that
-		// was made while a table was small would be kept for minutes while that grows.
+		// All these statements select rows by key, and the one that issues ids locks
+		// them in that order. Otherwise a plan that was made while a table was small
+		// would be kept for minutes while the table grows.
 		p["enable_seqscan"], p["enable_hashjoin"], p["enable_mergejoin"] = "off", "off", "off"
 	}
 	switch u {
 	case writing:
-		// No statement_timeout: one that ends a COMMIT which waits for its
-		// synchronous standby would make it look as if it had not waited.
+		// There is no statement_timeout. If it ended a COMMIT that waits for the
+		// synchronous standby, the commit would look as if it had not waited.
 	case issuing:
-		// An id is used by a later commit alone, which takes this one along to
-		// the disk: waiting for it here would be waiting twice.
+		// An id is used only by a later commit, which flushes this one too, so that
+		// there is no need to wait for the disk twice.
 		p["synchronous_commit"] = "off"
 		p["statement_timeout"] = millisText(lockTimeout)
 	case reading:
@@ -80,8 +81,8 @@ func settings(given map[string]string, u use) string {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		values = append(values, "("+literal(name)+", "+literal(all[name])+")")
 	}
-	// What has its value already is not set: the role may not be allowed to. Only since
-	// PostgreSQL 17 is there a transaction_timeout.
+	// A setting that has its value already is not set, since the role may not be
+	// allowed to. transaction_timeout exists since PostgreSQL 17.
 	set := "SELECT set_config(name, value, false) FROM (VALUES " + strings.Join(values, ", ") + ") AS s (name, value) WHERE current_setting(name, true) IS DISTINCT FROM value"
 	if _, there := given["transaction_timeout"]; !there {
 		set += "; SELECT set_config(name, '0', false) FROM pg_settings WHERE name = 'transaction_timeout' AND setting <> '0'"
@@ -100,7 +101,7 @@ func literal(text string) string {
 func setUp(c *pgconn.Config, u use) {
 	given := make(map[string]string)
 	for name, value := range c.RuntimeParams {
-		if name != "options" && name != "replication" { // which are no settings
+		if name != "options" && name != "replication" { // these are not settings
 			given[strings.ToLower(name)] = value
 			delete(c.RuntimeParams, name)
 		}
@@ -114,15 +115,17 @@ func setUp(c *pgconn.Config, u use) {
 	}
 }
 
-// errShared is why a pooler is refused that does not keep a session for each connection.
+// errShared is returned for a connection pooler that does not keep a session for each
+// connection.
 var errShared = errors.New("the connection pooler in front of it shares sessions between connections; set pool_mode = session there, or name PostgreSQL's own address")
 
-// poolerTries is how often two connections are compared: while others use the pooler
-// too, they may get different sessions though those are shared.
+// poolerTries is how often two connections are compared. While others use the pooler
+// too, two connections may get different sessions by chance.
 const poolerTries = 20
 
-// ownSessions returns errShared if a pooler lends sessions for each transaction or
-// statement alone. It compares connections that are not set up: others get their sessions.
+// ownSessions returns errShared if a pooler assigns sessions for one transaction or
+// statement only. The connections that it compares are not set up, since the settings
+// could reach sessions of others.
 func ownSessions(ctx context.Context, c *pgx.ConnConfig) error {
 	bare := c.Copy()
 	bare.ValidateConnect = nil

@@ -14,7 +14,7 @@ import (
 // fetchAtOnce is how many rows of a query a snapshot holds.
 const fetchAtOnce = 1000
 
-// Snapshot has a connection of its own, without time-out.
+// Snapshot uses a connection of its own, without time-outs.
 func (a engine) Snapshot(ctx context.Context, f func(store.Tx) error) error {
 	c, err := connect(ctx, a.db.url, administering)
 	if err != nil {
@@ -25,8 +25,8 @@ func (a engine) Snapshot(ctx context.Context, f func(store.Tx) error) error {
 	return toClientError(pgx.BeginTxFunc(ctx, c, options, func(tx pgx.Tx) error { return f(&snapshot{sqlTx: sqlTx{ctx, tx}, conn: c}) }))
 }
 
-// A snapshot is a transaction whose queries are cursors of the server, each read a part at
-// a time.
+// A snapshot is a transaction whose queries are cursors on the server, so that few rows at
+// a time are in memory.
 type snapshot struct {
 	sqlTx
 	conn *pgx.Conn
@@ -52,7 +52,7 @@ func (s *snapshot) Query(query string, args ...any) iter.Seq2[store.Row, error] 
 			row.fields = part.FieldDescriptions
 			for _, row.values = range part.Rows {
 				if !yield(row, nil) {
-					_, _ = s.sqlTx.Exec("CLOSE " + cursor) // else the end of the transaction does
+					_, _ = s.sqlTx.Exec("CLOSE " + cursor) // if this fails, the end of the transaction closes it
 					return
 				}
 			}
@@ -63,7 +63,7 @@ func (s *snapshot) Query(query string, args ...any) iter.Seq2[store.Row, error] 
 	}
 }
 
-// A fetched is a row that the server has sent.
+// A fetched is a row that FETCH has returned.
 type fetched struct {
 	types  *pgtype.Map
 	fields []pgconn.FieldDescription

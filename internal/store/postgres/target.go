@@ -10,10 +10,12 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// moveLock is the key of the advisory lock of who fills a database.
+// moveLock is the key of the advisory lock that a process holds while it fills a
+// database.
 const moveLock int64 = 0x5045_5453_0000_0003
 
-// leaveTimeout is how long sessions of a process that was killed may linger.
+// leaveTimeout is how long OpenTarget waits for the sessions of a process that was
+// killed to end.
 const leaveTimeout = 5 * time.Second
 
 // A Target is a transaction of a database that is filled: see [store.MoveTarget]. One
@@ -23,8 +25,9 @@ type Target struct {
 	conn *pgx.Conn
 }
 
-// OpenTarget makes and migrates the database at url, as Open does, and keeps nodes and
-// others that would fill it away until Close. It is refused while a node is connected.
+// OpenTarget migrates the database at url, as Open does, and keeps nodes and other
+// processes that would fill it out until Close. It returns an error while a node is
+// connected.
 func OpenTarget(ctx context.Context, url string, now func() time.Time) (*Target, error) {
 	if _, err := MigrateUp(ctx, url, now); err != nil {
 		return nil, err
@@ -38,7 +41,7 @@ func OpenTarget(ctx context.Context, url string, now func() time.Time) (*Target,
 		return nil, fmt.Errorf("database %s: %w", name, err)
 	}
 	t := &Target{sqlTx{ctx, c}, c}
-	err = t.alone(ctx)
+	err = t.lockExclusively(ctx)
 	if err == nil {
 		_, err = t.Exec("BEGIN")
 	}
@@ -48,14 +51,15 @@ func OpenTarget(ctx context.Context, url string, now func() time.Time) (*Target,
 	return t, nil
 }
 
-// Close disconnects, which ends a transaction that is not committed.
+// Close disconnects, which rolls back a transaction that is not committed.
 func (t *Target) Close(ctx context.Context) error {
 	return t.conn.Close(context.WithoutCancel(ctx))
 }
 
-// alone makes sure that no node and no other move is at the database. It waits
-// a moment: the sessions of a process that was killed may not have ended yet.
-func (t *Target) alone(ctx context.Context) error {
+// lockExclusively returns an error if a node or another Target uses the database. It
+// first waits a moment, since the sessions of a process that was killed may not have
+// ended yet.
+func (t *Target) lockExclusively(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, leaveTimeout)
 	defer cancel()
 	for n := 0; ; n++ {
@@ -116,11 +120,11 @@ func (t *Target) Commit() error {
 	if _, err := t.Exec("COMMIT"); err != nil {
 		return err
 	}
-	_, _ = t.Exec(gatherStatistics) // else autovacuum does, a minute later
+	_, _ = t.Exec(gatherStatistics) // if this fails, autovacuum does so a minute later
 	return nil
 }
 
-// refuseFilling returns an error while something is moved into the database.
+// refuseFilling returns an error while a Target fills the database.
 func refuseFilling(ctx context.Context, c querier) error {
 	var free bool
 	err := c.QueryRow(ctx, "SELECT pg_try_advisory_lock_shared($1)", moveLock).Scan(&free)

@@ -12,13 +12,13 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// committers is how many groups are under way at once on a node: while one
-// waits for the disk the next one is decided. More of them make smaller groups.
-// A single one was faster with PostgreSQL on the same machine; with PostgreSQL on
-// another one, a simulation has it place 20,000 orders a second instead of 33,000.
+// committers is how many groups a node carries out at once: while one waits for the
+// disk, the next one is decided. More of them make smaller groups. A single one was
+// faster with PostgreSQL on the same machine; with PostgreSQL on another machine, a
+// simulation placed 20,000 orders a second with one, and 33,000 with two.
 const committers = 2
 
-// attempts bounds how often a group is tried.
+// attempts is how often a group is tried at most.
 const attempts = 5
 
 // Group carries out a group, again until it is committed or has failed for good: BEGIN and
@@ -36,8 +36,9 @@ func (a engine) Group(ctx context.Context, g *store.Group) error {
 }
 
 // retry calls try until it succeeds or has failed for good. try reports whether its commit
-// may have reached the server. Only what is done alone is decided anew more than once when
-// another node was faster.
+// may have reached the server. If another node has written the same row first, a change
+// that is alone in its transaction is decided again up to the limit, a group of several
+// only once.
 func (db *DB) retry(ctx context.Context, alone bool, try func() (sent bool, err error)) (err error) {
 	for n := range attempts {
 		var sent bool
@@ -51,12 +52,13 @@ func (db *DB) retry(ctx context.Context, alone bool, try func() (sent bool, err 
 	return toClientError(err)
 }
 
-// again reports whether a group that failed is to be tried again. sent says
-// that its commit was on its way: then it is only if the server said no. anew says whether
-// it is worth to decide once more when another node was faster.
+// again reports whether a transaction that failed is to be tried again. sent says that its
+// commit may have reached the server: then it is tried again only if the server has
+// refused it. anew says whether to try again after another node has written the same row
+// first.
 func again(err error, sent, anew bool) bool {
 	switch code := state(err); {
-	case gravityOf(err) == conflict:
+	case severityOf(err) == conflict:
 		return true
 	case code == stateUniqueViolation, code == stateForeignKeyViolation:
 		return anew
@@ -64,8 +66,8 @@ func again(err error, sent, anew bool) bool {
 	return !sent && lost(err)
 }
 
-// pause waits a moment before the try after the n-th, longer each time, and not
-// as long as others do.
+// pause waits before the try after the n-th: longer each time, and for a random time,
+// so that nodes do not try again at the same instant.
 func pause(ctx context.Context, n int) error {
 	most := 4 * time.Millisecond << (2 * n)
 	timer := time.NewTimer(most/4 + rand.N(most))
@@ -78,8 +80,8 @@ func pause(ctx context.Context, n int) error {
 	}
 }
 
-// try carries out a group in one transaction. sent reports whether its commit
-// may have reached the server.
+// try carries out a group in one transaction. sent is whether its commit may have
+// reached the server.
 func (db *DB) try(ctx context.Context, g *store.Group) (sent bool, err error) {
 	c, err := db.writer.Acquire(ctx)
 	if err != nil {
@@ -110,16 +112,16 @@ func (db *DB) try(ctx context.Context, g *store.Group) (sent bool, err error) {
 	return true, confirmed(c.Conn(), func() error { return sqlTx{ctx, c}.Run(b) })
 }
 
-// rollback leaves the connection fit for the next transaction; a connection
-// that cannot be is closed by the pool.
+// rollback prepares the connection for the next transaction. If that fails, the pool
+// closes the connection.
 func rollback(ctx context.Context, c *pgx.Conn) {
 	if !c.IsClosed() && c.PgConn().TxStatus() != 'I' {
-		_, _ = c.Exec(ctx, "ROLLBACK") // the pool looks at the state again
+		_, _ = c.Exec(ctx, "ROLLBACK") // the pool checks the state itself
 	}
 }
 
-// leaveReplica has all connections made anew if err says that the server no
-// longer takes writes: it was demoted, and another one has taken over.
+// leaveReplica has all connections replaced if err says that the server no longer takes
+// writes: it was demoted, and another one is the primary.
 func (db *DB) leaveReplica(err error) {
 	if state(err) == stateReadOnly {
 		db.writer.Reset()
@@ -128,8 +130,8 @@ func (db *DB) leaveReplica(err error) {
 	}
 }
 
-// errUnconfirmed is a commit that the server carried out without waiting for
-// its synchronous standby, because an administrator ended the wait.
+// errUnconfirmed is returned for a commit that the server carried out without waiting
+// for its synchronous standby, because an administrator ended the wait.
 var errUnconfirmed = errors.New("the commit was not confirmed by the synchronous standby")
 
 // change calls f in a transaction of a rare write and commits it, again if it met another one

@@ -13,12 +13,12 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// Partial is the end of the name of a backup that is not whole yet.
+// Partial is the suffix of the name of a backup that is not complete yet.
 const Partial = ".partial"
 
-// copyTo writes the database, as it is at one instant, to a new file at path, readable by
-// its owner alone. Writers go on meanwhile. It leaves nothing if it fails. The file is one
-// piece: there is no write-ahead log beside it.
+// copyTo writes a snapshot of the database to a new file at path, which only its owner can
+// read. Others can write meanwhile. The copy has no write-ahead log. If copyTo fails it
+// leaves no file.
 func (c *conn) copyTo(path string) (err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -42,8 +42,8 @@ func syncPath(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// inspect runs f on the file at path, whichever schema it has. It refuses a file that is
-// not ours, is newer or was moved.
+// inspect calls f with the file at path, whatever version its schema has. It refuses a
+// file that is not ours, has a newer schema, or was moved.
 func inspect(ctx context.Context, path string, f func(*conn) error) error {
 	c, err := openFile(path, true)
 	if err == nil {
@@ -59,7 +59,7 @@ func inspect(ctx context.Context, path string, f func(*conn) error) error {
 	return nil
 }
 
-// checkOurs returns an error if the file is not ours, is newer or was moved.
+// checkOurs returns an error if the file is not ours, has a newer schema, or was moved.
 func (c *conn) checkOurs() error {
 	if ours, err := c.isOurs(); err != nil || !ours {
 		return errors.Join(err, errEmpty)
@@ -72,8 +72,8 @@ func (c *conn) checkOurs() error {
 
 var errEmpty = errors.New("the file has no data of Petstore")
 
-// Verify returns what [store.Check] finds in the file at path, whichever schema it
-// has.
+// Verify returns what [store.Check] finds in the file at path, whatever version its
+// schema has.
 func Verify(ctx context.Context, path string) (problems []string, err error) {
 	err = inspect(ctx, path, snapshot(func(c *conn) (err error) {
 		problems, err = store.Check(c, dialect)
@@ -82,17 +82,17 @@ func Verify(ctx context.Context, path string) (problems []string, err error) {
 	return problems, err
 }
 
-// Backup writes a copy of the database at from, as it is at one instant, to the file at to,
-// and replaces what is there. It verifies the copy under another name and gives it its own
-// when it is durable. Other processes go on meanwhile. The database need not be up to date.
+// Backup writes a snapshot of the database at from to the file at to, and replaces what is
+// there. It verifies the copy under another name, and renames it when it is durable. Other
+// processes can use the database meanwhile. Its schema need not be the latest.
 func Backup(ctx context.Context, from, to string) error {
 	partial := to + Partial
 	for _, path := range []string{to, partial} {
-		if err := Spare(from, path); err != nil {
+		if err := CheckOverwrite(from, path); err != nil {
 			return fmt.Errorf("backup to %w", err)
 		}
 	}
-	if err := removeAll(partial, ""); err != nil { // of a backup that was killed
+	if err := removeAll(partial, ""); err != nil { // left by a backup that was killed
 		return err
 	}
 	if err := inspect(ctx, from, func(c *conn) error { return c.copyTo(partial) }); err != nil {
@@ -121,7 +121,7 @@ func (db *DB) Size(context.Context) (int64, error) {
 	return n, nil
 }
 
-// rename gives a durable file its name, durably.
+// rename renames a file durably.
 func rename(from, to string) error {
 	if err := os.Rename(from, to); err != nil {
 		return err
@@ -132,12 +132,11 @@ func rename(from, to string) error {
 // ErrInUse is what Restore returns when another process has the database open.
 var ErrInUse = errors.New("is in use: stop the server first")
 
-// Restore puts a copy of the backup at from in the place of the database at
-// path, brought up to date, and leaves the backup as it is. All ids go on behind a gap, see
-// [store.Restored]. Until the copy is
-// verified nothing changes. It returns ErrInUse, with the path, if the database
-// is open, and replaces it otherwise; the caller asks whether that is wanted. A warning says
-// why the ids of the database that is replaced could not be read: some may be issued again.
+// Restore replaces the database at path with a copy of the backup at from, which it migrates and
+// verifies first. All ids then continue after a gap, see [store.Restored]. The backup stays as it
+// is. Restore returns ErrInUse, with the path, if the database is open. The caller has to ask
+// whether a database may be replaced. The warning is not nil if the ids of the replaced database
+// could not be read: some of them may be issued again.
 func Restore(ctx context.Context, from, path string, o Options) (warning, err error) {
 	if sameFile(from, path) {
 		return nil, fmt.Errorf("restore from %s: that is the database itself", from)
@@ -147,7 +146,7 @@ func Restore(ctx context.Context, from, path string, o Options) (warning, err er
 			return nil, fmt.Errorf("restore to %s: %s belongs to the database %s", path, p, cmp.Or(owner, from))
 		}
 	}
-	if err := withLock(path, func() error { return nil }); err != nil { // before the long work
+	if err := withLock(path, func() error { return nil }); err != nil { // to fail early
 		return nil, err
 	}
 	partial := path + Partial
@@ -164,8 +163,9 @@ func Restore(ctx context.Context, from, path string, o Options) (warning, err er
 	return warning, nil
 }
 
-// lastIDs returns the last ids of the workspaces in the file at path, as far as it can be
-// read, and why not all: it may be damaged or older. A file that is not there has none.
+// lastIDs returns the last ids of the workspaces in the file at path, as far as they can
+// be read: the file may be damaged, or have an older schema. A file that does not exist
+// has none.
 func lastIDs(path string) (all []store.Issued, err error) {
 	if info, err := os.Stat(path); err != nil && errors.Is(err, os.ErrNotExist) || err == nil && info.Size() == 0 {
 		return nil, nil
@@ -185,8 +185,8 @@ func lastIDs(path string) (all []store.Issued, err error) {
 	}, "SELECT workspace, pets, categories, orders, coalesce((SELECT max(last, forgotten) FROM feeds f WHERE f.workspace = c.workspace), 0) FROM counters c")
 }
 
-// stage makes a verified, migrated copy of a backup, whose ids go on behind those that
-// were issued already.
+// stage makes a verified and migrated copy of a backup, whose ids continue after those
+// that were issued already.
 func stage(ctx context.Context, from, to string, issued []store.Issued, o Options) (err error) {
 	if err := inspect(ctx, from, func(c *conn) error { return c.copyTo(to) }); err != nil {
 		return err
@@ -208,9 +208,8 @@ func stage(ctx context.Context, from, to string, issued []store.Issued, o Option
 	return syncPath(to)
 }
 
-// replace puts the file at with in the place of the database at path. The
-// write-ahead log of one file must never be found beside another: it is emptied
-// and removed first.
+// replace replaces the database at path with the file at with. The old write-ahead log
+// is removed first: SQLite would apply it to the new file.
 func replace(path, with string) error {
 	return withLock(path, func() error {
 		if err := removeAll(path, "-wal", "-shm", "-journal"); err != nil {
@@ -220,8 +219,7 @@ func replace(path, with string) error {
 	})
 }
 
-// withLock runs f while nobody else has the database at path open, if there is
-// one.
+// withLock calls f while no one else has the database at path open. There may be none.
 func withLock(path string, f func() error) error {
 	err := whileUnserved(path, func() error { return withLockedFile(path, f) })
 	if errors.Is(err, errServed) {
@@ -246,8 +244,8 @@ func withLockedFile(path string, f func() error) (err error) {
 	return f()
 }
 
-// lockAlone leaves the write-ahead log and locks the file. A file that is
-// damaged has no log worth keeping.
+// lockAlone turns the write-ahead log off, which needs that nobody else has the file
+// open, and locks the file. A damaged file counts as locked: its log is of no use.
 func (c *conn) lockAlone() error {
 	mode := ""
 	err := c.first("PRAGMA journal_mode=DELETE", &mode)
@@ -277,7 +275,7 @@ func removeAll(path string, ends ...string) error {
 	return nil
 }
 
-// Newest returns the latest instant that the database at path says something happened at; the zero time if nothing did.
+// Newest is [store.Newest] for the database at path.
 func Newest(ctx context.Context, path string) (latest time.Time, err error) {
 	err = inspect(ctx, path, func(c *conn) (err error) {
 		latest, err = store.Newest(c)

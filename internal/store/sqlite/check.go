@@ -2,8 +2,8 @@ package sqlite
 
 import "example.com/petstore/internal/store"
 
-// ledgers follows the ledger of each pet: to sort all movements would take memory, or room
-// for temporary files. Without the LIMIT the inner ORDER BY would not count.
+// ledgers follows the ledger of each pet, because sorting all movements would take memory
+// or temporary files. Without the LIMIT the inner ORDER BY would have no effect.
 const ledgers = "SELECT " + store.LedgerColumns + ` FROM (SELECT m.* FROM (
 		SELECT workspace, id AS pet, last_movement AS last FROM pets WHERE workspace = $1
 		UNION ALL
@@ -18,7 +18,7 @@ const ledgers = "SELECT " + store.LedgerColumns + ` FROM (SELECT m.* FROM (
 	CROSS JOIN movements m ON m.workspace = h.workspace AND m.id = j.value)`
 
 func checkStructure(tx store.Tx, report store.Report) error {
-	// FTS5 has to look at the file first: else it may check what it remembers of an
+	// A query makes FTS5 read the file: otherwise it may check what it has cached of an
 	// earlier state.
 	for _, err := range tx.Query("SELECT rowid FROM pet_names WHERE pet_names MATCH 'any'") {
 		if err != nil {

@@ -7,26 +7,28 @@ import (
 
 // Lengths of the log, in frames of a page each.
 const (
-	shortLog = 1000  // frames more than at the last checkpoint start the next one
-	longLog  = 12000 // 48 MiB: the writer moves the rest, however much it is
-	fewLeft  = 256   // after a checkpoint: writes may wait while so much is moved
+	shortLog = 1000  // frames since the last checkpoint that start the next one
+	longLog  = 12000 // 48 MiB: the writer itself moves the rest, however much it is
+	fewLeft  = 256   // so few that the writer itself moves them
 )
 
 // restartWait is how long a restart of the log waits for others.
 const restartWait = 20 * time.Millisecond
 
-// A checkpointer moves the log into the database file beside the writes. SQLite by
-// itself does so in the commit that makes the log long, and all writes wait for the
-// disk. Only when nothing is left to move does the log begin anew
-// (https://sqlite.org/wal.html, section 2.3), which under steady load never happens
-// beside the writes: so the writer moves the rest when that is little, or the log long.
+// A checkpointer moves the log into the database file while others write. SQLite itself
+// does so in the commit that makes the log long, and all writes wait for the disk
+// meanwhile. SQLite overwrites the log from its start only after a checkpoint has moved
+// all frames (https://sqlite.org/wal.html, section 2.3), which never happens under
+// steady load: so the writer moves the rest when few frames are left, or when the log
+// is long.
 type checkpointer struct {
 	conn *conn
 	wake chan struct{} // starts a checkpoint beside the writes
-	next int64         // the length of the log at which it is moved; the writer's
+	next int64         // the length of the log at which to move it; used by the writer alone
 }
 
-// openCheckpointer has the commits of the writer move no frames.
+// openCheckpointer opens the connection for checkpoints, and keeps the writer's commits
+// from making any.
 func (db *DB) openCheckpointer() error {
 	c, err := db.open()
 	if err != nil {
@@ -48,14 +50,15 @@ func (db *DB) moveLog() {
 	}
 }
 
-// logGrew is called by the writer after each of its commits.
+// logGrew starts or makes a checkpoint if one is due. The writer calls it after each
+// commit.
 func (db *DB) logGrew() {
 	p := db.checkpointer
 	frames, moved, _, err := db.writer.checkpoint("NOOP")
 	if err != nil {
-		return // what is wrong shows in the next commit
+		return // the next commit will report the error
 	}
-	if frames < p.next-shortLog { // the log began anew
+	if frames < p.next-shortLog { // the log was overwritten from its start
 		p.next = shortLog
 	}
 	switch {
@@ -66,7 +69,7 @@ func (db *DB) logGrew() {
 	case frames-moved > fewLeft:
 		select {
 		case p.wake <- struct{}{}:
-		default: // it is due
+		default: // it was woken already
 		}
 		return
 	default:
@@ -74,27 +77,27 @@ func (db *DB) logGrew() {
 			return // the one beside the writes is about to end
 		}
 	}
-	p.next = frames + shortLog // a reader may keep the log from beginning anew
+	p.next = frames + shortLog // a reader may keep SQLite from overwriting the log
 }
 
-// checkpoint carries out a checkpoint of a mode, and returns how many frames the log
-// has, and how many of them the database file has. It is busy if others kept it from
-// all that the mode asks for.
+// checkpoint makes a checkpoint in a mode, and returns how many frames the log has, and
+// how many of them are in the database file. busy reports that others kept it from
+// doing all that the mode asks for.
 func (c *conn) checkpoint(mode string) (frames, moved int64, busy bool, err error) {
 	err = c.first("PRAGMA wal_checkpoint("+mode+")", &busy, &frames, &moved)
 	return frames, moved, busy, err
 }
 
-// move moves what no reader needs in the log. If another process does so at the time
-// this one leaves it alone. A file that was copied over the database gets no page of it:
-// its header could not be told from ours any more.
+// move moves the frames that no reader needs from the log into the file. It does nothing
+// while another process does so. It writes nothing to a file that was put in the place
+// of the database, since the changed header would hide that.
 func (db *DB) move(c *conn, mode string) (busy bool) {
 	if !db.intact() {
 		return false
 	}
 	_, _, busy, err := c.checkpoint(mode)
 	switch {
-	case gravityOf(err) == final:
+	case severityOf(err) == fatal:
 		db.fail(fmt.Errorf("moving the log into the file: %w", err))
 	case err != nil:
 		db.log.Warn("the log could not be moved into the file, and grows", "err", err)
@@ -102,11 +105,11 @@ func (db *DB) move(c *conn, mode string) (busy bool) {
 	return busy
 }
 
-// restartLog moves the rest, however much it is, and has the log begin anew: where two
-// processes write, one always adds to it while the other moves it. For a moment both
-// have to wait. It gives up while somebody reads what the log alone has.
+// restartLog moves the rest of the log, however much it is, while writers of all
+// processes wait: otherwise one process would always add to the log while the other
+// moves it. It gives up while somebody reads what only the log has.
 func (db *DB) restartLog() {
-	db.writer.SetBusyTimeout(0) // SQLite asks too rarely, and never again for another's checkpoint
+	db.writer.SetBusyTimeout(0) // SQLite retries too rarely, and not at all during another process's checkpoint
 	defer db.writer.SetBusyTimeout(busyTimeout)
 	for begun := time.Now(); db.move(db.writer, "RESTART") && time.Since(begun) < restartWait; {
 		time.Sleep(askEvery)

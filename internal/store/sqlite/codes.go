@@ -7,35 +7,36 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// A gravity says how far an error of SQLite reaches.
-type gravity int
+// A severity says how much an error of SQLite affects.
+type severity int
 
 const (
-	ordinary gravity = iota // a fault of one write, or no error of SQLite's at all
-	passing                 // the transaction is lost; a later one may work
-	final                   // what is on the disk can no longer be trusted to be what we wrote
+	ordinary  severity = iota // one write, or it is not an error of SQLite
+	temporary                 // the transaction, which is lost; a later one may work
+	fatal                     // the database: the disk may not have what was written
 )
 
-// gravityOf judges by the result code alone.
-func gravityOf(err error) gravity {
+// severityOf decides by the result code alone.
+func severityOf(err error) severity {
 	code := sqlite.ErrCode(err)
 	switch code.ToPrimary() {
 	case sqlite.ResultIOErr:
 		switch code {
 		case sqlite.ResultIOErrSHMSize, sqlite.ResultIOErrNoMem: // a full disk under the shared memory; no memory
-			return passing
+			return temporary
 		}
-		return final
+		return fatal
 	case sqlite.ResultCorrupt, sqlite.ResultNotADB:
-		return final
+		return fatal
 	case sqlite.ResultFull, sqlite.ResultBusy, sqlite.ResultLocked, sqlite.ResultInterrupt, sqlite.ResultNoMem,
 		sqlite.ResultCantOpen, sqlite.ResultReadOnly, sqlite.ResultProtocol, sqlite.ResultPerm, sqlite.ResultAbort:
-		return passing
+		return temporary
 	}
 	return ordinary
 }
 
-// explain puts SQLite's codes that a user meets when opening a file in words.
+// explain returns errors that a user meets when opening a file in words, instead of
+// SQLite's codes.
 func explain(err error) error {
 	switch sqlite.ErrCode(err).ToPrimary() {
 	case sqlite.ResultNotADB:

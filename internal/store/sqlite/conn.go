@@ -16,9 +16,9 @@ import (
 // busyTimeout is how long a statement waits for another process's lock.
 const busyTimeout = 5 * time.Second
 
-// Writers of several processes take turns by asking again and again: SQLite has
-// no queue for them. So every writer asks often, and who writes much at a time
-// pauses longer between two transactions than the others need to ask.
+// SQLite has no queue for the writers of several processes: each retries until it gets
+// the lock. So every writer retries often, and one that writes much pauses longer
+// between two transactions than the others take to retry.
 const askEvery = time.Millisecond
 
 // How many pages of 4 KiB connections hold in memory at most.
@@ -26,11 +26,11 @@ const (
 	cachePages  = 240 // 1 MiB: the upper levels of the trees of millions of rows, and what a search for one name reads
 	writerPages = 200 // what most groups change
 
-	// unspilledPages is how many pages the writer's cache grows to rather than have
-	// changed ones written into the log before the transaction's end: more than
-	// store.MaxGroup changes of most kinds need. If a page that was written early changes
-	// again, the commit reads the log back from there, to make the checksums of all
-	// frames behind it anew. Some versions of SQLite take a multiple of 256 for "never".
+	// unspilledPages is up to how many pages the writer's cache grows before SQLite
+	// writes changed pages into the log during a transaction: more than store.MaxGroup
+	// changes of most kinds need. If such a page changes again, the commit has to read
+	// the log and to compute the checksums of all later frames again. Some versions of
+	// SQLite take a multiple of 256 for "never".
 	unspilledPages = 1000
 )
 
@@ -39,8 +39,8 @@ const (
 type conn struct {
 	*sqlite.Conn
 
-	steady  map[string]string // statements, and what is prepared for them
-	known   *store.Migrations // that the program knows
+	steady  map[string]string // the text that is prepared for a statement
+	known   *store.Migrations // those that the program knows
 	applied []store.Migration // by this connection
 
 	changedPets []int64 // workspaces of which the writer's transaction changes pets

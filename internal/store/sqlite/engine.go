@@ -38,8 +38,8 @@ func (a engine) Step(ctx context.Context, workspace int64, f func(store.Tx) erro
 	})
 }
 
-// Bar has nothing to do: there is one writer, and each group looks who is barred.
-func (engine) Bar(store.Tx, int64) error { return nil }
+// AwaitWrites has nothing to do: there is one writer, and each group reads which workspaces are closed.
+func (engine) AwaitWrites(store.Tx, int64) error { return nil }
 
 func (a engine) Load(ctx context.Context, l *store.Load) error {
 	return a.db.changeMuch(ctx, func(c *conn) error {
@@ -48,9 +48,9 @@ func (a engine) Load(ctx context.Context, l *store.Load) error {
 	})
 }
 
-// dialect is what SQLite says in its own way. One transaction at a time writes, which is a
-// lock on everything. Left to itself SQLite would read past rows in the primary key rather
-// than take an index.
+// dialect has what differs in SQLite. It needs no locks of rows, since one transaction
+// writes at a time. Without a hint SQLite would scan the primary key rather than use an
+// index.
 var dialect = store.Dialect{
 	Among:       among,
 	Rename:      renamePet,
@@ -78,7 +78,7 @@ func among(ids []int64) (condition string, arg any) {
 	return " IN (SELECT value FROM json_each($2))", string(append(text, ']'))
 }
 
-// How long a command waits for the server, and how often it looks.
+// How long a command waits for the server, and how often it asks the database meanwhile.
 const (
 	awaitFollower = time.Second
 	lookFollower  = 5 * time.Millisecond
@@ -114,7 +114,7 @@ func (a engine) AwaitFollower(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// read runs f on a connection to read with. A context that can end costs a goroutine.
+// read runs f on a connection for reading. A context that can end costs a goroutine.
 func (db *DB) read(ctx context.Context, f func(*conn) error) error {
 	if err := cmp.Or(db.broken(), ctx.Err()); err != nil {
 		return petstore.Unavailable(err)
@@ -139,7 +139,7 @@ func (db *DB) read(ctx context.Context, f func(*conn) error) error {
 	}
 }
 
-// snapshot has f run in a transaction: its statements see one state. A panic of f, too,
+// snapshot is read in a transaction: f's statements see one state. A panic of f, too,
 // ends it.
 func snapshot(f func(*conn) error) func(*conn) error {
 	return func(c *conn) (err error) {

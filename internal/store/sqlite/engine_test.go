@@ -47,7 +47,7 @@ func openTroubled(t *testing.T) (*troubled, *store.Store, int64) {
 	t.Helper()
 	db := openTest(t, Options{Readers: 1})
 	e := &troubled{engine: engine{db}}
-	s := store.New(e, store.Options{Dialect: dialect, Now: time.Now, Written: db.Ring, Writer: db.writing})
+	s := store.New(e, store.Options{Dialect: dialect, Now: time.Now, Written: db.WakeReaders, Writer: db.writing})
 	return e, s, newWorkspace(t, t.Context(), db, "w")
 }
 

@@ -12,26 +12,25 @@ import (
 	"time"
 )
 
-// The files of a database are looked after from outside: which ones they are, who has
-// them, whether they are still those that were opened, and whether a log belongs to its
-// file. None of them is changed. Paths are those that links lead to, by which SQLite names
-// the log.
+// This file knows the files of a database: which ones they are, and whether a log belongs
+// to its database file. It changes none of them. Paths have their symbolic links resolved,
+// since SQLite names the log after the file that a link leads to.
 
 const advice = "put it back, or restore a backup with petstore restore FILE"
 
-// companions are the ends of the names of the files that SQLite keeps beside a
-// database: its log, the index of that, and what undoes a transaction.
-func companions() []string { return []string{"-wal", "-shm", "-journal"} }
+// sqliteSuffixes are the suffixes of the files that SQLite keeps next to a database:
+// its log, the index of the log, and the rollback journal.
+func sqliteSuffixes() []string { return []string{"-wal", "-shm", "-journal"} }
 
-// beside are the ends of the names of all files that belong to a database: without
-// its lock two servers would have it.
-func beside() []string { return append(companions(), lockEnd) }
+// ownedSuffixes are the suffixes of all files that belong to a database. One of them is
+// the lock, which keeps a second server away.
+func ownedSuffixes() []string { return append(sqliteSuffixes(), lockSuffix) }
 
-// ownerOf returns the database that the file at path belongs to, as its log, the index
-// of that or its lock, whether that file is there or not; "" if there is no such
-// database. The path may be a link.
+// ownerOf returns the database to which a file at path would belong by its name,
+// whether the file exists or not; "" if there is no such database. The path may be a
+// link.
 func ownerOf(path string) string {
-	for _, end := range beside() {
+	for _, end := range ownedSuffixes() {
 		database, ok := strings.CutSuffix(resolved(path), end)
 		if !ok {
 			continue
@@ -43,11 +42,11 @@ func ownerOf(path string) string {
 	return ""
 }
 
-// Spare returns an error if a file at path must not be written, whatever its
-// user says: it is the database ("" for none), belongs to one, or is another one
-// that a program has open or did not close. The paths may be links.
-func Spare(database, path string) error {
-	for _, end := range append(beside(), "") {
+// CheckOverwrite returns an error if a file at path must not be overwritten, even if
+// the user asks for it: it is the database ("" for none), belongs to one, or is another
+// database that a program has open or did not close. The paths may be links.
+func CheckOverwrite(database, path string) error {
+	for _, end := range append(ownedSuffixes(), "") {
 		if database != "" && sameFile(resolved(database)+end, path) {
 			return fmt.Errorf("%s: that is the database itself", path)
 		}
@@ -55,7 +54,7 @@ func Spare(database, path string) error {
 	if owner := ownerOf(path); owner != "" {
 		return fmt.Errorf("%s: belongs to the database %s", path, owner)
 	}
-	for _, end := range companions() {
+	for _, end := range sqliteSuffixes() {
 		if _, err := os.Stat(resolved(path) + end); err == nil {
 			return fmt.Errorf("%s: is a database that is in use, or was not closed: %s is beside it", path, filepath.Base(resolved(path)+end))
 		}
@@ -63,7 +62,7 @@ func Spare(database, path string) error {
 	return nil
 }
 
-// sameFile reports whether there are files at both paths, and they are one.
+// sameFile reports whether both paths lead to the same file, which exists.
 func sameFile(a, b string) bool {
 	first, err := os.Stat(a)
 	if err != nil {
@@ -80,8 +79,8 @@ func resolved(path string) string {
 	return path
 }
 
-// CheckPresent returns an error that says what to do if there is no database at
-// path although there was one: then no new one may be made there.
+// CheckPresent returns an error that says what to do if the database at path is missing
+// although there was one. Then no new one may be created there.
 func CheckPresent(path string) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -89,15 +88,15 @@ func CheckPresent(path string) error {
 	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
 		return fmt.Errorf("the file is missing, but its log %s-wal is there: %s", path, advice)
 	}
-	if t := readTrace(path); t != nil {
-		return fmt.Errorf("the file is missing, but %s: %s; to begin with an empty one, remove %s%s", t, advice, path, lockEnd)
+	if t := readLockRecord(path); t != nil {
+		return fmt.Errorf("the file is missing, but %s: %s; to begin with an empty one, remove %s%s", t, advice, path, lockSuffix)
 	}
 	return nil
 }
 
-// refuseForeignLog returns an error if the file at path has a log beside it that is not its own,
-// as after a copy was put in its place: SQLite would join them. A server that has the database looks itself,
-// so nothing is checked then.
+// refuseForeignLog returns an error if the log next to the file at path is that of another file, for example
+// because a copy was put in its place: SQLite would apply the log to it. It checks nothing while a server
+// has the database, which checks this itself.
 func refuseForeignLog(path string) error {
 	err := whileUnserved(path, func() error { return checkLog(path) })
 	if errors.Is(err, errServed) {
@@ -106,10 +105,10 @@ func refuseForeignLog(path string) error {
 	return err
 }
 
-// checkLog is refuseForeignLog while nobody writes to the files.
+// checkLog is refuseForeignLog for files to which nobody writes.
 func checkLog(path string) error {
 	log, err := readLogHeader(path + "-wal")
-	t := readTrace(path)
+	t := readLockRecord(path)
 	if err != nil || log == nil && t == nil {
 		return err
 	}
@@ -130,9 +129,9 @@ func checkLog(path string) error {
 	return nil
 }
 
-// foreign says why a log is not that of a file, "" if it may be. The trace may be
-// nil, or of another log.
-func foreign(file header, log *logHeader, t *trace) string {
+// foreign returns why a log does not belong to a file, or "" if it may. The record may
+// be nil, or of another log.
+func foreign(file header, log *logHeader, t *lockRecord) string {
 	switch {
 	case file.size < headerSize:
 		return "it is empty"
@@ -152,15 +151,15 @@ func foreign(file header, log *logHeader, t *trace) string {
 func before(a, b uint32) bool { return int32(a-b) < 0 } //nolint:gosec // wraps as it should
 
 // String says who served the database.
-func (t *trace) String() string {
+func (t *lockRecord) String() string {
 	return fmt.Sprintf("the process %d served it since %s", t.PID, t.Since.UTC().Format(time.RFC3339))
 }
 
-// headerSize is how much of a database file says what it is
+// headerSize is the length of the header of a database file
 // (https://sqlite.org/fileformat.html, section 1.3).
 const headerSize = 100
 
-// A header is what the beginning of a database file says.
+// A header is what is needed of the header of a database file.
 type header struct {
 	size     int64
 	inode    uint64
@@ -189,15 +188,15 @@ func headerOf(f *os.File) (h header, err error) {
 	return header{info.Size(), inodeOf(info), b[18] != 2, binary.BigEndian.Uint32(b[24:])}, nil
 }
 
-// A logHeader is what the beginning of a write-ahead log says
+// A logHeader is what is needed of the header of a write-ahead log
 // (https://sqlite.org/fileformat2.html, section 4.1).
 type logHeader struct{ resets, salt uint32 }
 
-// lineage tells logs apart: it stays when a log begins anew, as then both numbers
-// grow by one.
+// lineage identifies a log. It stays the same when SQLite overwrites the log from its
+// start, since both numbers then grow by one.
 func (h *logHeader) lineage() uint32 { return h.salt - h.resets }
 
-// readLogHeader returns nil if there is no log, or nothing in it.
+// readLogHeader returns nil if there is no log, or if it is empty.
 func readLogHeader(path string) (*logHeader, error) {
 	f, err := os.Open(path) //nolint:gosec // beside the database
 	if errors.Is(err, fs.ErrNotExist) {

@@ -163,7 +163,7 @@ func TestLost(t *testing.T) {
 			case test.want != "" && (!ok || !strings.Contains(err.Error(), test.want) || lost.Whole != test.whole):
 				t.Fatalf("Check = %v, want %q, whole: %t", err, test.want, test.whole)
 			case ok:
-				if err := lock.lost(); err != nil {
+				if err := lock.recordLoss(); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -221,7 +221,7 @@ func TestOneServer(t *testing.T) {
 	}
 }
 
-func TestSpare(t *testing.T) {
+func TestCheckOverwrite(t *testing.T) {
 	t.Parallel()
 	db := newDatabase(t)
 	link := filepath.Join(t.TempDir(), "link.db")
@@ -238,9 +238,9 @@ func TestSpare(t *testing.T) {
 		{"", db.path + "-lock", "belongs to the database " + db.path},
 		{"", link, "is in use, or was not closed: petstore.db-wal"},
 	} {
-		err := Spare(test.database, test.path)
+		err := CheckOverwrite(test.database, test.path)
 		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
-			t.Errorf("Spare(%q, %q) = %v, want %q", test.database, test.path, err, test.want)
+			t.Errorf("CheckOverwrite(%q, %q) = %v, want %q", test.database, test.path, err, test.want)
 		}
 	}
 }

@@ -13,29 +13,28 @@ import (
 	"time"
 )
 
-// lockEnd is the end of the name of the file that a server locks while it has the
-// database open. The file stays when the server ends: it says that there was a
-// database, and which one.
-const lockEnd = "-lock"
+// lockSuffix is the suffix of the file that a server locks while it has the database
+// open. The file stays when the server ends, with a lockRecord of the database.
+const lockSuffix = "-lock"
 
-// How often a lock that is taken is asked for again.
+// askForLock is the pause between two attempts to get a lock.
 const askForLock = 20 * time.Millisecond
 
-// A fileLock is a server's on its database: no other server gets it meanwhile. The
-// system gives it back when the process ends.
+// A fileLock is the lock of a server on its database, which keeps other servers away.
+// The system releases it when the process ends.
 type fileLock struct {
 	path string // of the database
 	file *os.File
 
-	mu    sync.Mutex
-	trace trace // zero before watch
+	mu     sync.Mutex
+	record lockRecord // zero before watch
 }
 
-// lockDatabase locks the database at path for a server, and waits so long for another
-// one to end; waiting is told which process that is. It returns an error if
-// [refuseForeignLog] has one, and if ctx ends.
+// lockDatabase locks the database at path for a server. It waits for another server to
+// end, and calls waiting with the process of that. It returns an error if the wait is
+// over, if [refuseForeignLog] has one, or if ctx ends.
 func lockDatabase(ctx context.Context, path string, wait time.Duration, waiting func(process string)) (*fileLock, error) {
-	f, err := os.OpenFile(path+lockEnd, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(path+lockSuffix, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -50,10 +49,10 @@ func lockDatabase(ctx context.Context, path string, wait time.Duration, waiting 
 
 // serverOf names the process that serves the database at path.
 func serverOf(path string) string {
-	if t := readTrace(path); t != nil {
+	if t := readLockRecord(path); t != nil {
 		return strconv.Itoa(t.PID)
 	}
-	return "that has locked " + path + lockEnd
+	return "that has locked " + path + lockSuffix
 }
 
 func acquire(ctx context.Context, f *os.File, path string, wait time.Duration, waiting func(process string)) error {
@@ -75,11 +74,11 @@ func acquire(ctx context.Context, f *os.File, path string, wait time.Duration, w
 	}
 }
 
-// watch is [newFileWatch] for the server, just after SQLite has opened the files and
-// written to the first page. It notes how the files stand for [CheckPresent] and
-// [refuseForeignLog] of the next start. To read the file it opens it until the watch is
-// closed, which must be after all connections of this process: closing a file drops the
-// locks of SQLite (POSIX, fcntl).
+// watch is [newFileWatch] for a server, just after SQLite has opened the files and
+// written to the first page. It records the state of the files for [CheckPresent] and
+// [refuseForeignLog] of the next start. To read the database it opens the file, until
+// the watch is closed; that must be after all connections of this process, because
+// closing a file releases SQLite's locks on it (POSIX, fcntl).
 func (l *fileLock) watch() (*fileWatch, error) {
 	w, err := newFileWatch(l.path)
 	if err != nil {
@@ -94,27 +93,27 @@ func (l *fileLock) watch() (*fileWatch, error) {
 	}
 	h, err := headerOf(w.opened)
 	if err == nil {
-		l.trace = trace{Since: time.Now(), File: h.inode, Log: log.lineage(), Changes: h.changes}
-		err = l.trace.write(l.file)
+		l.record = lockRecord{Since: time.Now(), File: h.inode, Log: log.lineage(), Changes: h.changes}
+		err = l.record.write(l.file)
 	}
 	return w, err
 }
 
-// lost notes for the next start that the files were removed or replaced, so that it does
-// not make an empty database.
-func (l *fileLock) lost() error {
+// recordLoss records for the next start that the files were removed or replaced, so that
+// it does not create an empty database.
+func (l *fileLock) recordLoss() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	f, err := os.OpenFile(l.path+lockEnd, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := os.OpenFile(l.path+lockSuffix, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return l.trace.write(l.file)
+		return l.record.write(l.file)
 	} else if err != nil {
 		return err
 	}
-	return errors.Join(l.trace.write(f), f.Close()) // the lock went with the database
+	return errors.Join(l.record.write(f), f.Close()) // the lock file was removed with the database
 }
 
-// Close lets another server have the database. A nil fileLock has nothing to close.
+// Close releases the lock. It does nothing on nil.
 func (l *fileLock) Close() error {
 	if l == nil {
 		return nil
@@ -122,13 +121,13 @@ func (l *fileLock) Close() error {
 	return l.file.Close()
 }
 
-// errServed is what whileUnserved returns if a server has the database.
+// errServed is the error of whileUnserved if a server has the database.
 var errServed = errors.New("is served by another process")
 
-// whileUnserved runs f while no server has the database at path, nor can get it. Others may
-// be in a call of whileUnserved at the same time.
+// whileUnserved calls f while no server has the database at path or can get it. Several
+// callers may do so at the same time.
 func whileUnserved(path string, f func() error) error {
-	file, err := os.OpenFile(path+lockEnd, os.O_RDWR, 0) // none is made
+	file, err := os.OpenFile(path+lockSuffix, os.O_RDWR, 0) // which is not created
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		return f()
 	} else if err != nil {
@@ -145,33 +144,34 @@ func whileUnserved(path string, f func() error) error {
 	return f()
 }
 
-// A trace is what a server leaves in its lock file.
-type trace struct {
+// A lockRecord is what a server writes into its lock file about itself and its
+// database.
+type lockRecord struct {
 	PID   int       `json:"pid"`
 	Since time.Time `json:"since"`
 	Self  uint64    `json:"self"` // the inode of the lock file: another one is a copy, as of a whole folder
 	File  uint64    `json:"file"` // the inode of the database
 
-	// How the log and the file stood when the server had opened them.
+	// The state of the log and the file when the server had opened them.
 	Log     uint32 `json:"log"`     // which log, see logHeader.lineage
 	Changes uint32 `json:"changed"` // the file's change counter; "changes" was one that it would have had later
 }
 
-// readTrace returns nil if there is none.
-func readTrace(path string) *trace {
-	text, err := os.ReadFile(path + lockEnd)
-	var t trace
+// readLockRecord returns nil if there is no record.
+func readLockRecord(path string) *lockRecord {
+	text, err := os.ReadFile(path + lockSuffix)
+	var t lockRecord
 	if err != nil || json.Unmarshal(text, &t) != nil {
 		return nil
 	}
-	if info, err := os.Stat(path + lockEnd); err != nil || inodeOf(info) != t.Self {
+	if info, err := os.Stat(path + lockSuffix); err != nil || inodeOf(info) != t.Self {
 		t.Self, t.File = 0, 0
 	}
 	return &t
 }
 
-// write writes the trace of this process into a file of a lock.
-func (t *trace) write(f *os.File) error {
+// write writes the record, of this process, into a lock file.
+func (t *lockRecord) write(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {
 		return err

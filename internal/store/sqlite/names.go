@@ -19,9 +19,9 @@ const (
 	mostPets       = 1 << idBits
 )
 
-// phraseLetters is how many of the first and of the last letters of a text are looked for in
-// the index: enough that few other names have both, even where all names begin or end alike.
-// To find them takes longer the more there are.
+// phraseLetters is how many letters from the start and from the end of a text are looked up
+// in the index: enough that few other names have both, even where all names begin or end
+// alike. A lookup takes longer with more letters.
 const phraseLetters = 6
 
 // searchNames implements the Search of [store.Dialect]. Texts of one or two letters are not
@@ -43,7 +43,7 @@ func searchNames(workspace int64, p petstore.Page, last int64, text string) *sto
 	}
 }
 
-// phrases returns what the index is asked for, in the language of FTS5.
+// phrases returns the query for the index, in the language of FTS5.
 func phrases(text []rune) string {
 	quote := func(letters []rune) string {
 		return `"` + strings.ReplaceAll(asIndexed.Replace(string(letters)), `"`, `""`) + `"`
@@ -68,14 +68,13 @@ const (
 	addName    = "INSERT INTO pet_names (rowid, name) VALUES (?1, ?2)"
 	removeName = "INSERT INTO pet_names (pet_names, rowid, name) VALUES ('delete', ?1, ?2)"
 
-	// removeNames is for the rows of a workspace that a step of its removal deletes.
+	// removeNames is [store.Dialect.RemoveNames].
 	removeNames = "INSERT INTO pet_names (pet_names, rowid, name) SELECT 'delete', (workspace << 40) + id, folded FROM pets" +
 		" WHERE workspace = +$1 AND id IN (SELECT id FROM pets WHERE workspace = +$1 LIMIT +$2)" +
 		" AND workspace < 1 << 23 AND id < 1 << 40"
 )
 
-// renamePet adds what changes the folded name of a pet in the index of names. A pet without
-// the name before, or without the one after, has "".
+// renamePet implements the Rename of [store.Dialect].
 func renamePet(b *store.Batch, workspace, id int64, before, after string) {
 	if workspace >= mostWorkspaces || id >= mostPets {
 		return

@@ -66,7 +66,7 @@ func open(ctx context.Context, path string, o Options) (*DB, error) {
 		lock:    lock, stop: make(chan struct{}), failed: make(chan struct{}),
 	}
 	db.Store = store.New(engine{db}, store.Options{
-		Dialect: dialect, Now: o.Now, NoEvents: o.NoEvents, Written: db.Ring, Writer: db.writing,
+		Dialect: dialect, Now: o.Now, NoEvents: o.NoEvents, Written: db.WakeReaders, Writer: db.writing,
 	})
 	if err := db.connect(ctx, o); err != nil {
 		_ = db.disconnect() // the first failure is what counts
@@ -75,7 +75,8 @@ func open(ctx context.Context, path string, o Options) (*DB, error) {
 	return db, nil
 }
 
-// connect opens all connections, the writer's first: it creates and migrates.
+// connect opens all connections, first that of the writer, which creates and migrates
+// the database.
 func (db *DB) connect(ctx context.Context, o Options) (err error) {
 	if db.writer, err = db.open(); err != nil {
 		return err
@@ -121,7 +122,8 @@ func (db *DB) open() (*conn, error) {
 	return c, err
 }
 
-// disconnect closes the connections, which nobody uses, the writer's last.
+// disconnect closes the connections, that of the writer last. Nobody may use them any
+// more.
 func (db *DB) disconnect() error {
 	if db.abandoned() {
 		return nil
@@ -135,7 +137,7 @@ func (db *DB) disconnect() error {
 }
 
 // Close waits for the writes and reads under way, then closes the file. If other
-// processes have it open, it returns when they know of what was committed. Later
+// processes have it open, it waits until they can have noticed the last commit. Later
 // calls of other methods return Unavailable.
 func (db *DB) Close() error {
 	var err error
@@ -154,7 +156,7 @@ func (db *DB) Close() error {
 		if err = db.disconnect(); err != nil {
 			err = fmt.Errorf("database %s: %w", db.path, err)
 		}
-		if _, missing := os.Stat(db.path + "-wal"); missing == nil { // who closes the file last removes it
+		if _, missing := os.Stat(db.path + "-wal"); missing == nil { // the last to close the file removes the log
 			time.Sleep(time.Until(db.wrote.Add(noticeEvery + noticeEvery/4)))
 		}
 	})
@@ -178,10 +180,8 @@ func prepareFile(path string, o Options) (string, error) {
 	switch {
 	case owner != "":
 		return "", fmt.Errorf("belongs to the database %s", owner)
-	case err == nil && info.IsDir():
-		return "", errors.New("is a directory")
 	case err == nil && !info.Mode().IsRegular():
-		return "", errors.New("is not a file")
+		return "", noFile(info)
 	case err == nil:
 		// Not opened here: closing it again would drop the locks that SQLite
 		// holds on the file elsewhere in this process (POSIX, fcntl).
@@ -199,7 +199,8 @@ func prepareFile(path string, o Options) (string, error) {
 	return abs, f.Close()
 }
 
-// openFile opens a connection to a file that is there, unless its log is not its own.
+// openFile opens a connection to an existing file, unless its log belongs to another
+// file.
 func openFile(path string, readOnly bool) (*conn, error) {
 	abs, err := prepareFile(path, Options{ReadOnly: true})
 	if err == nil {
@@ -211,7 +212,7 @@ func openFile(path string, readOnly bool) (*conn, error) {
 	return openConn(abs, readOnly)
 }
 
-// fileError says in words why a file could not be opened.
+// fileError returns in words why a file could not be opened.
 func fileError(path string, err error) error {
 	dir := filepath.Dir(path)
 	info, dirErr := os.Stat(dir)
@@ -230,4 +231,12 @@ func fileError(path string, err error) error {
 		err = cause.Err
 	}
 	return fmt.Errorf("cannot be opened: %w", err)
+}
+
+// noFile returns the error for something that is not a regular file.
+func noFile(info fs.FileInfo) error {
+	if info.IsDir() {
+		return errors.New("is a directory")
+	}
+	return errors.New("is not a file")
 }

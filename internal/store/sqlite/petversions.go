@@ -2,19 +2,20 @@ package sqlite
 
 import "sync/atomic"
 
-// A petVersions has a version of the pets of each workspace, for who holds answers that
-// were made of them. What this process commits changes the versions of the workspaces
-// that it wrote to, before and after, so that nobody who asks after a commit goes by what
-// was before it. What another process commits changes all, as soon as it is seen, see
-// DB.checkForeignCommit.
+// A petVersions has a version of the pets of each workspace, for caches of answers that
+// were made of them. A commit of this process changes the versions of the workspaces that
+// it wrote to, once before and once after the commit, so that no reader after it uses an
+// older answer. A commit of another process changes the versions of all workspaces as
+// soon as it is noticed, see DB.checkForeignCommit.
 type petVersions struct {
-	all   atomic.Uint64          // counts for every workspace
+	all   atomic.Uint64          // added to the version of every workspace
 	slots [1 << 10]atomic.Uint64 // by the workspace; some share one
 }
 
-// of returns the version of a workspace. An odd one is being changed.
+// of returns the version of a workspace. It is odd during a commit that changes its
+// pets.
 func (v *petVersions) of(workspace int64) uint64 {
-	return v.slot(workspace).Load() + v.all.Load() // neither ever falls, so the sum is the same only if both are
+	return v.slot(workspace).Load() + v.all.Load() // neither decreases, so the sum is unchanged only if both are
 }
 
 func (v *petVersions) slot(workspace int64) *atomic.Uint64 {
@@ -29,16 +30,16 @@ func (v *petVersions) commit(workspaces []int64, commit func() error) error {
 	}
 	err := commit()
 	for _, w := range workspaces {
-		if s := v.slot(w); s.Load()%2 == 1 { // not yet, by another workspace with this slot
+		if s := v.slot(w); s.Load()%2 == 1 { // unless another workspace with this slot has done it
 			s.Add(1)
 		}
 	}
 	return err
 }
 
-// PetVersion returns a number that is another one after each change of the pets of a
-// workspace: when this process has acknowledged it, and soon after another one has. It
-// reports false if nothing may be held meanwhile.
+// PetVersion returns a number that changes with each change of the pets of a workspace:
+// before a change of this process is acknowledged, and soon after that of another one.
+// It reports false while answers must not be cached.
 func (db *DB) PetVersion(workspace int64) (version uint64, known bool) {
 	version = db.versions.of(workspace)
 	return version, version%2 == 0 && db.broken() == nil

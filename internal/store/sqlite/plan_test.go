@@ -131,7 +131,7 @@ func TestChangePlans(t *testing.T) {
 	}
 	updates := map[string]bool{}
 	e := explained{engine{db}, t, updates}
-	s := store.New(e, store.Options{Dialect: dialect, Now: time.Now, Written: db.Ring, Writer: db.writing})
+	s := store.New(e, store.Options{Dialect: dialect, Now: time.Now, Written: db.WakeReaders, Writer: db.writing})
 	go s.CommitChanges()
 	defer s.EndChanges()
 	changeAll(t, petstore.NewService(changedBy{db, s}), w.ID)
@@ -340,7 +340,7 @@ func TestWorkspaceTables(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if !slices.Contains(kept, name) && !slices.ContainsFunc(store.Shops, func(t struct{ Name, Key string }) bool { return t.Name == name }) {
+			if !slices.Contains(kept, name) && !slices.ContainsFunc(store.ShopTables, func(t struct{ Name, Key string }) bool { return t.Name == name }) {
 				t.Errorf("the table %s has rows of workspaces, and is not emptied with them", name)
 			}
 		}

@@ -53,11 +53,11 @@ func (c *conn) migrations() ([]store.Migration, error) {
 	return c.known.Status(rows)
 }
 
-// isOurs reports whether the file is marked as ours. It returns an error for
-// one that is somebody else's, and false for an empty one.
+// isOurs reports whether the file is marked as ours. It returns an error for a file of
+// another program, and false for an empty one.
 func (c *conn) isOurs() (bool, error) {
 	var id, tables int64
-	// In one statement: another process may be making the file.
+	// One statement, since another process may be creating the file.
 	err := c.first("SELECT application_id, (SELECT count(*) FROM sqlite_schema) FROM pragma_application_id", &id, &tables)
 	switch {
 	case err != nil:
@@ -70,7 +70,8 @@ func (c *conn) isOurs() (bool, error) {
 	return id == applicationID, nil
 }
 
-// becomeCurrent makes sure that the schema is the newest, as o allows.
+// becomeCurrent migrates the file to the latest schema, or returns an error if it lacks
+// migrations and o does not allow to migrate.
 func (c *conn) becomeCurrent(ctx context.Context, o Options) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -89,20 +90,25 @@ func (c *conn) becomeCurrent(ctx context.Context, o Options) error {
 	if lacking == nil {
 		return nil
 	}
-	// An index of millions of rows is sorted in a temporary file: in memory it would take a gigabyte.
+	return c.applyAll(all, o.Now)
+}
+
+// applyAll applies the migrations that the file lacks. It has SQLite sort in a
+// temporary file: an index of millions of rows would take a gigabyte of memory.
+func (c *conn) applyAll(all []store.Migration, now func() time.Time) (err error) {
 	for _, pragma := range []string{"PRAGMA temp_store=FILE", "PRAGMA cache_size=-32768"} {
 		if err := c.exec(pragma); err != nil {
 			return err
 		}
 	}
-	if c.applied, err = c.known.Up(all, o.Now, c.apply); err != nil {
+	if c.applied, err = c.known.Up(all, now, c.apply); err != nil {
 		return err
 	}
 	return c.exec("PRAGMA temp_store=MEMORY")
 }
 
-// useWAL puts the file into the journal mode that lets readers run beside a
-// writer. SQLite does not wait here for another process by itself.
+// useWAL turns on write-ahead logging, with which readers do not wait for the writer.
+// SQLite itself does not wait for another process here.
 func (c *conn) useWAL(ctx context.Context) error {
 	for deadline := time.Now().Add(busyTimeout); ; {
 		mode := ""
@@ -123,8 +129,8 @@ func (c *conn) useWAL(ctx context.Context) error {
 	}
 }
 
-// apply carries out one migration in a transaction of its own, unless another
-// process was faster.
+// apply applies one migration in a transaction of its own, unless another process has
+// done so.
 func (c *conn) apply(m store.Migration, script string) (did bool, err error) {
 	end, err := sqlitex.ImmediateTransaction(c.Conn)
 	if err != nil {
@@ -138,8 +144,8 @@ func (c *conn) apply(m store.Migration, script string) (did bool, err error) {
 	if err := sqlitex.ExecuteScript(c.Conn, script, nil); err != nil {
 		return false, err
 	}
-	if m.Version == 1 { // the file becomes ours
-		if err := errors.Join(c.exec(fmt.Sprintf("PRAGMA application_id=%d", applicationID)), store.Sign(c)); err != nil {
+	if m.Version == 1 {
+		if err := c.sign(); err != nil {
 			return false, err
 		}
 	}
@@ -149,8 +155,16 @@ func (c *conn) apply(m store.Migration, script string) (did bool, err error) {
 	return true, c.exec("INSERT INTO migrations (version, name, at) VALUES (?, ?, ?)", m.Version, m.Name, m.At.UnixMilli())
 }
 
-// checkSchema returns an error if the schema is a newer one. Each migration sets
-// user_version, which a program sees that has the file open.
+// sign marks a new file as ours and gives it its secret.
+func (c *conn) sign() error {
+	if err := c.exec(fmt.Sprintf("PRAGMA application_id=%d", applicationID)); err != nil {
+		return err
+	}
+	return store.CreateSecret(c)
+}
+
+// checkSchema returns an error if the schema is newer than this program. Each migration
+// sets user_version, which programs that have the file open read too.
 func (c *conn) checkSchema() error {
 	has, err := c.number("PRAGMA user_version")
 	if err == nil && has > int64(c.known.Latest()) {
@@ -162,21 +176,27 @@ func (c *conn) checkSchema() error {
 // MigrateStatus returns all migrations that the program knows and says which of
 // them the file at path has. A file that does not exist has none, and is not
 // created.
-func MigrateStatus(ctx context.Context, path string) (all []store.Migration, err error) {
-	c, err := openFile(path, true)
-	if errors.Is(err, errMissing) {
-		return known.Status(nil)
-	}
-	if err == nil {
-		if err = c.refuseMoved(); err == nil {
-			all, err = c.migrations()
-		}
-		err = errors.Join(err, c.Close())
-	}
+func MigrateStatus(ctx context.Context, path string) ([]store.Migration, error) {
+	all, err := status(path)
 	if err != nil {
 		return nil, fmt.Errorf("database %s: %w", path, explain(err))
 	}
 	return all, ctx.Err()
+}
+
+func status(path string) ([]store.Migration, error) {
+	c, err := openFile(path, true)
+	if errors.Is(err, errMissing) {
+		return known.Status(nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	if err := c.refuseMoved(); err != nil {
+		return nil, err
+	}
+	return c.migrations()
 }
 
 // MigrateUp creates the file if there is none, applies the migrations that it

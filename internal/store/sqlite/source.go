@@ -9,16 +9,16 @@ import (
 	"example.com/petstore/internal/store"
 )
 
-// A Source gives away all that a file holds: see [store.MoveSource]. One goroutine at a
-// time uses it.
+// A Source is a file whose data is moved to another database, see [store.MoveSource].
+// One goroutine at a time uses it.
 type Source struct {
 	*conn
 	path string
 }
 
-// OpenSource opens the file at path for nobody else: until Close no process can
-// open it. It returns ErrInUse, with the path, if one has it open, and refuses a
-// file that is not ours or not up to date, or has a log that is not its own. Only MarkMoved changes the file.
+// OpenSource opens the file at path exclusively: until Close no other process can open it. It returns
+// ErrInUse, with the path, if another process has it open. It refuses a file that is not ours, lacks
+// migrations, or has the log of another file. Only MarkMoved changes the file.
 func OpenSource(ctx context.Context, path string) (*Source, error) {
 	c, err := openFile(path, false)
 	if err == nil {
@@ -68,9 +68,9 @@ func (c *conn) refuseMoved() error {
 	return err
 }
 
-// Close lets others have the file.
+// Close closes the file, so that others can open it.
 func (s *Source) Close() (err error) {
-	s.SetInterrupt(nil) // else the transaction could not end
+	s.SetInterrupt(nil) // so that the transaction can end
 	if !s.AutocommitEnabled() {
 		err = s.exec("ROLLBACK")
 	}

@@ -2,8 +2,8 @@
 // ([petstore.Store]), workspaces and keys ([access.Store]), what the rate limiter saves
 // ([ratelimit.Store]), what workspaces did ([usage.Store]) and events ([petstore.Feed]).
 //
-// One connection writes, see writer.go. Reads run beside it on connections of their own and
-// see what was committed last. It decides nothing of the domain: rules come as
+// One connection writes, see writer.go. Reads run at the same time on other connections,
+// and see the last commit. The package knows no rules of the domain: these come with each
 // [petstore.Change].
 package sqlite
 
@@ -23,18 +23,17 @@ import (
 	"example.com/petstore/internal/usage"
 )
 
-// Options say how a database is opened. The zero value is good.
+// Options say how a database is opened. The zero value is usable.
 type Options struct {
 	Now       func() time.Time // the clock; time.Now if nil
 	Readers   int              // connections for reading; 0 for max(4, 2·GOMAXPROCS)
 	NoMigrate bool             // neither create nor migrate: refuse a file that is missing or not up to date
 	NoEvents  bool             // write no events
 	ReadOnly  bool             // open for reading alone, and as NoMigrate; writes return Unavailable
-	Log       *slog.Logger     // where a failure of the database is told; discarded if nil
+	Log       *slog.Logger     // gets failures of the database; discarded if nil
 
-	// Serve says that the process serves the database, as one process at a time
-	// may. Another one that does is waited for so long. What happens to the files
-	// is watched.
+	// Serve says that the process is a server, of which a database has one at a time.
+	// Open waits up to Wait for another server to end. The DB watches its files.
 	Serve bool
 	Wait  time.Duration
 
@@ -47,22 +46,22 @@ type Options struct {
 // processes may read and write the same file.
 type DB struct {
 	*store.Store
-	store.Bell // rings for the feeds that this process, or another one, has written to
+	store.FeedWaiters // woken by events of this process and of others
 
 	path     string
 	log      *slog.Logger
 	readOnly bool
 
 	writer  *conn
-	writing lock // on the writer
+	writing lock // of the writer
 	mu      sync.Mutex
 	writes  []*write  // that wait for a transaction; under mu
 	wrote   time.Time // when the writer committed last
 
-	checkpointer *checkpointer // nil if the database is read alone
+	checkpointer *checkpointer // nil if the database is opened for reading only
 	versions     petVersions
 	version      int64      // of the file's contents, as the writer knows it
-	readers      chan *conn // those that nobody uses; closed when they are back for good
+	readers      chan *conn // the idle ones; closed by Close once all are idle
 	conns        []*conn    // all that there are
 
 	waiting func() // see Options.Waiting
@@ -70,15 +69,15 @@ type DB struct {
 	lock       *fileLock // held while the process serves; nil otherwise
 	files      *fileWatch
 	unwritable atomic.Pointer[error] // why the last commit failed; nil if it did not
-	stop       chan struct{}         // ends what is running beside
+	stop       chan struct{}         // closed to end the goroutines of running
 	running    sync.WaitGroup
 
-	fault   atomic.Pointer[error] // what ended the database; closed after Close
+	fault   atomic.Pointer[error] // why the database serves no calls any more; points to closed after Close
 	failed  chan struct{}
 	closing sync.Once
 }
 
-// closed is what ended a database that was closed.
+// closed is the fault of a database that was closed.
 var closed = store.ErrClosed
 
 var (
@@ -108,7 +107,7 @@ func (db *DB) Stats() Stats {
 }
 
 // toClientError turns an error of SQLite or of a context into what a caller sees. A
-// final one fails the database.
+// fatal one fails the database.
 func (db *DB) toClientError(err error) error {
 	if err == nil {
 		return nil
@@ -116,11 +115,11 @@ func (db *DB) toClientError(err error) error {
 	if _, ok := errors.AsType[*petstore.Error](err); ok {
 		return err
 	}
-	switch gravityOf(err) {
-	case final:
+	switch severityOf(err) {
+	case fatal:
 		db.fail(err)
 		return petstore.Unavailable(err)
-	case passing:
+	case temporary:
 		return petstore.Unavailable(err)
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
@@ -129,8 +128,8 @@ func (db *DB) toClientError(err error) error {
 	return err
 }
 
-// fail ends the database for good: after a failed fsync nobody knows what is on
-// the disk, and asking again may wrongly say that all is well.
+// fail stops the database for good: after a failed fsync nobody knows what is on the
+// disk, and another fsync may succeed wrongly.
 func (db *DB) fail(cause error) {
 	if db.fault.CompareAndSwap(nil, &cause) {
 		db.log.Error("the database failed: nothing more is written", "path", db.path, "err", cause)
@@ -158,6 +157,6 @@ func (db *DB) Err() error {
 	return nil
 }
 
-// Failed returns a channel that is closed when the database fails for good. From
-// then on every call returns Unavailable; a restart recovers what was committed.
+// Failed returns a channel that is closed when the database fails for good. From then
+// on every call returns Unavailable. A restart recovers what was committed.
 func (db *DB) Failed() <-chan struct{} { return db.failed }

@@ -9,9 +9,8 @@ import (
 	"syscall"
 )
 
-// tryLock locks the file for this process, or together with others that share the
-// lock, and reports whether it has the lock. The kernel gives it back when the process
-// ends.
+// tryLock locks the file, exclusively or shared, and reports whether it got the lock.
+// The kernel releases it when the process ends.
 func tryLock(f *os.File, shared bool) (bool, error) {
 	how := syscall.LOCK_EX
 	if shared {
@@ -24,9 +23,9 @@ func tryLock(f *os.File, shared bool) (bool, error) {
 	return err == nil, err
 }
 
-// Room returns how many bytes this user may still write to the disk of a folder, and
-// how many the disk has.
-func Room(dir string) (free, whole int64, err error) {
+// DiskSpace returns how many bytes this user may still write to the disk of a folder,
+// and how many the disk has.
+func DiskSpace(dir string) (free, whole int64, err error) {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(dir, &s); err != nil {
 		return 0, 0, err

@@ -9,19 +9,18 @@ import (
 	"time"
 )
 
-// How often is looked at the files and for commits of other processes, and how often a
-// server tries to write after a write failed.
+// How often the files are checked and commits of other processes are looked for, and how
+// often a server tries to write after a write failed.
 const (
 	noticeEvery = 200 * time.Millisecond
 	tryEvery    = time.Second
 )
 
-// untilRemoved is how long somebody who removes the files one by one may take for all
-// of them.
+// untilRemoved is how long somebody may take to remove all files, one by one.
 const untilRemoved = time.Second
 
-// claim locks the database at path if o is a server's, and returns an error if its
-// log is not its own.
+// claim locks the database at path if o is for a server, and returns an error if its
+// log belongs to another file.
 func (o Options) claim(ctx context.Context, path string) (*fileLock, error) {
 	if !o.Serve {
 		return nil, refuseForeignLog(path)
@@ -31,7 +30,7 @@ func (o Options) claim(ctx context.Context, path string) (*fileLock, error) {
 	})
 }
 
-// watch takes note of the files that were opened.
+// watch begins to watch the files that were opened.
 func (db *DB) watch() (err error) {
 	if db.lock == nil {
 		db.files, err = newFileWatch(db.path)
@@ -40,16 +39,16 @@ func (db *DB) watch() (err error) {
 	if err := touchFile(db.writer); err != nil {
 		return err
 	}
-	if _, _, _, err := db.writer.checkpoint("PASSIVE"); err != nil { // the watch looks at the file
+	if _, _, _, err := db.writer.checkpoint("PASSIVE"); err != nil { // the watch reads the change counter from the file
 		return err
 	}
 	db.files, err = db.lock.watch()
 	return err
 }
 
-// watchFiles notices, while nobody writes, what other processes commit, and for a server
-// also what happens to the files, and when writes that failed would succeed again. It runs
-// until db is closed or the database fails.
+// watchFiles notices commits of other processes while this one does not write. For a
+// server it also notices what happens to the files, and, after a failed write, when writes
+// succeed again. It runs until db is closed or the database fails.
 func (db *DB) watchFiles() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -78,14 +77,14 @@ func (db *DB) look() {
 	}
 	select {
 	case db.writing <- struct{}{}:
-		_ = db.checkForeignCommit() // what fails here fails the next write, which tells it
+		_ = db.checkForeignCommit() // an error here comes again with the next write, which reports it
 		db.writing.Unlock()
-	default: // who writes notices by himself
+	default: // the transaction that is running checks it
 	}
 }
 
-// intact looks whether the file is still the one that was opened, and fails the database
-// if not. It may be called concurrently.
+// intact reports whether the file is still the one that was opened, and fails the
+// database if not. It may be called concurrently.
 func (db *DB) intact() bool {
 	if db.files == nil {
 		return true
@@ -117,16 +116,16 @@ func (db *DB) recordForNextStart(err error) {
 	if _, ok := errors.AsType[*lostError](err); !ok || db.lock == nil {
 		return
 	}
-	if err := db.lock.lost(); err != nil {
+	if err := db.lock.recordLoss(); err != nil {
 		db.log.Error("the next start may not know what happened to the database", "err", err)
 	}
 }
 
-// abandoned reports whether the database must be left as it is: to close it would
-// move the log into a file that is not its own, or is gone, and remove it.
+// abandoned reports whether the connections must not be closed: SQLite would move the
+// log into another file, or one that is gone, and remove it.
 func (db *DB) abandoned() bool {
 	lost, ok := errors.AsType[*lostError](db.broken())
-	if !ok && db.files != nil { // SQLite may have met it before the watcher did
+	if !ok && db.files != nil { // an error of SQLite may have come before the watch noticed
 		if lost, ok = errors.AsType[*lostError](db.files.Check()); ok {
 			db.log.Error("the database is left as it is", "err", lost)
 		}
@@ -137,7 +136,7 @@ func (db *DB) abandoned() bool {
 	if !lost.Whole {
 		time.Sleep(untilRemoved)
 	}
-	db.recordForNextStart(lost) // even if it was told before: whoever removed the files may have removed that, too
+	db.recordForNextStart(lost) // again, because the first record may have been removed with the files
 	return !lost.Whole
 }
 
@@ -145,10 +144,10 @@ func (db *DB) abandoned() bool {
 type fileWatch struct {
 	path      string
 	file, log fs.FileInfo
-	opened    *os.File // by fileLock.Watch; nil otherwise
+	opened    *os.File // set by fileLock.watch, else nil
 }
 
-// newFileWatch takes note of the files of the database at path, which is open.
+// newFileWatch returns a watch of the files of the database at path, which is open.
 func newFileWatch(path string) (*fileWatch, error) {
 	w := &fileWatch{path: path}
 	var err error
@@ -174,16 +173,15 @@ func (w *fileWatch) Check() error {
 	return nil
 }
 
-// Close ends the watch, after SQLite has closed the database. A nil fileWatch has
-// nothing to close.
+// Close ends the watch, after SQLite has closed the database. It does nothing on nil.
 func (w *fileWatch) Close() {
 	if w != nil && w.opened != nil {
 		_ = w.opened.Close() // it was only read
 	}
 }
 
-// changed says what became of a file, "" for nothing. What cannot be looked at
-// may still be there.
+// changed returns what happened to a file, or "". A file that cannot be read may still
+// exist.
 func changed(path string, was fs.FileInfo) string {
 	now, err := os.Stat(path)
 	switch {
@@ -197,7 +195,7 @@ func changed(path string, was fs.FileInfo) string {
 
 // A lostError says what happened to the files of an open database, and what to do.
 type lostError struct {
-	Whole bool // the database file is untouched: only its log is lost
+	Whole bool // the database file is unchanged: only its log was lost
 
 	path, what string
 }

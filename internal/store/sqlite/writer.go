@@ -18,7 +18,7 @@ type lock chan struct{}
 func (l lock) Lock()   { l <- struct{}{} }
 func (l lock) Unlock() { <-l }
 
-// A write waits for a transaction. Its outcome is its caller's when done is closed.
+// A write waits for a transaction. When done is closed its caller may read the outcome.
 type write struct {
 	run      func(*conn) error
 	err      error
@@ -26,10 +26,11 @@ type write struct {
 	done     chan struct{}
 }
 
-// change calls run, which changes no pets unless it says so in conn.changedPets, in a transaction
-// and returns after it is durable. While it waits, the end of ctx withdraws it. A panic of
-// run becomes the caller's. Whoever gets the writer carries out all writes that wait; the
-// groups of [store.Store.Do] are other transactions, in turns with these.
+// change calls run in a transaction and returns after it is durable. run must change no pets,
+// except those of workspaces that it adds to conn.changedPets. While change waits for the writer,
+// the end of ctx withdraws it. If run panics, change panics. The goroutine that gets the writer
+// carries out all writes that wait; the groups of [store.Store.Do] have transactions of their
+// own.
 func (db *DB) change(ctx context.Context, run func(*conn) error) error {
 	if err := ctx.Err(); err != nil {
 		return petstore.Unavailable(err)
@@ -66,8 +67,9 @@ func (db *DB) withdraw(w *write) bool {
 	return i >= 0
 }
 
-// carryOut carries out the writes that wait, in one transaction, and answers them. The
-// writer is locked. If the transaction is lost, all are told so, the refused ones too.
+// carryOut carries out the writes that wait, in one transaction, and gives each its
+// outcome. The caller has locked the writer. If the transaction fails, all writes get
+// its error, those that were refused too.
 func (db *DB) carryOut() {
 	db.mu.Lock()
 	writes := db.writes
@@ -96,19 +98,19 @@ func (db *DB) carryOut() {
 	}
 }
 
-// try runs the write. What it panics with is kept for the caller.
+// try runs the write, and keeps its error or its panic for the caller.
 func (w *write) try(c *conn) {
 	w.panicked, w.err = store.Guard(func() error { return w.run(c) })
 }
 
-// attempt tries one of several writes so that its failure undoes nothing but itself. It
-// returns an error if the transaction is lost.
+// attempt tries one of several writes in a savepoint, so that its failure rolls back
+// nothing else. It returns an error if the transaction has failed.
 func (c *conn) attempt(w *write) error {
 	if err := c.exec("SAVEPOINT one"); err != nil {
 		return err
 	}
 	if w.try(c); w.err != nil {
-		if c.AutocommitEnabled() || gravityOf(w.err) != ordinary {
+		if c.AutocommitEnabled() || severityOf(w.err) != ordinary {
 			return w.err
 		}
 		if err := c.exec("ROLLBACK TO one"); err != nil {
@@ -118,8 +120,8 @@ func (c *conn) attempt(w *write) error {
 	return c.exec("RELEASE one")
 }
 
-// bulkPause is for other processes to write: longer than askEvery, with which they ask
-// whether they can.
+// bulkPause lets other processes write: it is longer than askEvery, after which they
+// retry.
 const bulkPause = 2 * time.Millisecond
 
 // changeMuch is change for one of many transactions that write much, with a pause
@@ -129,7 +131,7 @@ func (db *DB) changeMuch(ctx context.Context, f func(*conn) error) error {
 	return db.change(ctx, f)
 }
 
-// Group finds the writer locked, see [store.Options].
+// Group is called with the writer locked, see [store.Options].
 func (a engine) Group(_ context.Context, g *store.Group) error {
 	return a.db.transact(func(c *conn) error {
 		err := g.Run(c)
@@ -138,9 +140,10 @@ func (a engine) Group(_ context.Context, g *store.Group) error {
 	})
 }
 
-// transact runs f in a transaction of the writer, which is locked, and returns after it
-// is durable. If f fails, or panics, nothing has happened. It returns Unavailable if that
-// is not f's fault; then f may have succeeded.
+// transact calls f in a transaction of the writer, which the caller has locked, and
+// returns after it is durable. If f fails or panics the transaction is rolled back. It
+// returns Unavailable if the transaction failed for another reason; then f may have
+// succeeded.
 func (db *DB) transact(f func(*conn) error) error {
 	if db.readOnly {
 		return petstore.Unavailable(errors.New("the database is open for reading only"))
@@ -149,11 +152,11 @@ func (db *DB) transact(f func(*conn) error) error {
 		return petstore.Unavailable(err)
 	}
 	refused, err := db.try(f)
-	if gravityOf(err) == final {
+	if severityOf(err) == fatal {
 		db.fail(err)
 	}
 	if err == nil {
-		if err = db.files.Check(); err != nil { // nobody would find what was written
+		if err = db.files.Check(); err != nil { // what was written is in a file that was removed or replaced
 			db.lose(err)
 		}
 	}
@@ -166,7 +169,7 @@ func (db *DB) transact(f func(*conn) error) error {
 	return refused
 }
 
-// try returns the error of f, or why the transaction is lost.
+// try returns the error of f as refused, or err if the transaction failed.
 func (db *DB) try(f func(*conn) error) (refused, err error) {
 	c := db.writer
 	if err := db.begin(); err != nil {
@@ -178,7 +181,7 @@ func (db *DB) try(f func(*conn) error) (refused, err error) {
 		}
 		if undo := c.exec("ROLLBACK"); undo != nil {
 			err = errors.Join(err, undo)
-			db.fail(err) // the next BEGIN would join a transaction that nobody wants
+			db.fail(err) // the next BEGIN would fail, as the transaction is still open
 		}
 	}()
 	if err := db.checkForeignCommit(); err != nil {
@@ -186,7 +189,7 @@ func (db *DB) try(f func(*conn) error) (refused, err error) {
 	}
 	c.changedPets = c.changedPets[:0]
 	if err := f(c); err != nil {
-		if c.AutocommitEnabled() || gravityOf(err) != ordinary {
+		if c.AutocommitEnabled() || severityOf(err) != ordinary {
 			return nil, err
 		}
 		return err, nil
@@ -196,35 +199,36 @@ func (db *DB) try(f func(*conn) error) (refused, err error) {
 	return nil, err
 }
 
-// checkForeignCommit finds out whether another process has committed: then all pets have other versions,
-// and if it was a newer version of this program that migrated the file, no call is
-// served any more. It is called in each transaction, in which nobody else commits, and
-// now and then while nobody writes. The writer is locked.
+// checkForeignCommit finds out whether another process has committed. If so, it changes the
+// versions of all pets and wakes all readers of events; and if a newer version of this program has
+// migrated the file, it fails the database. It is called in each transaction, and regularly while
+// nobody writes, with the writer locked.
 func (db *DB) checkForeignCommit() error {
 	version, err := db.writer.number("PRAGMA data_version")
 	if err != nil || version == db.version {
 		return err
 	}
 	db.versions.all.Add(2)
-	db.RingAll()
+	db.WakeAllReaders()
 	err = db.writer.checkSchema()
 	if errors.Is(err, store.ErrNewer) {
 		db.fail(err)
 	}
-	if err == nil { // else the next call finds the same out
+	if err == nil { // else the next call checks again
 		db.version = version
 	}
 	return err
 }
 
-// tellAfter is how long a writer waits for another process before it says so.
-const tellAfter = time.Second
+// waitingAfter is how long a writer waits for another process before Options.Waiting is
+// called.
+const waitingAfter = time.Second
 
 // begin starts the writer's transaction, and waits up to busyTimeout for that of
 // another process.
 func (db *DB) begin() error {
 	c := db.writer
-	c.SetBusyTimeout(0) // its own waiting grows to 100 ms between two attempts
+	c.SetBusyTimeout(0) // SQLite itself would pause up to 100 ms between two attempts
 	defer c.SetBusyTimeout(busyTimeout)
 	for begun, told := time.Now(), false; ; time.Sleep(askEvery) {
 		err := c.exec("BEGIN IMMEDIATE")
@@ -235,10 +239,10 @@ func (db *DB) begin() error {
 		if waited >= busyTimeout {
 			return fmt.Errorf("another process has been writing for %v: %w", busyTimeout, err)
 		}
-		if waited >= tellAfter && !told && db.waiting != nil {
+		if waited >= waitingAfter && !told && db.waiting != nil {
 			told = true
 			db.waiting()
 		}
-		_ = db.checkForeignCommit() // the other one may have committed before; what fails here fails in the transaction, too
+		_ = db.checkForeignCommit() // the other process may have committed; an error here comes again in the transaction
 	}
 }

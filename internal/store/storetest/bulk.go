@@ -18,7 +18,7 @@ var bulkTests = map[string]func(*testing.T, Open){
 	"counters":          testBulkCounters,
 	"unknown workspace": testBulkNowhere,
 	"beside writers":    testBulkBesideWriters,
-	"rehearsal":         testBulkRehearsal,
+	"dry run":           testBulkDryRun,
 	"amendments":        testAmend,
 }
 
@@ -372,8 +372,8 @@ func errorText(err error) string {
 // wantReached fails the test unless the store remembers the line of a file.
 func (s *tenant) wantReached(file string, want int) {
 	s.Helper()
-	if got, err := s.Reached(s.ctx, s.workspace, file); got != want || err != nil {
-		s.Errorf("Reached(%q) = %d, %v, want %d", file, got, err, want)
+	if got, err := s.ImportedThrough(s.ctx, s.workspace, file); got != want || err != nil {
+		s.Errorf("ImportedThrough(%q) = %d, %v, want %d", file, got, err, want)
 	}
 }
 
@@ -392,14 +392,14 @@ func testReached(t *testing.T, open Open) {
 	s.wantReached("a", 0)
 }
 
-// testBulkRehearsal: a rehearsal refuses what Load and Amend refuse, also for what stood before in the same file, and keeps
-// nothing.
-func testBulkRehearsal(t *testing.T, open Open) {
+// testBulkDryRun: a dry run refuses what Load and Amend refuse, also for what stood before in the same file, and
+// writes nothing.
+func testBulkDryRun(t *testing.T, open Open) {
 	s := newTenant(t, open)
 	s.lively()
 	want := s.dump()
 	for _, c := range s.clashes() {
-		err := s.Rehearse(s.ctx, s.workspace, func(in petstore.Bulk) error {
+		err := s.DryRun(s.ctx, s.workspace, func(in petstore.Bulk) error {
 			last := len(c.units) - 1
 			for i := range c.units { // one by one, as in a long file
 				refused, err := in.Load(s.ctx, s.workspace, &petstore.Batch{Units: checked(c.units[i : i+1])})
@@ -413,10 +413,10 @@ func testBulkRehearsal(t *testing.T, open Open) {
 			return nil
 		})
 		if err != nil {
-			t.Errorf("%s: Rehearse = %v", c.name, err)
+			t.Errorf("%s: DryRun = %v", c.name, err)
 		}
 	}
-	err := s.Rehearse(s.ctx, s.workspace, func(in petstore.Bulk) error {
+	err := s.DryRun(s.ctx, s.workspace, func(in petstore.Bulk) error {
 		units := checked(newPets(3))
 		if refused, err := in.Load(s.ctx, s.workspace, &petstore.Batch{Units: units}); len(refused) > 0 || err != nil {
 			t.Errorf("Load = %+v, %v", refused, err)
@@ -436,12 +436,12 @@ func testBulkRehearsal(t *testing.T, open Open) {
 		return nil
 	})
 	if err != nil {
-		t.Errorf("Rehearse = %v", err)
+		t.Errorf("DryRun = %v", err)
 	}
 	if got := s.dump(); !reflect.DeepEqual(got, want) {
-		t.Errorf("after the rehearsals there is\n%+v, want\n%+v", got, want)
+		t.Errorf("after the dry runs there is\n%+v, want\n%+v", got, want)
 	}
-	wantCode(t, "Rehearse in no workspace", s.Rehearse(s.ctx, s.workspace+1, func(petstore.Bulk) error { return nil }), access.CodeWorkspaceNotFound)
+	wantCode(t, "DryRun in no workspace", s.DryRun(s.ctx, s.workspace+1, func(petstore.Bulk) error { return nil }), access.CodeWorkspaceNotFound)
 }
 
 // testAmend: changes of pets are kept together, or, if one is refused and that is asked for, not at all. Each tells what it did

@@ -13,7 +13,8 @@ import (
 // for its constraints.
 type Damage func(statements string)
 
-// RunDamage holds Check of an engine, and CheckFeed, against databases that are not whole.
+// RunDamage tests that Check of an engine, and CheckFeed, find the faults of damaged
+// databases.
 func RunDamage(t *testing.T, open func(t *testing.T, now func() time.Time) (Stores, Damage)) {
 	for _, test := range damages {
 		t.Run(test.name, func(t *testing.T) {

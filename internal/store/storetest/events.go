@@ -16,7 +16,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// eventTests hold the feeds of workspaces against what happens in them.
+// eventTests compare the feeds of workspaces with the changes in them.
 var eventTests = map[string]func(*testing.T, Open){
 	"each change":     testEachChange,
 	"no change":       testNoChange,
@@ -420,7 +420,8 @@ func testEventPages(t *testing.T, open Open) {
 	}
 }
 
-// testForgotten: old events go, oldest first, and who asks for them is told.
+// testForgotten: old events are removed, the oldest first, and a reader that asks for
+// them gets an error.
 func testForgotten(t *testing.T, open Open) {
 	s := newTenant(t, open)
 	pet := s.pet(5000)

@@ -62,7 +62,8 @@ func testKeyUpdates(t *testing.T, open Open) {
 	wantCode(t, "UpdateKey of none", err, access.CodeKeyNotFound)
 }
 
-// testKeysOnce: who asks for a key twice under one Idempotency-Key gets the same one, for a day.
+// testKeysOnce: two requests for a key with the same Idempotency-Key get the same one, for a
+// day.
 func testKeysOnce(t *testing.T, open Open) {
 	s := newTenant(t, open)
 	maker := s.key("maker", time.Time{})

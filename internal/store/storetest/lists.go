@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// listTests hold every page of every list against a naive filter over all rows.
+// listTests compare every page of every list with a naive filter over all rows.
 var listTests = map[string]func(*testing.T, Open){
 	"pages":  testPages,
 	"limits": testListLimits,

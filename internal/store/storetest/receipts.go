@@ -122,8 +122,8 @@ func (s *tenant) wantForgotten(what string, want int) {
 	}
 }
 
-// RunRestarts holds an engine against what a store promises over a restart. Each call of
-// open is another process with the same database.
+// RunRestarts tests what a store promises over a restart. Each call of open is another
+// process with the same database.
 func RunRestarts(t *testing.T, open Open) {
 	s := newTenant(t, open)
 	s.wantOnce("before", once("before", "a"), 1, false)

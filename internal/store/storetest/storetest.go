@@ -32,7 +32,7 @@ type Stores interface {
 // ends.
 type Open func(t *testing.T, now func() time.Time) Stores
 
-// Run holds an engine against every promise.
+// Run tests every promise of an engine.
 func Run(t *testing.T, open Open) {
 	for _, group := range []struct {
 		name  string

@@ -8,8 +8,7 @@ import (
 	"example.com/petstore/internal/usage"
 )
 
-// RunUsage holds an engine against the promises of [usage.Store]. open returns a new, empty store that is closed when
-// the test ends.
+// RunUsage tests the promises of [usage.Store]. open returns a new, empty store that is closed when the test ends.
 func RunUsage(t *testing.T, open func(t *testing.T) usage.Store) {
 	for name, test := range map[string]func(*testing.T, usage.Store){
 		"adds up":     testUsageAddsUp,
@@ -27,8 +26,8 @@ func RunUsage(t *testing.T, open func(t *testing.T) usage.Store) {
 }
 
 // usageRow returns a row with a different count in every place.
-func usageRow(workspace int64, step usage.Interval, start, unit int64) usage.Row {
-	r := usage.Row{Workspace: workspace, Interval: step, Start: start}
+func usageRow(workspace int64, interval usage.Interval, start, unit int64) usage.Row {
+	r := usage.Row{Workspace: workspace, Interval: interval, Start: start}
 	for i := range r.Requests {
 		r.Requests[i] = unit * int64(i+1)
 	}
@@ -45,11 +44,11 @@ func addUsage(t *testing.T, s usage.Store, rows ...usage.Row) {
 	}
 }
 
-func wantUsage(t *testing.T, s usage.Store, workspace int64, step usage.Interval, from, to int64, want ...usage.Row) {
+func wantUsage(t *testing.T, s usage.Store, workspace int64, interval usage.Interval, from, to int64, want ...usage.Row) {
 	t.Helper()
-	got, err := s.Usage(t.Context(), workspace, step, from, to)
+	got, err := s.Usage(t.Context(), workspace, interval, from, to)
 	if err != nil || len(got) != len(want) || len(want) > 0 && !reflect.DeepEqual(got, want) {
-		t.Errorf("Usage(%d, %d, %d, %d) = %v, %v, want %v", workspace, step, from, to, got, err, want)
+		t.Errorf("Usage(%d, %d, %d, %d) = %v, %v, want %v", workspace, interval, from, to, got, err, want)
 	}
 }
 

@@ -84,7 +84,7 @@ func (s *tenant) delivered(id string, n int64, apart time.Duration) {
 	s.Helper()
 	for event := range n {
 		s.clock.Advance(apart)
-		s.record(webhook.Try{Webhook: id, Event: event + 1, State: webhook.Delivered, Tries: 1, At: s.clock.Now()})
+		s.record(webhook.Outcome{Webhook: id, Event: event + 1, State: webhook.Delivered, Tries: 1, At: s.clock.Now()})
 	}
 }
 
@@ -117,14 +117,14 @@ func (s *tenant) wantDue(what, id string, want ...int64) {
 
 // record keeps what came of tries of deliveries that are as they were when they were
 // tried, unless a try says when it was due.
-func (s *tenant) record(tries ...webhook.Try) {
+func (s *tenant) record(tries ...webhook.Outcome) {
 	s.Helper()
 	for i := range tries {
-		if t := &tries[i]; t.Due.IsZero() {
-			t.Due = s.delivery(t.Webhook, t.Event).NextAt
+		if t := &tries[i]; t.DueAt.IsZero() {
+			t.DueAt = s.delivery(t.Webhook, t.Event).NextAt
 		}
 	}
-	if err := s.RecordTries(s.ctx, tries); err != nil {
+	if err := s.RecordOutcomes(s.ctx, tries); err != nil {
 		s.Fatal(err)
 	}
 }
@@ -241,9 +241,9 @@ func testDeliveries(t *testing.T, open Open) {
 	now := s.clock.Now()
 	answer := webhook.Answer{Status: 500, Text: "no\n", Latency: 20 * time.Millisecond}
 	s.record(
-		webhook.Try{Webhook: id, Event: 1, State: webhook.Delivered, Tries: 1, At: now, Answer: webhook.Answer{Status: 204}},
-		webhook.Try{Webhook: id, Event: 2, State: webhook.Pending, Tries: 1, At: now, Answer: answer, Next: now.Add(5 * time.Second), DisableAfter: time.Hour, Why: "too long"},
-		webhook.Try{Webhook: id, Event: 3, State: webhook.Failed, Tries: 10, At: now, Answer: webhook.Answer{Error: "gone"}, DisableAfter: time.Hour, Why: "too long"},
+		webhook.Outcome{Webhook: id, Event: 1, State: webhook.Delivered, Tries: 1, At: now, Answer: webhook.Answer{Status: 204}},
+		webhook.Outcome{Webhook: id, Event: 2, State: webhook.Pending, Tries: 1, At: now, Answer: answer, Next: now.Add(5 * time.Second), DisableAfter: time.Hour, DisableReason: "too long"},
+		webhook.Outcome{Webhook: id, Event: 3, State: webhook.Failed, Tries: 10, At: now, Answer: webhook.Answer{Error: "gone"}, DisableAfter: time.Hour, DisableReason: "too long"},
 	)
 	ids, next := s.due(id, "a")
 	if ids[0] != 4 || len(ids) != len(events)-3 || !next.Equal(now.Add(5*time.Second)) {
@@ -276,14 +276,14 @@ func testDeliveries(t *testing.T, open Open) {
 // tries are kept; and all that have failed are due again together.
 func (s *tenant) testTries(id string, failed, untried int64, first webhook.Answer) {
 	s.Helper()
-	fail := webhook.Try{Webhook: id, Event: failed, State: webhook.Pending, Tries: 2, At: s.clock.Now(), Answer: webhook.Answer{Status: 503, Text: strings.Repeat("ä", 300)}, Next: s.clock.Now()}
+	fail := webhook.Outcome{Webhook: id, Event: failed, State: webhook.Pending, Tries: 2, At: s.clock.Now(), Answer: webhook.Answer{Status: 503, Text: strings.Repeat("ä", 300)}, Next: s.clock.Now()}
 	s.record(fail)
 	if d := s.delivery(id, failed); len(d.Earlier) != 1 || d.Earlier[0].At.Equal(d.TriedAt) || d.Earlier[0].Answer != first || d.Status != 503 {
 		s.Errorf("after a second try the delivery is %+v, want the first one's answer %+v too", d, first)
 	}
 	for range 11 {
 		s.clock.Advance(time.Second)
-		fail.Next, fail.Due, fail.At = s.clock.Now(), time.Time{}, s.clock.Now()
+		fail.Next, fail.DueAt, fail.At = s.clock.Now(), time.Time{}, s.clock.Now()
 		s.record(fail)
 	}
 	d := s.delivery(id, failed)
@@ -374,7 +374,7 @@ func testWebhookFailures(t *testing.T, open Open) {
 	s.pet(5)
 	s.queue(id, "a", true)
 	fail := func(event int64, after time.Duration) {
-		s.record(webhook.Try{Webhook: id, Event: event, State: webhook.Failed, Tries: 1, At: s.clock.Now(), Answer: webhook.Answer{Error: fmt.Sprint("no ", event)}, DisableAfter: after, Why: "too long"})
+		s.record(webhook.Outcome{Webhook: id, Event: event, State: webhook.Failed, Tries: 1, At: s.clock.Now(), Answer: webhook.Answer{Error: fmt.Sprint("no ", event)}, DisableAfter: after, DisableReason: "too long"})
 	}
 	wantState := func(what string, want webhook.State) {
 		t.Helper()
@@ -390,7 +390,7 @@ func testWebhookFailures(t *testing.T, open Open) {
 	if w := s.getHook(id); !w.FailingSince.Equal(began) || w.State != webhook.Active || w.Failure != "no 2" {
 		t.Errorf("failing since %v, %s, %q; want %v, active, the latest failure", w.FailingSince, w.State, w.Failure, began)
 	}
-	s.record(webhook.Try{Webhook: id, Event: 3, State: webhook.Delivered, Tries: 1, At: s.clock.Now()})
+	s.record(webhook.Outcome{Webhook: id, Event: 3, State: webhook.Delivered, Tries: 1, At: s.clock.Now()})
 	if w := s.getHook(id); !w.FailingSince.IsZero() || w.Failure != "" {
 		t.Errorf("failing since %v, %q, after a success", w.FailingSince, w.Failure)
 	}
@@ -430,7 +430,7 @@ func testFailingTime(t *testing.T, open Open) {
 	fail := func(want webhook.State, what string) {
 		t.Helper()
 		now := s.clock.Now()
-		s.record(webhook.Try{Webhook: id, Event: 1, State: webhook.Pending, Tries: 1, At: now, Next: now.Add(time.Second), DisableAfter: 20 * time.Minute, Why: "too long"})
+		s.record(webhook.Outcome{Webhook: id, Event: 1, State: webhook.Pending, Tries: 1, At: now, Next: now.Add(time.Second), DisableAfter: 20 * time.Minute, DisableReason: "too long"})
 		if w := s.getHook(id); w.State != want {
 			t.Fatalf("%s: it is %s, want %s", what, w.State, want)
 		}
@@ -502,7 +502,7 @@ func testRetriedMeanwhile(t *testing.T, open Open) {
 	if _, err := s.RetryDelivery(s.ctx, s.workspace, id, 1, now); err != nil {
 		t.Fatal(err)
 	}
-	s.record(webhook.Try{Webhook: id, Event: 1, Due: due[0].Since, State: webhook.Failed, Tries: 10, At: now, DisableAfter: time.Hour, Why: "too long"})
+	s.record(webhook.Outcome{Webhook: id, Event: 1, DueAt: due[0].DueAt, State: webhook.Failed, Tries: 10, At: now, DisableAfter: time.Hour, DisableReason: "too long"})
 	if d := s.delivery(id, 1); d.State != webhook.Pending || d.Tries != 0 || !d.NextAt.Equal(now) {
 		t.Errorf("the delivery is %+v, want it due as the retry made it", d)
 	}
