@@ -43,9 +43,7 @@ func TestRequestIsBelowTheBasePath(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	c, err := client.New(server.URL+"/shop/", "pst_key", client.WithUserAgent("till/2"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	params := client.ListPetsParams{Limit: 5, ID: []int64{1, 1 << 53}, Name: "a&b"}
 	if _, err := c.ListPets(t.Context(), params); err != nil {
 		t.Fatal(err)
@@ -99,9 +97,7 @@ func TestDoReturnsTheAnswerUnchanged(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	c, err := client.New(server.URL+"/shop", "pst_key", client.WithRetry(client.Retry{Attempts: 2}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	got, resp, err := c.Do(t.Context(), client.Request{Operation: "listOrders", Method: http.MethodGet, Path: "/store/orders", Query: url.Values{"limit": {"1"}}})
 	if err != nil || string(got) != body || resp.Next() != "c2" || resp.Attempts != 2 {
 		t.Errorf("Do = %q, next %q after %d attempts, %v", got, resp.Next(), resp.Attempts, err)
@@ -117,9 +113,7 @@ func TestRedirectionIsNotFollowed(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	c, err := client.New(server.URL, "pst_key")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, err = c.CreateCategory(t.Context(), client.NewCategory{Name: "Dogs"})
 	if err == nil || !strings.Contains(err.Error(), `301 leads to "/elsewhere"`) || requests != 1 {
 		t.Errorf("CreateCategory = %v after %d requests, want an error that says where it leads, after one", err, requests)
@@ -147,9 +141,7 @@ func TestAnswerOfSomethingElse(t *testing.T) {
 			}))
 			t.Cleanup(server.Close)
 			c, err := client.New(server.URL, "pst_key")
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			_, err = c.GetOrder(t.Context(), 1)
 			if err == nil || !strings.Contains(err.Error(), tc.want) || client.CodeOf(err) != tc.wantCode {
 				t.Errorf("GetOrder = %v with code %q, want %q with code %q", err, client.CodeOf(err), tc.want, tc.wantCode)

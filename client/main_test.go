@@ -111,8 +111,14 @@ func newShop(t *testing.T, opts ...client.Option) *client.Client {
 	key := <-wide
 	t.Cleanup(func() { wide <- key })
 	c, err := client.New(serverURL, key, opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return c
+}
+
+// must ends the test if err is not nil.
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
 }

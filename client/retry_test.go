@@ -59,9 +59,7 @@ func scripted(t *testing.T, answers []answer, opts ...client.Option) (*client.Cl
 	t.Helper()
 	s := &script{answers: answers}
 	c, err := client.New("https://petstore.example", "pst_key", append(opts, client.WithHTTPClient(&http.Client{Transport: s}))...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return c, s
 }
 
@@ -136,9 +134,7 @@ func TestRepetitionsAreTheSameRequest(t *testing.T) {
 		if _, err := c.CreateOrder(t.Context(), client.NewOrder{PetID: 42}, client.Into(&resp)); err != nil {
 			t.Fatal(err)
 		}
-		if err := place(t.Context(), c); err != nil {
-			t.Fatal(err)
-		}
+		must(t, place(t.Context(), c))
 		for _, again := range s.seen[1:4] {
 			if again.body != s.seen[0].body || again.idempotencyKey != s.seen[0].idempotencyKey || again.idempotencyKey == "" {
 				t.Errorf("a repetition sent %+v, want %+v", again, s.seen[0])
@@ -263,9 +259,7 @@ func TestWaitsLongerForEvents(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			h := &http.Client{Transport: slow(tc.takes), Timeout: 30 * time.Second}
 			c, err := client.New("https://petstore.example", "pst_key", client.WithHTTPClient(h), client.WithRetry(client.Retry{}))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if _, err := c.ListEvents(t.Context(), client.ListEventsParams{Wait: tc.wait}); (err == nil) != tc.ok {
 				t.Errorf("ListEvents with Wait %d, answered after %v, = %v, want success %v", tc.wait, tc.takes, err, tc.ok)
 			}
@@ -278,9 +272,7 @@ func TestRetriesAreReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got []client.Attempt
 		c, _ := scripted(t, []answer{limited("2"), {200, "", order}}, client.OnRetry(func(a client.Attempt) { got = append(got, a) }))
-		if err := read(t.Context(), c); err != nil {
-			t.Fatal(err)
-		}
+		must(t, read(t.Context(), c))
 		if len(got) != 1 || got[0].Wait != 2*time.Second || got[0].Number != 1 || got[0].Operation != "getOrder" ||
 			client.CodeOf(got[0].Err) != client.CodeRateLimitExceeded {
 			t.Errorf("reported %+v, want one refusal of getOrder with a wait of 2 s", got)

@@ -25,22 +25,16 @@ func stocked(t *testing.T, opts ...client.Option) (*client.Client, client.Catego
 	t.Helper()
 	c := newShop(t, opts...)
 	dogs, err := c.CreateCategory(t.Context(), client.NewCategory{Name: "Dogs", Description: "Loyal"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	rex, err := c.CreatePet(t.Context(), client.NewPet{Name: "Rex", CategoryID: dogs.ID})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return c, dogs, rex
 }
 
 func TestEveryOperationHasAMethod(t *testing.T) {
 	t.Parallel()
 	doc, err := openapi3.NewLoader().LoadFromData(api.JSON())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for path, item := range doc.Paths.Map() {
 		for method, op := range item.Operations() {
 			name := strings.ToUpper(op.OperationID[:1]) + op.OperationID[1:]
@@ -123,17 +117,13 @@ func TestPages(t *testing.T) {
 	want := []int64{rex.ID}
 	for i := range 24 {
 		pet, err := c.CreatePet(ctx, client.NewPet{Name: fmt.Sprint("Pet ", i), CategoryID: dogs.ID})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		want = append(want, pet.ID)
 	}
 	for _, limit := range []int{0, 1, 7, 25, 100} {
 		var got []int64
 		for pet, err := range c.AllPets(ctx, client.ListPetsParams{Limit: limit, CategoryID: dogs.ID}) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			got = append(got, pet.ID)
 		}
 		if !slices.Equal(got, want) {
@@ -179,9 +169,7 @@ func TestIdempotencyKey(t *testing.T) {
 	var first, second client.Response
 	key := rand.Text()
 	a, err := c.CreateCategory(ctx, client.NewCategory{Name: "Cats"}, client.IdempotencyKey(key), client.Into(&first))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	b, err := c.CreateCategory(ctx, client.NewCategory{Name: "Cats"}, client.IdempotencyKey(key), client.Into(&second))
 	if err != nil || a != b || first.Replayed || !second.Replayed {
 		t.Errorf("the same key = %+v (replayed %v), %v, want %+v again", b, second.Replayed, err, a)
@@ -238,9 +226,7 @@ func TestFollowEvents(t *testing.T) {
 	t.Parallel()
 	c, dogs, rex := stocked(t)
 	stockedAt, err := c.LastEvent(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	before := stockedAt - 3
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -47,20 +47,14 @@ type example struct {
 func (d demo) send(t *testing.T, e example) (int, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), e.method, d.url+e.path, strings.NewReader(e.body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	maps.Copy(r.Header, e.header)
 	r.Header.Set("Authorization", "Bearer "+d.key)
 	w, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer w.Body.Close()
 	text, err := io.ReadAll(w.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return w.StatusCode, string(text)
 }
 
@@ -121,9 +115,7 @@ func withBodies(e example, content openapi3.Content) []example {
 func TestEveryExampleSucceeds(t *testing.T) {
 	t.Parallel()
 	doc, err := openapi3.NewLoader().LoadFromData(api.JSON())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	count := 0
 	shared := newDemo(t, "--sandbox")
 	for path, item := range doc.Paths.Map() {
@@ -131,6 +123,7 @@ func TestEveryExampleSucceeds(t *testing.T) {
 			for _, e := range examplesOf(path, method, o) {
 				count++
 				t.Run(strings.TrimSpace(e.operation+" "+e.name), func(t *testing.T) {
+					t.Parallel()
 					d := shared
 					if method != http.MethodGet && strings.Contains(path, "{") { // it may change what others need
 						d = newDemo(t, "--sandbox")
@@ -201,9 +194,7 @@ func TestSamplesOfTheReference(t *testing.T) {
 func (d demo) run(t *testing.T, program []string, sample string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "sample.mjs")
-	if err := os.WriteFile(file, []byte(sample), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, []byte(sample), 0o600))
 	cmd := exec.CommandContext(t.Context(), program[0], append(slices.Clone(program[1:]), file)...)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "PETSTORE_KEY=" + d.key}
 	out, err := cmd.CombinedOutput()

@@ -62,9 +62,7 @@ func TestFirstRequestGuide(t *testing.T) {
 func fileText(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(text)
 }
 
@@ -110,9 +108,7 @@ func guideReceiver(t *testing.T, addr, secret string) (said func() string) {
 	_, port, _ := strings.Cut(addr, ":")
 	verify, receive := fileText(t, "../internal/portal/verify/verify.mjs"), fileText(t, "../internal/portal/verify/receive.mjs")
 	for name, text := range map[string]string{"verify.mjs": verify, "receive.mjs": strings.Replace(receive, "3000", port, 1)} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	return started(t, []string{"SECRET=" + secret}, node, filepath.Join(dir, "receive.mjs"))
 }
@@ -121,16 +117,12 @@ func guideReceiver(t *testing.T, addr, secret string) (said func() string) {
 func started(t *testing.T, env []string, program string, args ...string) (said func() string) {
 	t.Helper()
 	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer out.Close()
 	said = func() string { return fileText(t, out.Name()) }
 	cmd := exec.Command(program, args...) //nolint:gosec // a program of the test
 	cmd.Env, cmd.Stdout, cmd.Stderr = env, out, out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill() // it may have ended
 		_ = cmd.Wait()         // of a killed process it says so
@@ -147,9 +139,7 @@ func TestMirror(t *testing.T) {
 	t.Parallel()
 	python, dir := servertest.Need(t, "python3", "python3"), t.TempDir()
 	program, err := filepath.Abs("../internal/portal/mirror/mirror.py")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	d := newDemo(t)
 	send := func(method, path, body string) {
 		t.Helper()

@@ -7,13 +7,20 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"example.com/petstore/internal/store/postgres/postgrestest"
 	"example.com/petstore/test/servertest"
 )
 
-// petstore is the binary under test; TestMain sets it once.
-var petstore servertest.Binary
+var (
+	// petstore is the binary under test; TestMain sets it once.
+	petstore servertest.Binary
+	// database is the server on which each test has a database of its own.
+	database postgrestest.Shared
+)
 
-func TestMain(m *testing.M) { os.Exit(servertest.Main(&petstore, m.Run)) }
+func TestMain(m *testing.M) {
+	os.Exit(servertest.Main(&petstore, func() int { return database.Main(m.Run) }))
+}
 
 func TestScripts(t *testing.T) {
 	t.Parallel()
@@ -54,4 +61,12 @@ func copyFile(to, from string) error {
 		return err
 	}
 	return os.WriteFile(to, text, 0o600)
+}
+
+// must ends the test if err is not nil.
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
 }

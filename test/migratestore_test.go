@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/petstore/internal/store/postgres/postgrestest"
 	"example.com/petstore/test/servertest"
 )
 
@@ -35,9 +34,7 @@ func (m *movedShop) ask(base, method, path, body, once string) seen {
 		r.Header["Idempotency-Key"] = once
 	}
 	a, err := servertest.Send(m.Context(), http.DefaultClient, r)
-	if err != nil {
-		m.Fatal(err)
-	}
+	must(m, err)
 	return seen{a.Status, a.Body, a.Header.Get("ETag"), a.Header.Get("Idempotency-Replayed"), strings.ReplaceAll(a.Header.Get("Link"), base, "")}
 }
 
@@ -45,9 +42,7 @@ func (m *movedShop) ask(base, method, path, body, once string) seen {
 func (m *movedShop) serve(db string) (url string, stop func()) {
 	m.Helper()
 	s, err := petstore.Serve(servertest.Options{Dir: m.dir, Flags: []string{"--db=" + db}})
-	if err != nil {
-		m.Fatal(err)
-	}
+	must(m, err)
 	m.Cleanup(s.Kill)
 	return s.URL, func() {
 		if err := s.Stop(); err != nil {
@@ -101,11 +96,9 @@ func (m *movedShop) usedToday(url string) int64 {
 // test.
 func TestMigrateStore(t *testing.T) {
 	t.Parallel()
-	server := postgrestest.Start(t)
-	database, err := server.Create(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := database.Server(t)
+	name, err := server.Create(t.Context(), "")
+	must(t, err)
 	m := &movedShop{T: t, dir: t.TempDir()}
 	const pets = 3000
 	m.fill(pets)
@@ -113,7 +106,7 @@ func TestMigrateStore(t *testing.T) {
 	m.trade(url)
 	before := m.look(url)
 	used := m.usedToday(url)
-	move := []string{"migrate-store", "--from=petstore.db", "--to=" + server.URL(database), "-o=json"}
+	move := []string{"migrate-store", "--from=petstore.db", "--to=" + server.URL(name), "-o=json"}
 	if _, err := petstore.Run(m.dir, move...); err == nil || !strings.Contains(err.Error(), "petstore.db: is in use: stop the server first") {
 		t.Errorf("migrate-store beside the server = %v, want a refusal", err)
 	}
@@ -122,7 +115,7 @@ func TestMigrateStore(t *testing.T) {
 	m.finish(move, pets)
 
 	m.wantRefused()
-	url, stop = m.serve(server.URL(database))
+	url, stop = m.serve(server.URL(name))
 	if got := m.usedToday(url); got != used {
 		t.Errorf("%d requests are used today, want the %d of before", got, used)
 	}
@@ -140,7 +133,7 @@ func TestMigrateStore(t *testing.T) {
 		t.Errorf("the next pet = %d %s, want the id %d", a.status, a.body, pets+1)
 	}
 	stop()
-	if out, err := petstore.Run(m.dir, "doctor", "--db="+server.URL(database), "-o=table", "--backup-every=0"); err != nil {
+	if out, err := petstore.Run(m.dir, "doctor", "--db="+server.URL(name), "-o=table", "--backup-every=0"); err != nil {
 		t.Errorf("doctor = %s, %v", out, err)
 	}
 }
@@ -183,26 +176,20 @@ func (m *movedShop) fill(pets int) {
 	if err == nil {
 		err = petstore.NewWorkspace(m.dir, "acme", "business")
 	}
-	if err != nil {
-		m.Fatal(err)
-	}
+	must(m, err)
 	key, err := petstore.NewKey(m.dir, "acme")
 	if err == nil {
 		m.key = key.Key
 		_, err = petstore.Run(m.dir, "import", "acme", "pets.csv")
 	}
-	if err != nil {
-		m.Fatal(err)
-	}
+	must(m, err)
 }
 
 // finish runs the move to its end.
 func (m *movedShop) finish(args []string, pets int) {
 	m.Helper()
 	out, err := petstore.Run(m.dir, args...)
-	if err != nil {
-		m.Fatal(err)
-	}
+	must(m, err)
 	var report struct {
 		Tables []struct {
 			Table    string

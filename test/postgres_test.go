@@ -8,7 +8,6 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"example.com/petstore/internal/store/postgres/postgrestest"
 	"example.com/petstore/test/servertest"
 )
 
@@ -16,7 +15,7 @@ import (
 // once more, each on a database of its own, and those about several nodes.
 func TestScriptsOnPostgres(t *testing.T) {
 	t.Parallel()
-	server := postgrestest.Start(t)
+	server := database.Server(t)
 	p := params("")
 	for _, name := range []string{"shop", "keys", "bans", "data", "demo", "postgres/nodes"} {
 		p.Files = append(p.Files, filepath.Join("testdata", name+".txtar"))
@@ -37,9 +36,7 @@ func TestScriptsOnPostgres(t *testing.T) {
 func status(t *testing.T, method, url, key, body string) (int, string) {
 	t.Helper()
 	a, err := servertest.Send(t.Context(), http.DefaultClient, servertest.Request{Method: method, URL: url, Key: key, Body: body})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if a.Status == http.StatusServiceUnavailable && key != "" && a.Header.Get("Retry-After") == "" {
 		t.Errorf("%s %s = 503 without Retry-After", method, url)
 	}

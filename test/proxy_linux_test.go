@@ -82,9 +82,7 @@ func (p proxy) start(t *testing.T) (key string, from func(ip string) *http.Clien
 func (p proxy) configure(t *testing.T, dir string, names *strings.Replacer) {
 	t.Helper()
 	cert, secret, err := processtest.WriteCertificate(dir, "pets.example.com")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	config := fileText(t, "../deploy/proxy/"+p.file)
 	for i := 0; i < len(p.changes); i += 2 {
 		if !strings.Contains(config, p.changes[i]) {
@@ -96,9 +94,7 @@ func (p proxy) configure(t *testing.T, dir string, names *strings.Replacer) {
 		config = strings.Replace(p.around, "FILE", config, 1)
 	}
 	for name, text := range map[string]string{"proxy": names.Replace(config), "both.pem": fileText(t, cert) + fileText(t, secret)} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 }
 
@@ -115,9 +111,7 @@ func TestProxies(t *testing.T) {
 			ask := func(c *http.Client, r servertest.Request) servertest.Answer {
 				r.URL = site + r.URL
 				a, err := servertest.Send(t.Context(), c, r)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				return a
 			}
 			servertest.Eventually(t, "the proxy reaches the server", func() bool {
@@ -152,23 +146,17 @@ func TestProxies(t *testing.T) {
 func streamed(t *testing.T, client *http.Client, url, key string, change func()) {
 	t.Helper()
 	last, err := servertest.Send(t.Context(), client, servertest.Request{Method: "GET", URL: url + "?limit=1", Key: key})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	end := regexp.MustCompile(`after=(\d+)[^>]*>; rel="last"`).FindStringSubmatch(fmt.Sprint(last.Header["Link"]))
 	if end == nil {
 		t.Fatalf("GET /events = %d %v, want a link to the end", last.Status, last.Header)
 	}
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"?after="+end[1], nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	req.Header.Set("Authorization", "Bearer "+key)
 	req.Header.Set("Accept", "text/event-stream")
 	resp, err := client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer resp.Body.Close()
 	change()
 	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {

@@ -32,9 +32,7 @@ func breakOffReset(t *testing.T, signal os.Signal, said string) {
 	reset.Dir = m.dir
 	var stderr strings.Builder
 	reset.Stderr = &stderr
-	if err := reset.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, reset.Start())
 	m.awaitPets(server.URL, http.StatusServiceUnavailable)
 	if err := reset.Process.Signal(signal); err != nil {
 		t.Errorf("the reset ended before its end: %v", err)

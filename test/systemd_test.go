@@ -21,25 +21,19 @@ func TestSystemd(t *testing.T) {
 	dir := t.TempDir()
 	public, ops := inheritable(t), inheritable(t)
 	told, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(dir, "notify"), Net: "unixgram"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer told.Close()
 	// LISTEN_PID must be that of the process, which only the process knows.
 	cmd := exec.Command("sh", "-c", `LISTEN_PID=$$ exec "$0" serve`, string(petstore))
 	cmd.Dir = dir
 	cmd.Env = []string{"LISTEN_FDS=2", "LISTEN_FDNAMES=petstore.socket:ops", "NOTIFY_SOCKET=" + filepath.Join(dir, "notify")}
 	cmd.ExtraFiles = []*os.File{public.file, ops.file}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 	t.Cleanup(func() { cmd.Process.Kill() })
 	expectTold(t, told, "READY=1")
 	expectStatus(t, "http://"+public.addr+"/pets", http.StatusUnauthorized)
 	expectStatus(t, "http://"+ops.addr+"/readyz", http.StatusOK)
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Process.Signal(syscall.SIGTERM))
 	expectTold(t, told, "STOPPING=1")
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("the server ended with %v, want success", err)
@@ -55,23 +49,17 @@ type socket struct {
 func inheritable(t *testing.T) socket {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { l.Close() })
 	f, err := l.(*net.TCPListener).File()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { f.Close() })
 	return socket{l.Addr().String(), f}
 }
 
 func expectTold(t *testing.T, told *net.UnixConn, want string) {
 	t.Helper()
-	if err := told.SetReadDeadline(time.Now().Add(servertest.Patience)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, told.SetReadDeadline(time.Now().Add(servertest.Patience)))
 	text := make([]byte, 4096)
 	n, err := told.Read(text)
 	if err != nil {
@@ -85,9 +73,7 @@ func expectTold(t *testing.T, told *net.UnixConn, want string) {
 func expectStatus(t *testing.T, url string, want int) {
 	t.Helper()
 	a, err := do(servertest.Request{Method: http.MethodGet, URL: url})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if a.Status != want {
 		t.Errorf("GET %s = %d %s, want %d", url, a.Status, a.Body, want)
 	}

@@ -205,13 +205,9 @@ func TestPlainUnderTLS(t *testing.T) {
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: trust, ForceAttemptHTTP2: true}}
 	t.Cleanup(client.CloseIdleConnections)
 	req, err := http.NewRequestWithContext(t.Context(), "GET", "https://"+s.addr+"/categories", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	resp, err := client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer resp.Body.Close()
 	if resp.ProtoMajor != 2 || resp.StatusCode != http.StatusOK {
 		t.Errorf("HTTP/%d %d, want HTTP/2 200", resp.ProtoMajor, resp.StatusCode)
@@ -267,9 +263,7 @@ func TestHalfClosedClient(t *testing.T) {
 		for range 10 {
 			w := s.dial(t)
 			w.Send(post("x"))
-			if err := w.Conn.(*net.TCPConn).CloseWrite(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, w.Conn.(*net.TCPConn).CloseWrite())
 			w.Want("POST", http.StatusCreated)
 			w.Ended()
 		}

@@ -64,9 +64,7 @@ func openStream(t *testing.T, c net.Conn) {
 		err = errors.Join(err, encoder.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]}))
 	}
 	err = errors.Join(err, frames.WriteSettings(), frames.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: head, EndHeaders: true}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 type writerFunc func([]byte) (int, error)
@@ -130,9 +128,7 @@ func TestHTTP2Idle(t *testing.T) {
 		ended <- time.Now()
 	})
 	openStream(t, c)
-	if err := c.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.SetReadDeadline(time.Now().Add(10*time.Second)))
 	if _, err := io.Copy(io.Discard, c); errors.Is(err, os.ErrDeadlineExceeded) || time.Since(<-ended) < idle {
 		t.Errorf("the connection ended with %v, want after %v without requests", err, idle)
 	}

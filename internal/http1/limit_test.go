@@ -20,9 +20,7 @@ type crowdedListener struct {
 func newCrowdedListener(t *testing.T, l Limits) crowdedListener {
 	t.Helper()
 	on, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { on.Close() })
 	limit := NewLimit(l)
 	return crowdedListener{t, limit.Listener(on), limit}
@@ -40,9 +38,7 @@ func (l crowdedListener) connect(from string) pair {
 	l.t.Helper()
 	client := l.dial(from)
 	server, err := l.Accept()
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	must(l.t, err)
 	go func() {
 		_, _ = server.Read(make([]byte, 1))
 		server.Close()
@@ -54,9 +50,7 @@ func (l crowdedListener) connect(from string) pair {
 func (l crowdedListener) dial(from string) net.Conn {
 	l.t.Helper()
 	client, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}).Dial("tcp", l.Addr().String())
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	must(l.t, err)
 	l.t.Cleanup(func() { client.Close() })
 	return client
 }
@@ -73,9 +67,7 @@ func (p pair) want(name string, open bool) {
 	if open {
 		timeout = 20 * time.Millisecond
 	}
-	if err := p.client.SetReadDeadline(time.Now().Add(timeout)); err != nil {
-		p.t.Fatal(err)
-	}
+	must(p.t, p.client.SetReadDeadline(time.Now().Add(timeout)))
 	_, err := p.client.Read(make([]byte, 1))
 	if got := errors.Is(err, os.ErrDeadlineExceeded); got != open {
 		p.t.Errorf("%s: open is %v (%v), want %v", name, got, err, open)

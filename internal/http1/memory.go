@@ -37,7 +37,7 @@ var ErrMemory = errors.New("http1: the client has too much waiting in memory")
 type meteredWriter struct {
 	http.ResponseWriter
 	m       *countedConn
-	ctx     context.Context // of the request; it also ends when the request makes room for another
+	ctx     context.Context //nolint:containedctx // of the request; it also ends when the request makes room for another
 	cancel  context.CancelFunc
 	written bool // a part of the body was written
 
@@ -62,7 +62,9 @@ func counted(h http.Handler) http.Handler {
 		ctx, cancel := context.WithCancel(r.Context())
 		a := &meteredWriter{ResponseWriter: w, m: m, ctx: ctx, cancel: cancel, holder: m.holder()}
 		defer a.end()
+		outer := r
 		r = r.WithContext(ctx)
+		defer func() { outer.Pattern = r.Pattern }() // for who traces
 		if r.ProtoMajor == 2 {
 			m.noteProgress()
 			r.Body = body{r.Body, m}

@@ -70,15 +70,11 @@ func (f *frameClient) get(path, workspace string) uint32 {
 	encoder := hpack.NewEncoder(&f.head)
 	encoder.SetMaxDynamicTableSize(0)
 	for _, field := range [][2]string{{":method", "GET"}, {":scheme", "http"}, {":authority", "x"}, {":path", path}, {"workspace", workspace}} {
-		if err := encoder.WriteField(hpack.HeaderField{Name: field[0], Value: field[1]}); err != nil {
-			f.t.Fatal(err)
-		}
+		must(f.t, encoder.WriteField(hpack.HeaderField{Name: field[0], Value: field[1]}))
 	}
 	id := f.next
 	f.next += 2
-	if err := f.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: f.head.Bytes(), EndHeaders: true, EndStream: true}); err != nil {
-		f.t.Fatal(err)
-	}
+	must(f.t, f.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: f.head.Bytes(), EndHeaders: true, EndStream: true}))
 	return id
 }
 
@@ -89,9 +85,7 @@ func (f *frameClient) ended(stream uint32) (reset bool) { return f.frames(stream
 // with a part of the body has; nil if it was reset.
 func (f *frameClient) frames(stream uint32) (sizes []int) {
 	f.t.Helper()
-	if err := f.conn.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
-		f.t.Fatal(err)
-	}
+	must(f.t, f.conn.SetReadDeadline(time.Now().Add(20*time.Second)))
 	for {
 		frame, err := f.ReadFrame()
 		if err != nil {
@@ -162,9 +156,7 @@ func TestAnswersThatNobodyReads(t *testing.T) {
 				waitFor(t, "another answer waits", func() bool { return limit.Memory().Used >= used })
 			}
 			modest := get("2")
-			if err := errors.Join(first.SetReadDeadline(time.Now().Add(20*time.Second)), modest.SetReadDeadline(time.Now().Add(20*time.Second))); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errors.Join(first.SetReadDeadline(time.Now().Add(20*time.Second)), modest.SetReadDeadline(time.Now().Add(20*time.Second))))
 			if n, err := io.CopyN(io.Discard, modest, size); err != nil {
 				t.Errorf("the modest client read %d of %d bytes: %v", n, size, err)
 			}
@@ -238,9 +230,7 @@ func TestGivingWayWhileWaiting(t *testing.T) {
 			}
 		}
 		oldest, other, comes := requests[0], requests[1], requests[2]
-		if err := errors.Join(oldest.hold(2*requestCost), other.hold(2*requestCost)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(oldest.hold(2*requestCost), other.hold(2*requestCost)))
 		go func() {
 			defer oldest.end()
 			if _, err := oldest.Write(make([]byte, Covered+1)); !errors.Is(err, ErrMemory) {

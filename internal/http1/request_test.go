@@ -247,9 +247,7 @@ func readByNetHTTP(t *testing.T, b []byte) (r *http.Request, consumed int) {
 func equalRequests(t *testing.T, got, want *http.Request) {
 	t.Helper()
 	gotBody, err := io.ReadAll(got.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	wantBody, _ := io.ReadAll(want.Body) // it is in memory
 	if !bytes.Equal(gotBody, wantBody) {
 		t.Errorf("the body is %q, net/http's %q", gotBody, wantBody)

@@ -22,14 +22,10 @@ func parse(t *testing.T, w *response, method string) (*http.Response, string) {
 	t.Helper()
 	in := bufio.NewReader(bytes.NewReader(w.finish()))
 	resp, err := http.ReadResponse(in, &http.Request{Method: method})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if in.Buffered() > 0 {
 		rest, _ := io.ReadAll(in)
 		t.Errorf("after the response comes %q", rest)

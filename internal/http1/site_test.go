@@ -205,9 +205,7 @@ func openSecureSite(t *testing.T) (*site, *tls.Config) {
 func (s *site) dialTLS(t *testing.T, config *tls.Config) *http1test.Wire {
 	t.Helper()
 	c, err := tls.Dial("tcp", s.addr, config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return http1test.New(t, c)
 }
 
@@ -278,4 +276,12 @@ func drain(ctx context.Context, s *site) chan error {
 	drained := make(chan error)
 	go func() { drained <- s.front.Drain(ctx) }()
 	return drained
+}
+
+// must ends the test if err is not nil.
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
 }

@@ -59,16 +59,12 @@ func openOperated(t *testing.T) *operated {
 	t.Helper()
 	o := &operated{service: prepareService(t, limits()), backups: &fakeBackups{}}
 	secret, err := o.db.Secret(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	admin, err := httpapi.NewAdmin(httpapi.AdminOptions{
 		Access: &faultyAccess{o.db, o.fault}, Keys: o.keys, Counts: operator.Live(o.limiter), Backups: o.backups,
 		Secret: secret, Log: slog.New(slog.NewJSONHandler(o.log, nil)), Now: o.clock.Now,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	server := httptest.NewServer(admin)
 	t.Cleanup(server.Close)
 	o.url = server.URL
@@ -81,9 +77,7 @@ func (o *operated) addToken(until time.Time) (token, id string) {
 	o.t.Helper()
 	token, prefix := access.MintToken()
 	t := access.Token{ID: access.MintTokenID(), Name: "test", Prefix: prefix, Hash: access.HashOf(token), CreatedAt: o.clock.Now(), ExpiresAt: until}
-	if err := o.db.AddToken(o.t.Context(), t, "test"); err != nil {
-		o.t.Fatal(err)
-	}
+	must(o.t, o.db.AddToken(o.t.Context(), t, "test"))
 	return token, t.ID
 }
 
@@ -165,9 +159,7 @@ func TestOperatorsAPI(t *testing.T) { //nolint:paralleltest // its answers alone
 func (o *operated) lossy() string {
 	o.t.Helper()
 	at, err := url.Parse(o.url)
-	if err != nil {
-		o.t.Fatal(err)
-	}
+	must(o.t, err)
 	var lost sync.Map
 	through := httputil.NewSingleHostReverseProxy(at)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -195,17 +187,11 @@ func TestLostKeysComeBack(t *testing.T) {
 	o := openOperated(t)
 	w := o.addWorkspace("acme", access.Quota{PerMinute: 5, PerDay: 5})
 	c, err := operator.NewClient(o.lossy(), o.token)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	made, err := c.CreateKey(t.Context(), w.ID, operator.NewKey{Name: "till", Scopes: []string{"read"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	next, err := c.RotateKey(t.Context(), made.ID, time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, k := range []operator.Key{made, next} {
 		if e, err := o.keys.Verify(k.Key); err != nil || e.Key.ID != k.ID {
 			t.Errorf("the key %s that came back is not valid: %v", k.ID, err)
@@ -331,9 +317,7 @@ func TestOperatorsPanics(t *testing.T) {
 	o := openOperated(t)
 	o.backups.with = http.ErrAbortHandler
 	req, err := http.NewRequestWithContext(t.Context(), "GET", o.url+operator.Root+"/backups", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	req.Header.Set("Authorization", "Bearer "+o.token)
 	if resp, err := noRedirects.Do(req); err == nil {
 		_ = resp.Body.Close()

@@ -23,9 +23,7 @@ func TestPlainWayAnswersAsNetHTTP(t *testing.T) {
 		s.stock()
 		tiny := s.addKey(s.addWorkspace("tiny", access.Quota{PerMinute: 2, PerDay: 100}), access.Read, time.Time{})
 		e, err := s.keys.Verify(s.key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		alike := strings.NewReplacer(e.Key.ID, "ID", e.Key.Prefix, "PREFIX") // what differs between them
 		keys, before := map[string]string{"tiny": tiny, "unknown": wrongKey(s.key), "-": "-"}, s.plain.Load()
 		for _, r := range agreements() {

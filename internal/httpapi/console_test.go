@@ -64,9 +64,7 @@ func TestConsoleCountsSessions(t *testing.T) {
 		}
 	})
 	limit, err := strconv.Atoi(s.do(request{method: "GET", path: "/account"}).header.Get("X-RateLimit-Remaining"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	<-seen
 	for i, test := range []struct {
 		method, outcome string
@@ -115,9 +113,7 @@ func TestObservation(t *testing.T) {
 	s := openService(t, func(o *httpapi.Options) { o.Observe = func(o httpapi.Observation) { seen <- o } })
 	a := s.do(request{method: "GET", path: "/pets/" + s.key})
 	entry, err := s.keys.Verify(s.key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	o := <-seen
 	if o.Workspace != s.workspace.ID || o.KeyID != entry.Key.ID || o.Path != "/pets/pst_…" || o.Code != "invalid_parameter" ||
 		o.RequestID != a.header.Get("X-Request-Id") || !o.At.Equal(s.start) {

@@ -55,9 +55,7 @@ func contract(t testing.TB) *description { return loaded(t, loadContract) }
 func loaded(t testing.TB, load func() (*description, error)) *description {
 	t.Helper()
 	d, err := load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return d
 }
 

@@ -135,12 +135,8 @@ func (s *service) expireEvents() string {
 	w := s.addWorkspace("expired", access.Quota{PerMinute: 1e9, PerDay: 1e9})
 	key := s.addKey(w, access.Read|access.Write, time.Time{})
 	s.do(request{method: "POST", path: "/categories", body: `{"name":"dogs"}`, key: key}).want(201, "")
-	if err := s.db.ResetWorkspace(s.t.Context(), w.ID, "test"); err != nil {
-		s.t.Fatal(err)
-	}
-	if err := s.keys.Refresh(s.t.Context()); err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, s.db.ResetWorkspace(s.t.Context(), w.ID, "test"))
+	must(s.t, s.keys.Refresh(s.t.Context()))
 	return key
 }
 
@@ -283,18 +279,14 @@ func (s *service) follow(path string, header map[string]string) *follow {
 	ctx, end := context.WithCancel(s.t.Context())
 	s.t.Cleanup(end)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+path, nil)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	req.Header.Set("Authorization", "Bearer "+s.key)
 	req.Header.Set("Accept", "text/event-stream")
 	for name, value := range header {
 		req.Header.Set(name, value)
 	}
 	resp, err := noRedirects.Do(req)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	if kind := resp.Header.Get("Content-Type"); resp.StatusCode != http.StatusOK || kind != "text/event-stream" {
 		body, _ := io.ReadAll(resp.Body)
 		s.t.Fatalf("GET %s = %d %s %s, want a stream", path, resp.StatusCode, kind, body)
@@ -419,12 +411,8 @@ func TestEventStreamsEndWithTheirKey(t *testing.T) {
 	s.del("/keys/key_Revoked000000002").want(204, "")
 	one.ended()
 	ban := access.Ban{KeyID: s.idOfKey(banned), From: s.start, Until: s.start.Add(time.Hour), Reason: "too fast", By: ratelimit.ByOperator}
-	if err := s.db.SetBan(t.Context(), ban, "test"); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.keys.Refresh(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.db.SetBan(t.Context(), ban, "test"))
+	must(t, s.keys.Refresh(t.Context()))
 	two.ended()
 	s.clock.Advance(2 * time.Hour)
 	three.ended()

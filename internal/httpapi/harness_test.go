@@ -231,9 +231,7 @@ func prepareService(t testing.TB, cfg ratelimit.Config, change ...func(*httpapi.
 	t.Helper()
 	s := &service{t: t, start: startOfService, clock: storetest.NewClock(startOfService), log: &lockedBuffer{}, bans: make(chan ratelimit.Ban, 16)}
 	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "petstore.db"), sqlite.Options{Now: s.clock.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	s.db, s.fault = db, &faultyStore{Store: db}
 	s.limiter = ratelimit.New(cfg, s.clock.Now)
@@ -241,9 +239,7 @@ func prepareService(t testing.TB, cfg ratelimit.Config, change ...func(*httpapi.
 		return s.limiter.Caller(w.ID, k.ID, ratelimit.Limits(w.Quota))
 	}, func(k access.Key) { s.limiter.Drop(k.ID) })
 	secret, err := db.Secret(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	o := httpapi.Options{
 		Service: petstore.NewService(s.fault), Access: &faultyAccess{db, s.fault}, Keys: s.keys, Limiter: s.limiter, Version: db.PetVersion, Secret: secret,
 		Events: &faultyFeed{db, s.fault}, Webhooks: s.webhooks(db),
@@ -275,9 +271,7 @@ func limits() ratelimit.Config {
 func (s *service) addWorkspace(name string, q access.Quota) access.Workspace {
 	s.t.Helper()
 	w, err := s.db.CreateWorkspace(s.t.Context(), access.Workspace{Name: name, Plan: access.Enterprise, Quota: q, CreatedAt: s.clock.Now()}, "test")
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	return w
 }
 
@@ -302,9 +296,7 @@ func (s *service) addKeyAs(id string, w access.Workspace, scopes access.Scopes, 
 	if _, err := s.db.MakeKey(s.t.Context(), access.KeyRequest{Key: k, By: "test"}); err != nil {
 		s.t.Fatal(err)
 	}
-	if err := s.keys.Refresh(s.t.Context()); err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, s.keys.Refresh(s.t.Context()))
 	return text
 }
 
@@ -339,9 +331,7 @@ type answer struct {
 func (s *service) do(r request) answer {
 	s.t.Helper()
 	req, err := http.NewRequestWithContext(s.t.Context(), r.method, s.url+r.path, strings.NewReader(r.body))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	if r.key == "" {
 		r.key = s.sends
 	}
@@ -479,3 +469,11 @@ func (s *service) put(path, body string) answer {
 func (s *service) del(path string) answer { return s.do(request{method: "DELETE", path: path}) }
 
 var loopback = netip.MustParsePrefix("127.0.0.0/8")
+
+// must ends the test if err is not nil.
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}

@@ -174,9 +174,7 @@ func TestGzip(t *testing.T) {
 		t.Fatalf("Content-Encoding = %q, want gzip", got)
 	}
 	z, err := gzip.NewReader(strings.NewReader(string(zipped.body)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if text, err := io.ReadAll(z); err != nil || string(text) != string(plain.body) {
 		t.Errorf("the compressed list is %q (%v), want %q", text, err, plain.body)
 	}
@@ -461,9 +459,7 @@ func TestUnparsable(t *testing.T) {
 func (s *service) raw(t *testing.T, text string) answer {
 	t.Helper()
 	c, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer c.Close()
 	_ = c.SetDeadline(time.Now().Add(20 * time.Second))
 	go func() { _, _ = io.WriteString(c, text) }()
@@ -483,15 +479,11 @@ func TestSpelling(t *testing.T) {
 	t.Parallel()
 	s := openService(t)
 	c, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer c.Close()
 	fmt.Fprintf(c, "GET /pets HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
 	all, err := io.ReadAll(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, name := range []string{"X-RateLimit-Limit: ", "X-RateLimit-Remaining: ", "X-RateLimit-Reset: ", "WWW-Authenticate: "} {
 		if !strings.Contains(string(all), "\r\n"+name) {
 			t.Errorf("no header is spelled %q in\n%s", name, all)

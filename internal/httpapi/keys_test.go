@@ -39,9 +39,7 @@ func (s *service) with(key, method, path, body string) answer {
 func (s *service) idOfKey(key string) string {
 	s.t.Helper()
 	e, err := s.keys.Verify(key)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	return e.Key.ID
 }
 
@@ -92,9 +90,7 @@ func TestLifeOfAKey(t *testing.T) {
 func (s *service) wantAudit(actor string, want ...string) {
 	s.t.Helper()
 	entries, err := s.db.AuditPage(s.t.Context(), 0, 1000)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	var got []string
 	for _, e := range entries {
 		if string(e.Actor) == actor {
@@ -236,15 +232,11 @@ func (s *service) held(base string, r request, meanwhile func() error) answer {
 	s.t.Helper()
 	held := &heldBody{Reader: strings.NewReader(r.body), meanwhile: meanwhile}
 	req, err := http.NewRequestWithContext(s.t.Context(), r.method, base+r.path, held)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	req.Header = http.Header{"Authorization": {"Bearer " + r.key}, "Content-Type": {"application/json"}, "Expect": {"100-continue"}}
 	transport := &http.Transport{ExpectContinueTimeout: time.Minute, DisableKeepAlives: true}
 	resp, err := transport.RoundTrip(req)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil || held.meanwhile != nil {

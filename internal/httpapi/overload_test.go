@@ -75,9 +75,7 @@ func TestBannedKeysGiveNoStanding(t *testing.T) {
 			s.limiter.SetBan(s.idOfKey(key), &ratelimit.Ban{KeyID: s.idOfKey(key), From: s.start, Until: s.start.Add(time.Hour), By: ratelimit.ByOperator})
 		}
 		on, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		limit := http1.NewLimit(http1.Limits{Connections: 1, Memory: 1 << 20})
 		server := s.api.Server()
 		go func() { _ = server.Serve(s.front(server).Listener(limit.Listener(on))) }() // until it is closed
@@ -86,9 +84,7 @@ func TestBannedKeysGiveNoStanding(t *testing.T) {
 		first.Send("GET /openapi.json HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + key + "\r\n\r\n")
 		first.Want("GET", http.StatusOK)
 		other, err := net.Dial("tcp", on.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		second := http1test.New(t, other)
 		second.Send("GET /account HTTP/1.1\r\nHost: x\r\n\r\n")
 		if r, err := second.ReadReply("GET"); (err == nil) != banned {

@@ -72,12 +72,8 @@ func unzipped(t *testing.T, a answer) []byte {
 		return a.body
 	}
 	z, err := gzip.NewReader(bytes.NewReader(a.body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	body, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return body
 }

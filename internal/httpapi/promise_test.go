@@ -255,9 +255,7 @@ func (s *service) fullOfKeys(r request) {
 	}
 	s.do(r).want(409, "too_many_keys")
 	for _, id := range made {
-		if err := s.revoke(id); err != nil {
-			s.t.Fatal(err)
-		}
+		must(s.t, s.revoke(id))
 	}
 }
 
@@ -274,9 +272,7 @@ func (s *service) refusals() {
 	s.do(request{method: "GET", path: "/pets", key: key}).want(200, "")
 	banned := s.addKey(s.workspace, access.Read|access.Write, time.Time{})
 	e, err := s.keys.Verify(banned)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	s.limiter.SetBan(e.Key.ID, &ratelimit.Ban{KeyID: e.Key.ID, From: s.start, Until: s.start.Add(time.Hour), By: ratelimit.ByOperator})
 	for id, r := range samples() {
 		if r.key = key; id != "getAccount" {

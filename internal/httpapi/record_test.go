@@ -33,13 +33,9 @@ func record(t testing.TB, req *http.Request, body string, a answer) {
 		return
 	}
 	line, err := json.Marshal(exchange{req.Method, req.URL.RequestURI(), req.Header, body, a.status, a.header, a.body})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	f, err := openRecord()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := f.Write(append(line, '\n')); err != nil { // in one piece: other tests write too
 		t.Fatal(err)
 	}

@@ -44,9 +44,7 @@ func TestHalfClosedConnection(t *testing.T) {
 			s.netHTTPOnly = alone
 			w := s.dial(t)
 			w.Send(request{method: "POST", path: "/categories", body: `{"name":"dogs"}`}.text(s.key))
-			if err := w.Conn.(*net.TCPConn).CloseWrite(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, w.Conn.(*net.TCPConn).CloseWrite())
 			close(closed)
 			w.Want("POST", http.StatusCreated)
 			s.get("/categories").want(200, "").is(`[{"id":1,"name":"dogs"}]`)
@@ -61,16 +59,10 @@ func TestBanSaysWhose(t *testing.T) {
 	for by, want := range map[string]string{ratelimit.ByOperator: "by the operator", ratelimit.ByLimiter: "kept sending"} {
 		key := s.addKey(s.workspace, access.Read, time.Time{})
 		e, err := s.keys.Verify(key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		ban := ratelimit.Ban{KeyID: e.Key.ID, From: s.start, Until: s.start.Add(time.Hour), By: by, Reason: "secret"}
-		if err := s.db.SetBan(t.Context(), access.Ban(ban), "test"); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.keys.Refresh(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.db.SetBan(t.Context(), access.Ban(ban), "test"))
+		must(t, s.keys.Refresh(t.Context()))
 		s.limiter.SetBan(e.Key.ID, &ban)
 		a := s.do(request{method: "GET", path: "/pets", key: key}).want(429, "api_key_banned")
 		if text := string(a.body); !strings.Contains(text, want) || strings.Contains(text, "secret") {

@@ -39,9 +39,7 @@ func (s *service) visit(body string) string {
 	s.t.Helper()
 	var made struct{ Key string }
 	a := s.do(request{method: "POST", path: "/sandboxes", key: "-", body: body}).want(201, "")
-	if err := json.Unmarshal(a.body, &made); err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, json.Unmarshal(a.body, &made))
 	return made.Key
 }
 
@@ -134,13 +132,9 @@ func (s *service) fillRows(key string) {
 func (s *service) sandbox(key string) access.Workspace {
 	s.t.Helper()
 	e, err := s.keys.Verify(key)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	w, err := s.db.WorkspaceByID(s.t.Context(), e.Workspace.ID)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	return w
 }
 
@@ -333,9 +327,7 @@ func TestBrokenConnections(t *testing.T) {
 			key := ""
 			ask := func(method, path, body, value string) (status int, text string, err error) {
 				req, err := http.NewRequestWithContext(t.Context(), method, server.URL+path, strings.NewReader(body))
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				if req.Header.Set("Content-Type", "application/json"); key != "" {
 					req.Header.Set("Authorization", "Bearer "+key)
 				}

@@ -77,9 +77,7 @@ func (s *service) addHook(w access.Workspace, id string) {
 	if err == nil {
 		_, err = s.db.QueueDeliveries(s.t.Context(), id, "test", s.clock.Now(), 100)
 	}
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 }
 
 // webhookFaults makes an operation on webhooks give the answers of those alone.
@@ -132,12 +130,8 @@ func (s *service) expiredReplay() {
 	w := s.addWorkspace("replayed", access.Quota{PerMinute: 1e9, PerDay: 1e9})
 	key := s.addKey(w, access.Read|access.Write|access.Manage, time.Time{})
 	s.with(key, "POST", "/categories", `{"name":"dogs"}`).want(201, "")
-	if err := s.db.ResetWorkspace(s.t.Context(), w.ID, "test"); err != nil {
-		s.t.Fatal(err)
-	}
-	if err := s.keys.Refresh(s.t.Context()); err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, s.db.ResetWorkspace(s.t.Context(), w.ID, "test"))
+	must(s.t, s.keys.Refresh(s.t.Context()))
 	id := s.with(key, "POST", "/webhooks", `{"url":"https://example.com/"}`).want(201, "").webhook().ID
 	s.with(key, "POST", "/webhooks/"+id+"/replay", `{"after":0}`).want(410, "events_expired").field("/after", "out_of_range")
 }
@@ -187,9 +181,7 @@ func TestLifeOfAWebhook(t *testing.T) {
 	secret = w.Secret
 	last := s.get("/events?after=0&limit=100").want(200, "")
 	var events []event
-	if err := json.Unmarshal(last.body, &events); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(last.body, &events))
 	if !webhook.WellFormedID(w.ID) || w.URL != receiver.URL || w.State != "active" || w.After != events[len(events)-1].ID || !slices.Equal(w.Types, []string{"order.created"}) ||
 		!strings.HasPrefix(w.Secret, "whsec_") || made.header.Get("Location") != "https://shop.example/v1/webhooks/"+w.ID {
 		t.Errorf("createWebhook = %s at %s", made.body, made.header.Get("Location"))
@@ -237,9 +229,7 @@ func TestWebhookTestEnds(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	defer leave()
 	q, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url+"/webhooks/"+w.ID+"/test", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	q.Header.Set("Authorization", "Bearer "+s.key)
 	left := make(chan error, 1)
 	go func() {

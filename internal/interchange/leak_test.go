@@ -12,3 +12,9 @@ var shared = postgrestest.Shared{Settings: postgrestest.Lax()}
 
 // TestMain fails if a test leaves a goroutine behind.
 func TestMain(m *testing.M) { os.Exit(shared.Main(m.Run)) }
+
+// must ends the test if err is not nil.
+func must(tb failer, err error) {
+	tb.Helper()
+	must(tb, err)
+}

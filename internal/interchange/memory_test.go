@@ -161,9 +161,7 @@ func TestQuotedSeparators(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			from, err := interchange.NewReader(strings.NewReader(file), interchange.CSV, interchange.Options{Ignore: []string{"description"}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			var names []string
 			for err == nil || !errors.Is(err, io.EOF) {
 				var e interchange.Entry

@@ -39,13 +39,9 @@ func engines(t *testing.T, f func(t *testing.T, db keeper, part int)) {
 		t.Parallel()
 		server := shared.Server(t)
 		name, err := server.Create(t.Context(), "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		db, err := postgres.Open(t.Context(), server.URL(name), postgres.Options{Now: func() time.Time { return noon }, Readers: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		t.Cleanup(func() {
 			if err := db.Close(); err != nil {
 				t.Error(err)
@@ -84,9 +80,7 @@ func (s *shelf) Movement(petstore.Movement) error { return nil }
 // shelfOf returns a workspace as it is.
 func shelfOf(t failer, db keeper, workspace int64) *shelf {
 	s := &shelf{map[int64]string{}, map[int64]row{}}
-	if err := db.Dump(context.Background(), workspace, s); err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.Dump(context.Background(), workspace, s))
 	return s
 }
 
@@ -100,9 +94,7 @@ func saved(t *rapid.T, rows [][]string) string {
 	}
 	wide := rapid.IntRange(0, 2).Draw(t, "empty columns")
 	for _, r := range rows {
-		if err := w.Write(append(slices.Clone(r), make([]string, wide)...)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.Write(append(slices.Clone(r), make([]string, wide)...)))
 	}
 	w.Flush()
 	text := strings.ReplaceAll(out.String(), "\n", rapid.SampledFrom([]string{"\n", "\r\n", "\r"}).Draw(t, "line end"))

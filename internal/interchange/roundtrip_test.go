@@ -24,9 +24,7 @@ var noon = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
 func openStore(t testing.TB) *sqlite.DB {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "petstore.db"), sqlite.Options{Readers: 1, Now: func() time.Time { return noon }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)
@@ -35,34 +33,29 @@ func openStore(t testing.TB) *sqlite.DB {
 	return db
 }
 
-type failer interface{ Fatal(...any) }
+type failer interface {
+	Helper()
+	Fatal(...any)
+}
 
 func newWorkspace(t failer, db access.Store, name string) int64 {
 	w, err := db.CreateWorkspace(context.Background(), access.Workspace{Name: name, Plan: access.Free, Quota: access.FreeQuota}, "test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return w.ID
 }
 
 func export(t failer, db petstore.Bulk, workspace int64, f interchange.Format) string {
 	var out bytes.Buffer
 	w := interchange.NewWriter(&out, f, interchange.Head{Workspace: "shop", ExportedAt: petstore.At(noon)})
-	if err := db.Dump(context.Background(), workspace, w); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.Dump(context.Background(), workspace, w))
+	must(t, w.Close())
 	return out.String()
 }
 
 // rowsOf returns the rows of export as CSV.
 func rowsOf(t failer, db petstore.Bulk, workspace int64) [][]string {
 	rows, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(export(t, db, workspace, interchange.CSV), interchange.ByteOrderMark))).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return rows
 }
 
@@ -114,9 +107,7 @@ func load(db petstore.Bulk, workspace int64, in input) (interchange.Report, []st
 // run has do import a text of CSV, or try it. With a file, the store remembers how far that came.
 func run(t failer, to petstore.Bulk, workspace int64, text, file string, do func(*interchange.Import, context.Context) (interchange.Report, error)) (interchange.Report, error) {
 	i, err := (&input{text: text, format: interchange.CSV, file: file}).open(to, workspace)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return do(i, context.Background())
 }
 

@@ -19,9 +19,7 @@ func TestLibreOffice(t *testing.T) {
 	t.Parallel()
 	read := func(name string) string {
 		text, err := os.ReadFile(filepath.Join("testdata", "libreoffice", name+".csv"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return string(text)
 	}
 	for name, want := range map[string]string{

@@ -15,9 +15,7 @@ func TestSchedulerKeepsTheLatest(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for _, name := range []string{"petstore-20000101T000000Z.db.partial", "notes.txt", "petstore-old.db"} {
-		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
 	}
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -40,9 +38,7 @@ func TestSchedulerKeepsTheLatest(t *testing.T) {
 	})
 	want := []string{"notes.txt", "petstore-20000101T010000Z.db", "petstore-20000101T020000Z.db", "petstore-old.db"}
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var got []string
 	for _, e := range entries {
 		got = append(got, e.Name())
@@ -63,9 +59,7 @@ func TestManualBackupsStay(t *testing.T) {
 	listed := func() (files []string) {
 		t.Helper()
 		all, err := s.List(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, b := range all {
 			files = append(files, b.File)
 		}
@@ -73,9 +67,7 @@ func TestManualBackupsStay(t *testing.T) {
 	}
 	schedule := func() {
 		t.Helper()
-		if err := s.once(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.once(t.Context()))
 		now = now.Add(time.Hour)
 	}
 	schedule()
@@ -109,16 +101,12 @@ func TestUnfinishedBackupsGo(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for _, name := range []string{"petstore-20260301T120000Z.db.partial", "manual-20260301T120000Z.db.partial", "petstore-mine.db.partial", "manual-20260301T120000Z.db"} {
-		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
 	}
 	s := &scheduler{dir: dir, now: time.Now, log: slog.New(slog.DiscardHandler), backup: func(context.Context, string) error { return nil }}
 	s.run(t.Context())
 	left, err := filepath.Glob(filepath.Join(dir, "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if want := []string{filepath.Join(dir, "manual-20260301T120000Z.db"), filepath.Join(dir, "petstore-mine.db.partial")}; !slices.Equal(left, want) {
 		t.Errorf("there are %v, want %v", left, want)
 	}
@@ -140,9 +128,7 @@ func TestSchedulerAfterWrongClock(t *testing.T) {
 				if wait := s.due(); wait > 0 {
 					t.Errorf("at %s the next backup is due in %v, want now", now, wait)
 				}
-				if err := s.once(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				must(t, s.once(t.Context()))
 			}
 			now = now.Add(off)
 			backUp()

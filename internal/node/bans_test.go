@@ -18,9 +18,7 @@ import (
 func openStore(t *testing.T) *sqlite.DB {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "petstore.db"), sqlite.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)
@@ -33,9 +31,7 @@ func openStore(t *testing.T) *sqlite.DB {
 func makeKey(t *testing.T, db *sqlite.DB) (access.Workspace, access.Key) {
 	t.Helper()
 	w, err := db.CreateWorkspace(t.Context(), access.Workspace{Name: "acme", Plan: access.Free, Quota: access.FreeQuota, CreatedAt: time.Now()}, actor)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	secret, prefix := access.Mint()
 	k := access.Key{
 		ID: access.MintID(), WorkspaceID: w.ID, Name: "k", Prefix: prefix, Hash: access.HashOf(secret),
@@ -98,9 +94,7 @@ func TestBansAreStoredUntilTheEnd(t *testing.T) {
 	cancel()
 	keeper.run(ended)
 	keys, err := db.Keys(t.Context(), w.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if b := keys[0].Ban; b == nil || !b.Until.Equal(until) || b.Level != 2 || b.By != ratelimit.ByLimiter {
 		t.Errorf("the stored ban is %+v, want one of level 2 until %v", b, until)
 	}

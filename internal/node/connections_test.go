@@ -94,12 +94,8 @@ func TestKeyStands(t *testing.T) {
 	if n.keys.Entry(k.ID) == nil || !n.keyIsValid(k.ID) {
 		t.Error("a live key does not stand")
 	}
-	if err := (access.Keyring{Store: db, Now: time.Now, By: actor}).Revoke(t.Context(), k.ID, petstore.Condition{}); err != nil {
-		t.Fatal(err)
-	}
-	if err := n.keys.Refresh(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, (access.Keyring{Store: db, Now: time.Now, By: actor}).Revoke(t.Context(), k.ID, petstore.Condition{}))
+	must(t, n.keys.Refresh(t.Context()))
 	before := store.asked.Load()
 	if n.keyIsValid(k.ID); store.asked.Load() != before {
 		t.Error("the store is asked for a key of a connection")

@@ -17,9 +17,7 @@ func TestStandardLogger(t *testing.T) { //nolint:paralleltest // see above
 	})
 	var text bytes.Buffer
 	n := &node{Options: Options{Config: settings(t), Getenv: noEnvironment, Log: &text}}
-	if err := n.openLog(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, n.openLog(t.Context()))
 	log.Print("Unsolicited response")
 	var line struct{ Level, Msg string }
 	if err := json.Unmarshal(text.Bytes(), &line); err != nil || line.Msg != "Unsolicited response" || line.Level != "INFO" {

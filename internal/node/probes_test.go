@@ -19,9 +19,7 @@ func get(t *testing.T, h http.Handler, path string) (int, string, string) {
 	rec := httptest.NewRecorder()
 	h.ServeHTTP(rec, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
 	body, err := io.ReadAll(rec.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return rec.Code, rec.Header().Get("Content-Type"), string(body)
 }
 

@@ -14,9 +14,7 @@ import (
 func listenLocal(t *testing.T) net.Listener {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { l.Close() })
 	return l
 }
@@ -31,9 +29,7 @@ func ask(t *testing.T, l net.Listener) string {
 	}
 	defer resp.Body.Close() // only read
 	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return resp.Status + " " + string(body)
 }
 

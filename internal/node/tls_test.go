@@ -25,9 +25,7 @@ import (
 func writePair(t *testing.T, dir, name string) (cert, key string) {
 	t.Helper()
 	cert, key, err := processtest.WriteCertificate(dir, name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return cert, key
 }
 
@@ -38,9 +36,7 @@ func TestCertificateIsReadAgain(t *testing.T) {
 	now := time.Now()
 	var log bytes.Buffer
 	c, err := newCertificate(cert, key, slog.New(slog.NewTextHandler(&log, nil)), func() time.Time { return now })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := func(what, name string) {
 		t.Helper()
 		pair, err := c.get(nil)
@@ -55,12 +51,8 @@ func TestCertificateIsReadAgain(t *testing.T) {
 	want("a second later", "second")
 	_, wrong := writePair(t, t.TempDir(), "third")
 	text, err := os.ReadFile(wrong)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(key, append(text, '\n'), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, os.WriteFile(key, append(text, '\n'), 0o600))
 	now = now.Add(rereadCertificate)
 	want("with the key of another", "second")
 	if !strings.Contains(log.String(), "the one before stays") {
@@ -107,9 +99,7 @@ func serveTLS(t *testing.T, ctx context.Context) (url string, trust *tls.Config)
 	})
 	pool := x509.NewCertPool()
 	text, err := os.ReadFile(c.TLSCert)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	pool.AppendCertsFromPEM(text)
 	return url, &tls.Config{RootCAs: pool} //nolint:gosec // the versions are what is tested
 }
@@ -160,9 +150,7 @@ func TestServeTLS(t *testing.T) {
 		}
 	}
 	c, err := tls.Dial("tcp", host, trust)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer c.Close()
 	if _, err := io.WriteString(c, "GET /pets HTTP/1.1\r\n\r\n"); err != nil { // no Host
 		t.Fatal(err)

@@ -45,14 +45,10 @@ func newShop(t *testing.T) *shop {
 	t.Helper()
 	s := &shop{T: t}
 	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "petstore.db"), sqlite.Options{Now: s.clock.now, Readers: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	w, err := db.CreateWorkspace(t.Context(), access.Workspace{Name: "shop", Plan: access.Free, Quota: access.FreeQuota}, "cli")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s.db, s.store, s.workspace, s.service = db, db, w.ID, petstore.NewService(db)
 	sender := webhook.NewSender(webhook.SenderOptions{
 		Guard: webhook.NewGuard(true, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}), Now: s.clock.now, Version: "test",
@@ -66,9 +62,7 @@ func newShop(t *testing.T) *shop {
 func (s *shop) beside() *shop {
 	s.Helper()
 	w, err := s.db.CreateWorkspace(s.Context(), access.Workspace{Name: rand.Text(), Plan: access.Free, Quota: access.FreeQuota}, "cli")
-	if err != nil {
-		s.Fatal(err)
-	}
+	must(s, err)
 	return &shop{T: s.T, db: s.db, workspace: w.ID, service: s.service, hooks: s.hooks}
 }
 
@@ -124,27 +118,21 @@ func (s *shop) write(n int) {
 func (s *shop) hook(r *receiver) webhook.Webhook {
 	s.Helper()
 	c, err := s.hooks.Create(s.Context(), s.workspace, webhook.New{URL: r.url}, nil, "cli")
-	if err != nil {
-		s.Fatal(err)
-	}
+	must(s, err)
 	return c.Webhook
 }
 
 func (s *shop) update(id string, p webhook.Patch) webhook.Webhook {
 	s.Helper()
 	w, err := s.hooks.Update(s.Context(), s.workspace, id, p, petstore.Condition{}, "cli")
-	if err != nil {
-		s.Fatal(err)
-	}
+	must(s, err)
 	return w
 }
 
 func (s *shop) get(id string) webhook.Webhook {
 	s.Helper()
 	w, err := s.db.Webhook(s.Context(), s.workspace, id)
-	if err != nil {
-		s.Fatal(err)
-	}
+	must(s, err)
 	return w
 }
 
@@ -322,5 +310,13 @@ func TestTwoNodes(t *testing.T) {
 	s.await("all arrive on the other node", func() bool { return len(r.got()) >= 100 })
 	if got := r.got(); !slices.Equal(got, upTo(100)) {
 		t.Errorf("received %d, want each once", got)
+	}
+}
+
+// must ends the test if err is not nil.
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
 	}
 }

@@ -50,9 +50,7 @@ func TestHangingWorkspaces(t *testing.T) {
 	}
 	for _, other := range others {
 		all, err := s.db.Webhooks(t.Context(), other.workspace)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, w := range all {
 			if page, err := s.db.Deliveries(t.Context(), other.workspace, w.ID, 0, 1); err != nil || len(page) == 0 || page[0].Tries != 0 && page[0].Status == 0 || !w.FailingSince.IsZero() {
 				t.Errorf("what gave way is %+v, %v", page, err)

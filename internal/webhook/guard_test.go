@@ -111,9 +111,7 @@ type nameserver struct {
 func (n *nameserver) resolver(t *testing.T) *net.Resolver {
 	t.Helper()
 	at, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -162,9 +160,7 @@ func TestNames(t *testing.T) {
 	t.Parallel()
 	var hits atomic.Int64
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	receiver := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		hits.Add(1)
 		w.Header().Set("Connection", "close")
@@ -173,9 +169,7 @@ func TestNames(t *testing.T) {
 	go func() { defer close(served); _ = receiver.Serve(l) }()
 	t.Cleanup(func() { _ = receiver.Close(); <-served })
 	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	names := &nameserver{answers: []netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("127.0.0.2"), netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("169.254.169.254")}}
 	allowed := NewGuard(true, []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}) // stands for what is public
 	s := NewSender(SenderOptions{Guard: allowed, Now: time.Now, Resolver: names.resolver(t)})

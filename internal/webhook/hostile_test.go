@@ -156,9 +156,7 @@ func (h hostile) stall() {
 func listen(t *testing.T, do func(hostile)) (address string, count *atomic.Int64) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var mu sync.Mutex
 	var all []net.Conn
 	var serving sync.WaitGroup

@@ -40,9 +40,7 @@ func TestSignVector(t *testing.T) {
 	t.Parallel()
 	h := make(http.Header)
 	m := Message{ID: "msg_p5jXN8AQM9LWM0D4loKWxJek", Secrets: []string{testSecret}, Body: []byte(`{"test": 2432232314}`)}
-	if err := Sign(h, m, time.Unix(1614265330, 0)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, Sign(h, m, time.Unix(1614265330, 0)))
 	for name, want := range map[string]string{
 		"webhook-id":        "msg_p5jXN8AQM9LWM0D4loKWxJek",
 		"webhook-timestamp": "1614265330",
@@ -85,9 +83,7 @@ func TestSend(t *testing.T) {
 func TestSendRefusedConnection(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_ = l.Close()
 	a := newTestSender(t, loopback...).Send(t.Context(), Message{ID: "1", URL: "http://" + l.Addr().String(), Secrets: []string{testSecret}})
 	if a.Error != "The connection was refused." {

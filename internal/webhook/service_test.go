@@ -46,9 +46,7 @@ func TestService(t *testing.T) {
 	if err != nil || c.Webhook.Secret == w.Secret || c.Webhook.OldSecret != w.Secret || c.Webhook.OldUntil.Sub(s.clock.now()).Round(time.Minute) != 24*time.Hour {
 		t.Errorf("Rotate = %+v, %v", c.Webhook, err)
 	}
-	if err := s.hooks.Delete(t.Context(), s.workspace, w.ID, petstore.Condition{}, "cli"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.hooks.Delete(t.Context(), s.workspace, w.ID, petstore.Condition{}, "cli"))
 	s.write(1)
 	if _, err := s.hooks.Test(t.Context(), s.workspace, w.ID); petstore.CodeOf(err) != webhook.CodeWebhookNotFound {
 		t.Errorf("Test of a deleted webhook = %v", err)
@@ -78,9 +76,7 @@ func TestFreshStart(t *testing.T) {
 			now.URL, now.State, now.FailingSince = w.URL, c.from, failing
 			return nil
 		}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		now, err := s.hooks.Update(t.Context(), s.workspace, w.ID, c.patch, petstore.Condition{}, "cli")
 		if err != nil || now.FailingSince.IsZero() != c.fresh {
 			t.Errorf("%s: failing since %v, %v; want a fresh start: %t", name, now.FailingSince, err, c.fresh)

@@ -128,9 +128,7 @@ func besiegeWith(t *testing.T, o servertest.Options, secure bool) besieged {
 		}
 	}
 	k, err := plain.NewShop(dir, "shop")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	o.Dir, o.Flags = dir, []string{"--log-level=error", "--h2c=on"}
 	var trust *x509.CertPool
 	if secure {
@@ -140,9 +138,7 @@ func besiegeWith(t *testing.T, o servertest.Options, secure bool) besieged {
 		o.Flags = []string{"--log-level=error", "--tls-cert=" + filepath.Join(dir, "cert.pem"), "--tls-key=" + filepath.Join(dir, "key.pem")}
 	}
 	server, err := plain.Serve(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(server.Kill)
 	b := besieged{Server: server, key: k.Key, trust: trust}
 	client := &http.Client{Timeout: servertest.Patience, Transport: b.visitors()}

@@ -251,9 +251,7 @@ func hold(t *testing.T, c campaign) report {
 	t.Helper()
 	rep, err := c.do(t.Context())
 	t.Log(rep)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if rep.acknowledged < 10*rep.faults || rep.faults == 0 {
 		t.Errorf("%v: too little to prove anything", rep)
 	}

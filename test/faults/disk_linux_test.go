@@ -30,9 +30,7 @@ func newSmallLoop(t *testing.T, kind string, size int64) *loop {
 	}
 	servertest.Need(t, "mkfs."+kind, map[string]string{"ext4": "e2fsprogs", "xfs": "xfsprogs"}[kind])
 	l := &loop{filepath.Join(t.TempDir(), "image"), t.TempDir()}
-	if err := os.WriteFile(l.image, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(l.image, nil, 0o600))
 	if err := os.Truncate(l.image, size); err != nil { // sparse
 		t.Fatal(err)
 	}

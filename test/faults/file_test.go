@@ -40,9 +40,7 @@ func TestFileBeneathServer(t *testing.T) {
 	}()
 	servertest.Eventually(t, "200 writes are acknowledged", func() bool { return acknowledged.Load() >= 200 })
 	petstore.Must(t, dir, "backup", "backup.db")
-	if err := os.Remove(filepath.Join(dir, "petstore.db")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(filepath.Join(dir, "petstore.db")))
 	removed := time.Now()
 	wait, cancel := context.WithTimeout(t.Context(), servertest.Patience)
 	defer cancel()

@@ -165,9 +165,7 @@ func (c *integrator) call(method, path, body string, into any) error {
 
 func (c *integrator) must(method, path, body string, into any) {
 	c.Helper()
-	if err := c.call(method, path, body, into); err != nil {
-		c.Fatal(err)
-	}
+	must(c, c.call(method, path, body, into))
 }
 
 type hook struct{ ID, State string }
@@ -249,9 +247,7 @@ func (c *integrator) startHooks(dir string) *servertest.Server {
 	server, err := petstore.Serve(servertest.Options{Dir: dir, Flags: []string{
 		"--log-level=warn", "--webhook-allow-http", "--webhook-allow-to=127.0.0.0/8", "--drain-timeout=5s",
 	}})
-	if err != nil {
-		c.Fatal(err)
-	}
+	must(c, err)
 	c.Cleanup(server.Kill)
 	c.url = server.URL
 	return server

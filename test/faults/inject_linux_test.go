@@ -18,9 +18,7 @@ func needStrace(t *testing.T) {
 	t.Helper()
 	servertest.Need(t, "strace", "strace")
 	sleep := exec.Command("sleep", "60")
-	if err := sleep.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, sleep.Start())
 	defer func() {
 		_ = sleep.Process.Kill()
 		_ = sleep.Wait()

@@ -11,3 +11,11 @@ import (
 var petstore servertest.Binary
 
 func TestMain(m *testing.M) { os.Exit(servertest.Main(&petstore, m.Run)) }
+
+// must ends the test if err is not nil.
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}

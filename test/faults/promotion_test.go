@@ -30,9 +30,7 @@ func newPair(t *testing.T) *pair {
 	p := &pair{primary: postgrestest.Start(t, settings...)}
 	p.standby = p.primary.Standby(t, settings...)
 	p.url = postgrestest.URL("postgres", p.primary, p.standby)
-	if err := p.inStep(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.inStep())
 	return p
 }
 

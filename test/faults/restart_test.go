@@ -173,9 +173,7 @@ func TestRestarts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			sent, err := restarts(petstore, t.TempDir(), d)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			t.Logf("%d restarts: %d requests, none failed", d.times, sent)
 		})
 	}

@@ -15,9 +15,7 @@ func TestStoppedWriter(t *testing.T) {
 	t.Parallel()
 	servertest.Need(t, "python3", "python3")
 	dir := t.TempDir()
-	if err := petstore.NewWorkspace(dir, "shop"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, petstore.NewWorkspace(dir, "shop"))
 	holder := exec.Command("python3", "-c", `import sqlite3, sys
 db = sqlite3.connect("petstore.db", isolation_level=None)
 db.execute("BEGIN IMMEDIATE")
@@ -25,17 +23,11 @@ print("held", flush=True)
 sys.stdin.read()`)
 	holder.Dir = dir
 	in, err := holder.StdinPipe() // open until the end
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer in.Close()
 	out, err := holder.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := holder.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, holder.Start())
 	defer func() {
 		_ = holder.Process.Kill() // its end is not what is tested
 		_ = holder.Wait()
@@ -43,9 +35,7 @@ sys.stdin.read()`)
 	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
 		t.Fatal(err)
 	}
-	if err := freeze(holder.Process.Pid); err != nil {
-		t.Fatal(err)
-	}
+	must(t, freeze(holder.Process.Pid))
 	_, err = petstore.Run(dir, "workspace", "create", "other", "--plan=free")
 	for _, want := range []string{
 		"petstore: waiting for another process, which is writing to",

@@ -63,19 +63,13 @@ func (b besieged) stream(t *testing.T) (net.Conn, string) {
 	t.Helper()
 	address := strings.TrimPrefix(b.URL, "http://")
 	c, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.SetReadDeadline(time.Now().Add(servertest.Patience)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, c.SetReadDeadline(time.Now().Add(servertest.Patience)))
 	if _, err := fmt.Fprintf(c, "GET /events HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nAccept: text/event-stream\r\n\r\n", address, b.key); err != nil {
 		t.Fatal(err)
 	}
 	status, err := bufio.NewReader(c).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return c, status
 }
 
@@ -84,9 +78,7 @@ func (b besieged) stream(t *testing.T) (net.Conn, string) {
 func vanish(t *testing.T, c net.Conn) {
 	t.Helper()
 	raw, err := c.(syscall.Conn).SyscallConn()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var failed error
 	err = raw.Control(func(fd uintptr) {
 		drop := unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K}

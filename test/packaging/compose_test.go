@@ -19,9 +19,7 @@ func TestContainersUseSettingsThatExist(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "petstore")
 	run(t, root(t), nil, "go", "build", "-o", program, "./cmd/petstore")
 	var settings []struct{ Name string }
-	if err := json.Unmarshal([]byte(run(t, t.TempDir(), nil, program, "config", "print", "-o", "json")), &settings); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte(run(t, t.TempDir(), nil, program, "config", "print", "-o", "json")), &settings))
 	known := map[string]bool{}
 	for _, s := range settings {
 		known["PETSTORE_"+strings.ToUpper(strings.ReplaceAll(s.Name, "-", "_"))] = true

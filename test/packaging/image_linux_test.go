@@ -34,12 +34,8 @@ func TestImageByHand(t *testing.T) {
 		t.Fatalf("the Dockerfile lacks %q", want)
 	}
 	data := filepath.Join(image, "data")
-	if err := os.Mkdir(data, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chown(data, user, user); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(data, 0o700))
+	must(t, os.Chown(data, user, user))
 	inside := func(ctx context.Context, args ...string) *exec.Cmd {
 		cmd := exec.CommandContext(ctx, "/petstore", args...)
 		cmd.Path, cmd.Err = "/petstore", nil // of the new root
@@ -52,25 +48,17 @@ func TestImageByHand(t *testing.T) {
 	service := inside(t.Context(), "serve")
 	var log strings.Builder
 	service.Stdout, service.Stderr = io.Discard, &log
-	if err := service.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, service.Start())
 	healthy(t, func() ([]byte, error) { return inside(t.Context(), "healthcheck").CombinedOutput() })
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1:28080/openapi.yaml", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
 		t.Errorf("GET /openapi.yaml = %d, want 200", resp.StatusCode)
 	}
-	if err := service.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	must(t, service.Process.Signal(syscall.SIGTERM))
 	if err := service.Wait(); err != nil {
 		t.Errorf("after SIGTERM the service ended with %v\n%s", err, log.String())
 	}

@@ -51,9 +51,7 @@ func makeRelease(t *testing.T, root, dist, nfpm string) {
 func root(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.Abs(filepath.Join("..", ".."))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return dir
 }
 
@@ -71,9 +69,7 @@ func nfpm(t *testing.T) string {
 func copySources(t *testing.T, from string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "some", "other", "folder")
-	if err := os.MkdirAll(to, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(to, 0o755))
 	args := []string{"-R"}
 	for _, name := range []string{"api", "client", "cmd", "internal", "deploy", "docs", "go.mod", "go.sum", "README.md", "CHANGELOG.md", "SECURITY.md", "LICENSE"} {
 		args = append(args, filepath.Join(from, name))
@@ -115,32 +111,24 @@ func TestRelease(t *testing.T) {
 func read(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(text)
 }
 
 func unpack(t *testing.T, name string) map[string][]byte {
 	t.Helper()
 	f, err := os.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	plain, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	files := map[string][]byte{}
 	for all := tar.NewReader(plain); ; {
 		h, err := all.Next()
 		if errors.Is(err, io.EOF) {
 			return files
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if h.Uid != 0 || h.Uname != "" || h.ModTime.Unix() != 1790000000 {
 			t.Errorf("%s belongs to %d %q and is of %v, want 0 and the commit's time", h.Name, h.Uid, h.Uname, h.ModTime)
 		}
@@ -166,9 +154,7 @@ func expectArchive(t *testing.T, files map[string][]byte, name string) {
 func expectBinary(t *testing.T, sources string, text []byte) {
 	t.Helper()
 	f, err := elf.NewFile(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_INTERP {
 			t.Error("the binary needs a dynamic linker")
@@ -178,13 +164,9 @@ func expectBinary(t *testing.T, sources string, text []byte) {
 		t.Error("the binary tells in which folder it was built")
 	}
 	program := filepath.Join(t.TempDir(), "petstore")
-	if err := os.WriteFile(program, text, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(program, text, 0o700))
 	var v struct{ Version, Commit, Date string }
-	if err := json.Unmarshal([]byte(run(t, "", nil, program, "version", "-o", "json")), &v); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte(run(t, "", nil, program, "version", "-o", "json")), &v))
 	if v.Version != release || v.Commit != commit || v.Date != date {
 		t.Errorf("petstore version = %+v, want %s %s %s", v, release, commit, date)
 	}
@@ -196,9 +178,7 @@ func expectBill(t *testing.T, name string) {
 		BOMFormat  string
 		Components []struct{ PURL string }
 	}
-	if err := json.Unmarshal([]byte(read(t, name)), &bill); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte(read(t, name)), &bill))
 	if bill.BOMFormat != "CycloneDX" {
 		t.Errorf("the format is %q, want CycloneDX", bill.BOMFormat)
 	}
@@ -258,9 +238,7 @@ func expectModes(t *testing.T, installed string) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 // TestUnits has systemd check the units, as far as it can without running.
@@ -271,9 +249,7 @@ func TestUnits(t *testing.T) {
 	for _, name := range []string{"petstore.service", "petstore.socket", "petstore-ops.socket"} {
 		// The binary is not installed: another stands for it.
 		text := strings.ReplaceAll(read(t, filepath.Join(root(t), "deploy/systemd", name)), "/usr/bin/petstore", "/bin/true")
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	run(t, dir, nil, "systemd-analyze", "verify", "--man=no", "petstore.service", "petstore.socket", "petstore-ops.socket")
 	// The exposure, in tenths: at most 2.0 of 10.
@@ -288,5 +264,13 @@ func TestScriptsAreSound(t *testing.T) {
 	}
 	for _, script := range scripts {
 		run(t, "", nil, "sh", "-n", script)
+	}
+}
+
+// must ends the test if err is not nil.
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
 	}
 }

@@ -12,9 +12,7 @@ func TestLogIsPlain(t *testing.T) {
 		s := newSite(t)
 		s.serve("--log-format=" + format)
 		s.do(request{method: "GET", path: "/pets/%C2%9B31m%E2%80%AEgnp%E2%81%A6"}).must(401)
-		if err := s.Stop(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Stop())
 		log := ""
 		for name, text := range s.files() {
 			if strings.HasSuffix(name, ".log") {

@@ -26,9 +26,7 @@ type operation struct {
 func operations(t *testing.T) []operation {
 	t.Helper()
 	doc, err := openapi3.NewLoader().LoadFromData(api.JSON())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var all []operation
 	for _, path := range slices.Sorted(maps.Keys(doc.Paths.Map())) {
 		item := doc.Paths.Value(path)
@@ -149,8 +147,6 @@ func text(t *testing.T, body map[string]any) string {
 		return ""
 	}
 	b, err := json.Marshal(body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(b)
 }

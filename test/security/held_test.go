@@ -42,9 +42,7 @@ func TestHeldForms(t *testing.T) {
 		}
 	}
 	for _, h := range all {
-		if err := ends[h.how](h.key, h.visitor); err != nil {
-			t.Fatal(err)
-		}
+		must(t, ends[h.how](h.key, h.visitor))
 	}
 	<-time.After(1100 * time.Millisecond) // what takes less is not looked at again: an end holds within a second
 	before := s.everything(key)
@@ -91,13 +89,9 @@ func (s *site) hold(how string, key servertest.Key, path, kind, form string) *he
 	s.t.Helper()
 	b := s.signedIn(key.Key)
 	c, err := net.Dial("tcp", s.addr())
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	s.t.Cleanup(func() { c.Close() })
-	if err := c.SetDeadline(time.Now().Add(servertest.Patience)); err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, c.SetDeadline(time.Now().Add(servertest.Patience)))
 	fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: x\r\nCookie: %s\r\nContent-Type: %s\r\nContent-Length: %d\r\nExpect: 100-continue\r\n\r\n%s",
 		path, b.cookie, kind, len(form), form[:len(form)-1])
 	in := bufio.NewReader(c)
@@ -114,12 +108,8 @@ func (h *heldForm) finish() *http.Response {
 	if err == nil {
 		_, err = h.in.ReadString('\n') // the empty line behind 100 Continue
 	}
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	must(h.t, err)
 	a, err := http.ReadResponse(h.in, nil)
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	must(h.t, err)
 	return a
 }

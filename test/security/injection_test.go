@@ -122,9 +122,7 @@ func attack(t *testing.T, dbms string, flags []string) {
 	var account struct {
 		Limits struct{ Day struct{ Used int } }
 	}
-	if err := json.Unmarshal([]byte(s.do(request{method: "GET", path: "/account", key: key}).must(200).Body), &account); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte(s.do(request{method: "GET", path: "/account", key: key}).must(200).Body), &account))
 	if err := s.Stop(); err != nil {
 		t.Errorf("the server ended with %v", err)
 	}
@@ -138,9 +136,7 @@ func attack(t *testing.T, dbms string, flags []string) {
 func (s *site) spots(t *testing.T, key string) (all []spot) {
 	t.Helper()
 	doc, err := openapi3.NewLoader().LoadFromData(api.JSON())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, o := range operations(t) {
 		item := doc.Paths.Value(o.path)
 		head := fmt.Sprintf("Host: %s\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\n", s.addr(), key)

@@ -69,9 +69,7 @@ func (s *site) hook(key string) string {
 	s.t.Helper()
 	var made struct{ ID string }
 	a := s.do(request{method: "POST", path: "/webhooks", key: key, body: `{"url":"https://receiver.invalid/","description":"` + planted + `"}`}).want(201, "")
-	if err := json.Unmarshal([]byte(a.Body), &made); err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, json.Unmarshal([]byte(a.Body), &made))
 	s.do(request{method: "POST", path: "/webhooks/" + made.ID + "/replay", key: key, body: `{"after":0}`}).want(200, "")
 	servertest.Eventually(s.t, "an event is due", func() bool {
 		return s.do(request{method: "POST", path: "/webhooks/" + made.ID + "/deliveries/1/retry", key: key}).Status == 200

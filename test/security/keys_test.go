@@ -74,13 +74,9 @@ func TestPlantedKeysInPostgres(t *testing.T) {
 	if err := s.Stop(); err != nil {
 		t.Errorf("the server ended with %v", err)
 	}
-	if err := server.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, server.Stop())
 	home, err := url.Parse(server.URL("postgres"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	heap := false
 	err = filepath.WalkDir(home.Query().Get("host"), func(path string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {
@@ -215,23 +211,17 @@ func (s *site) files() map[string]string {
 		all[filepath.Base(path)] = string(text)
 		return err
 	})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	return all
 }
 
 func fetch(t *testing.T, url string) string {
 	t.Helper()
 	resp, err := client.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(text)
 }
 
@@ -266,9 +256,7 @@ func (s *site) refusal(c *http.Client, key string) string {
 	s.t.Helper()
 	a := s.through(c, request{method: "GET", path: "/pets", key: key}).want(401, "invalid_api_key")
 	var body map[string]any
-	if err := json.Unmarshal([]byte(a.Body), &body); err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, json.Unmarshal([]byte(a.Body), &body))
 	if body["requestId"] != a.Header.Get("X-Request-Id") {
 		s.t.Errorf("requestId = %v, want %v", body["requestId"], a.Header.Get("X-Request-Id"))
 	}
@@ -278,9 +266,7 @@ func (s *site) refusal(c *http.Client, key string) string {
 		h.Del(name)
 	}
 	text, err := json.Marshal([]any{a.Status, h, body})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	return string(text)
 }
 
@@ -296,17 +282,13 @@ func TestFiles(t *testing.T) {
 	server := petstore.Start(t, options)
 	for _, name := range []string{"petstore.db", "petstore.db-wal", "petstore.db-shm"} {
 		info, err := os.Stat(filepath.Join(s.dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if got := info.Mode(); got != 0o600 {
 			t.Errorf("the mode of %s = %v, want -rw-------", name, got)
 		}
 	}
 	resp, err := client.Get(server.URL + "/openapi.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
 		t.Errorf("GET /openapi.json = %d, want 200", resp.StatusCode)
@@ -332,9 +314,7 @@ func TestDoctorOfAnotherUser(t *testing.T) {
 				id := int(doctor.SysProcAttr.Credential.Uid)
 				err = errors.Join(err, os.Chown(db, id, id), os.Chmod(s.dir, 0o755), os.Chown(filepath.Join(s.dir, closed), 0, 0))
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			out, err := doctor.CombinedOutput()
 			if _, failed := errors.AsType[*exec.ExitError](err); !failed || !strings.Contains(string(out), closed+" cannot be used: permission denied") || strings.Contains(string(out), "restore") {
 				t.Errorf("doctor = %v\n%s\nwant only that permission is denied", err, out)

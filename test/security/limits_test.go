@@ -20,9 +20,7 @@ func TestOperationsListener(t *testing.T) {
 	s := newSite(t)
 	key := s.workspace("shop")
 	out, err := petstore.Run(s.dir, "config", "print", "-o=json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !strings.Contains(out, "127.0.0.1:9090") || !strings.Contains(out, "127.0.0.1:8080") {
 		t.Errorf("the default addresses are not those of the loopback:\n%s", out)
 	}
@@ -31,9 +29,7 @@ func TestOperationsListener(t *testing.T) {
 		s.do(request{method: "GET", path: path, key: key}).want(404, "route_not_found")
 	}
 	_, port, err := net.SplitHostPort(strings.TrimPrefix(s.Ops, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	outside := outsideAddr(t)
 	if c, err := net.Dial("tcp", net.JoinHostPort(outside, port)); err == nil {
 		c.Close()
@@ -45,9 +41,7 @@ func TestOperationsListener(t *testing.T) {
 func outsideAddr(t *testing.T) string {
 	t.Helper()
 	addrs, err := net.InterfaceAddrs()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, a := range addrs {
 		if n, ok := a.(*net.IPNet); ok && n.IP.To4() != nil && !n.IP.IsLoopback() {
 			return n.IP.String()

@@ -35,18 +35,14 @@ func newSite(t *testing.T) *site {
 func (s *site) workspace(name string, plan ...string) string {
 	s.t.Helper()
 	k, err := petstore.NewShop(s.dir, name, append(plan, s.db...)...)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	return k.Key
 }
 
 func (s *site) key(workspace string, flags ...string) servertest.Key {
 	s.t.Helper()
 	k, err := petstore.NewKey(s.dir, workspace, append(flags, s.db...)...)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	return k
 }
 
@@ -54,9 +50,7 @@ func (s *site) key(workspace string, flags ...string) servertest.Key {
 func (s *site) serve(flags ...string) *site {
 	s.t.Helper()
 	server, err := petstore.Serve(servertest.Options{Dir: s.dir, Flags: append([]string{"--console-pages=1000000", "--h2c=on", "--sandbox"}, flags...), Env: s.env})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	s.Server = server
 	s.t.Cleanup(server.Kill)
 	return s
@@ -127,5 +121,13 @@ func (s *site) stock(key, name string, n int) {
 		s.do(request{method: "POST", path: "/pets", key: key, body: fmt.Sprintf(`{"name":"%s %d","categoryId":%d}`, name, i, i)}).must(201)
 		s.do(request{method: "PATCH", path: fmt.Sprintf("/inventory/%d", i), key: key, body: `{"quantity":1000}`}).must(200)
 		s.do(request{method: "POST", path: "/store/orders", key: key, body: fmt.Sprintf(`{"petId":%d}`, i)}).must(201)
+	}
+}
+
+// must ends the test if err is not nil.
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
 	}
 }

@@ -16,9 +16,7 @@ func nobody(t *testing.T, dir string) *syscall.SysProcAttr {
 		t.Skipf("a folder cannot be given to another user: %v", err)
 	}
 	for parent := filepath.Dir(dir); parent != "/" && parent != os.TempDir(); parent = filepath.Dir(parent) {
-		if err := os.Chmod(parent, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chmod(parent, 0o755))
 	}
 	return &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: id, Gid: id}}
 }

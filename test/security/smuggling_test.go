@@ -84,13 +84,9 @@ func (s *site) dialFrom(from string) line {
 	if secure && err == nil {
 		c = tls.Client(c, &tls.Config{InsecureSkipVerify: true}) // whose certificate it is does not matter here
 	}
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	s.t.Cleanup(func() { c.Close() })
-	if err := c.SetDeadline(time.Now().Add(servertest.Patience)); err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, c.SetDeadline(time.Now().Add(servertest.Patience)))
 	return line{c, bufio.NewReader(c)}
 }
 
@@ -143,9 +139,7 @@ func (l line) statuses(t *testing.T) (statuses []int) {
 		}
 		text, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if resp.StatusCode >= 400 && (resp.Header.Get("Content-Type") != "application/json" || !strings.Contains(string(text), `"code":`)) {
 			t.Errorf("a %d that is not an Error: %v %s", resp.StatusCode, resp.Header, text)
 		}

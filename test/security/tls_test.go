@@ -10,8 +10,6 @@ import (
 func certify(t *testing.T, dir, name string) (flags []string) {
 	t.Helper()
 	cert, key, err := processtest.WriteCertificate(dir, name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return []string{"--tls-cert=" + cert, "--tls-key=" + key}
 }

@@ -14,9 +14,7 @@ func TestOperatorToken(t *testing.T) {
 	s := newSite(t)
 	key := s.workspace("shop")
 	out, err := petstore.Run(s.dir, "operator", "token", "create", "ci", "-o=json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var made struct{ ID, Token string }
 	if err := json.Unmarshal([]byte(out), &made); err != nil || made.Token == "" {
 		t.Fatalf("%v in %s", err, out)
@@ -25,9 +23,7 @@ func TestOperatorToken(t *testing.T) {
 	ask := func(method, path, token string, header map[string]string) *http.Response {
 		t.Helper()
 		r, err := http.NewRequestWithContext(t.Context(), method, s.Ops+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if token != "" {
 			r.Header.Set("Authorization", "Bearer "+token)
 		}
@@ -36,9 +32,7 @@ func TestOperatorToken(t *testing.T) {
 		}
 		r.Host = header["Host"] // the address if empty
 		resp, err := client.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		t.Cleanup(func() { resp.Body.Close() })
 		return resp
 	}

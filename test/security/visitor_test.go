@@ -79,9 +79,7 @@ func (b visitor) sendBody(method, path, body string, header map[string]string) a
 	ctx, cancel := context.WithTimeout(b.t.Context(), servertest.Patience)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, method, b.base+path, strings.NewReader(body))
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	must(b.t, err)
 	if b.cookie != "" {
 		r.Header.Set("Cookie", b.cookie)
 	}

@@ -15,9 +15,7 @@ func TestLostAnswer(t *testing.T) {
 	url := newDatabase(t)
 	db := node(t, url, postgres.Options{})
 	c, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { c.Close(t.Context()) })
 	for end, want := range map[string]bool{"COMMIT": true, "ROLLBACK": false} {
 		var xid string
@@ -28,9 +26,7 @@ func TestLostAnswer(t *testing.T) {
 		if err == nil {
 			_, err = c.Exec(t.Context(), end)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if got := postgres.Committed(t.Context(), db, xid); got != want {
 			t.Errorf("after %s: committed = %v, want %v", end, got, want)
 		}

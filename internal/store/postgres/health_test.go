@@ -1,39 +1,13 @@
 package postgres_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"time"
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/store/postgres"
-	"example.com/petstore/internal/store/postgres/postgrestest"
 )
-
-// TestWatch: a node that nobody writes through learns that the database is away,
-// and that it is back.
-func TestWatch(t *testing.T) {
-	t.Parallel()
-	server := postgrestest.Start(t)
-	name, err := server.Create(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	db := node(t, server.URL(name), postgres.Options{})
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() { defer close(done); db.Watch(ctx) }()
-	t.Cleanup(func() { cancel(); <-done })
-	if err := server.Stop(); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "an error", func() bool { return db.Err() != nil })
-	if err := server.Restart(); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "no error", func() bool { return db.Err() == nil })
-}
 
 func TestStatsOfPools(t *testing.T) {
 	t.Parallel()
@@ -64,9 +38,7 @@ func TestDiagnose(t *testing.T) {
 	db := node(t, url, postgres.Options{Now: func() time.Time { return time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC) }})
 	newStocked(t, db, 1)
 	began := time.Date(2032, 1, 1, 0, 0, 0, 0, time.UTC)
-	if err := db.StartSession(t.Context(), access.Session{Hash: [32]byte{1}, Started: began, Until: began.Add(time.Hour)}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.StartSession(t.Context(), access.Session{Hash: [32]byte{1}, Started: began, Until: began.Add(time.Hour)}))
 	d, err := postgres.Diagnose(t.Context(), url)
 	if err != nil || !d.Newest.Equal(began) || time.Since(d.Now).Abs() > time.Minute {
 		t.Errorf("Diagnose = %+v, %v, want the newest of 2032 and the present", d, err)

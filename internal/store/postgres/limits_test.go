@@ -16,9 +16,7 @@ func TestSharedWindow(t *testing.T) {
 	save := func(db *postgres.DB, w ratelimit.SavedWindow) {
 		t.Helper()
 		w.Subject = "w:1"
-		if err := db.SaveLimits(t.Context(), ratelimit.Saved{Windows: []ratelimit.SavedWindow{w}}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.SaveLimits(t.Context(), ratelimit.Saved{Windows: []ratelimit.SavedWindow{w}}))
 		got, err := db.LoadLimits(t.Context())
 		if err != nil || len(got.Windows) != 1 {
 			t.Fatalf("LoadLimits = %+v, %v", got, err)

@@ -156,12 +156,8 @@ func TestChangesReachOtherNodes(t *testing.T) {
 	news := follow(t, there)
 	<-news // it listens
 	before, err := there.AccessState(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := (access.Keyring{Store: here, Now: time.Now, By: "cli"}).Revoke(t.Context(), k.ID, petstore.Condition{}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, (access.Keyring{Store: here, Now: time.Now, By: "cli"}).Revoke(t.Context(), k.ID, petstore.Condition{}))
 	select {
 	case <-news:
 	case <-time.After(time.Second):
@@ -189,22 +185,16 @@ func TestFeedsReachOtherNodes(t *testing.T) {
 	} {
 		for awake := false; !awake; { // what was told of before may wake it too
 			before, err := there.Events(t.Context(), workspace, petstore.EventQuery{Oldest: true, Limit: 100})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			woken := there.Written(workspace)
-			if err := write(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, write())
 			select {
 			case <-woken:
 			case <-time.After(5 * time.Second):
 				t.Fatalf("%s: nobody was woken", name)
 			}
 			after, err := there.Events(t.Context(), workspace, petstore.EventQuery{Oldest: true, Limit: 100})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			awake = after.Next > before.Next
 		}
 	}
@@ -227,9 +217,7 @@ func TestNodesMigrateAtOnce(t *testing.T) {
 	}
 	wg.Wait()
 	known, err := postgres.MigrateStatus(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	count := 0
 	for _, a := range applied {
 		count += len(a)

@@ -18,21 +18,15 @@ import (
 func partition(tb testing.TB, url string) {
 	tb.Helper()
 	script, err := os.ReadFile("../../../deploy/postgres/partition.sql")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	halves := strings.Replace(string(script), "parts CONSTANT integer := 16;", "parts CONSTANT integer := 2;", 1)
 	if halves == string(script) {
 		tb.Fatal("the script does not say how many parts it makes")
 	}
 	c, err := pgx.Connect(context.Background(), url)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	_, err = c.Exec(context.Background(), "BEGIN;"+halves+"COMMIT", pgx.QueryExecModeSimpleProtocol)
-	if err := errors.Join(err, c.Close(context.Background())); err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, errors.Join(err, c.Close(context.Background())))
 }
 
 // TestPartitioned: the store keeps its promises where each of its tables is divided.
@@ -40,11 +34,9 @@ func TestPartitioned(t *testing.T) {
 	t.Parallel()
 	server := shared.Server(t)
 	divided, err := server.Create(t.Context(), template)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	partition(t, server.URL(divided))
-	storetest.Run(t, func(t *testing.T, now func() time.Time) storetest.Stores {
+	storetest.RunOnce(t, func(t *testing.T, now func() time.Time) storetest.Stores {
 		return node(t, copyOf(t, divided), postgres.Options{Now: now})
 	})
 }

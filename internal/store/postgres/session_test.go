@@ -26,9 +26,7 @@ func TestPooler(t *testing.T) {
 		t.Run(c.mode, func(t *testing.T) {
 			t.Parallel()
 			name, err := server.Create(t.Context(), "")
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			execute(t, server.URL(name), "ALTER DATABASE "+name+" SET log_statement = 'all'")
 			db, err := postgres.Open(t.Context(), server.Pooler(t, c.mode, name)+"&petstore.note=of-"+name, postgres.Options{})
 			if c.want != "" {

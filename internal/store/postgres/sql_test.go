@@ -25,9 +25,7 @@ func reading(tb testing.TB, url string) *pgx.Conn {
 // closed returns a connection that ends with the test.
 func closed(tb testing.TB, c *pgx.Conn, err error) *pgx.Conn {
 	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	tb.Cleanup(func() {
 		if err := c.Close(context.Background()); err != nil {
 			tb.Error(err)

@@ -121,9 +121,7 @@ func TestGroupDropsWhatItSaved(t *testing.T) {
 	s := openTenant(t, 10)
 	ctx := t.Context()
 	made, err := s.CreateOrder(ctx, s.workspace, petstore.NewOrder{PetID: s.pet, Quantity: 4}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	errs := grouped(t, s.DB, s.workspace, func() error {
 		_, err := s.UpdateOrder(ctx, s.workspace, made.ID, petstore.OrderPatch{ShipDate: petstore.Some(petstore.At(time.Now()))}, petstore.Condition{})
 		return err
@@ -153,9 +151,7 @@ func TestCategoryIsDroppedAlone(t *testing.T) {
 	s := openTenant(t, 1)
 	ctx := t.Context()
 	c, err := s.CreateCategory(ctx, s.workspace, petstore.NewCategory{Name: "cats"}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	errs := grouped(t, s.DB, s.workspace, s.order, func() error {
 		_, err := s.CreatePet(ctx, s.workspace, petstore.NewPet{Name: "Tom", CategoryID: c.ID}, nil)
 		return err
@@ -190,9 +186,7 @@ func TestAfterClose(t *testing.T) {
 	t.Parallel()
 	db := node(t, newDatabase(t), postgres.Options{})
 	workspace, pet := newStocked(t, db, 1)
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.Close())
 	_, err1 := db.Do(t.Context(), &petstore.Change{Workspace: workspace})
 	_, err2 := db.Pet(t.Context(), workspace, pet)
 	_, err3 := db.AccessState(t.Context())
@@ -210,9 +204,7 @@ func TestDeadlock(t *testing.T) {
 	s := openTenant(t, 10)
 	ctx := t.Context()
 	second, err := s.CreatePet(ctx, s.workspace, petstore.NewPet{Name: "Tom", CategoryID: 1}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	rival, watch := direct(t, s.url), direct(t, s.url)
 	var rivalry sync.WaitGroup
 	lock := func(pet int64) {

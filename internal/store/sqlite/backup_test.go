@@ -21,14 +21,10 @@ import (
 func openStocked(t *testing.T, path string) (*sqlite.DB, *petstore.Service, int64) {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), path, sqlite.Options{Serve: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { db.Close() })
 	w, err := db.CreateWorkspace(t.Context(), access.Workspace{Name: "acme", Plan: access.Free, Quota: access.FreeQuota}, "test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	service := petstore.NewService(db)
 	if _, err := service.CreateCategory(t.Context(), w.ID, petstore.NewCategory{Name: "Fish"}, nil); err != nil {
 		t.Fatal(err)
@@ -64,9 +60,7 @@ func TestBackupUnderLoad(t *testing.T) {
 	for range 3 {
 		before := acknowledged.Load()
 		path := filepath.Join(dir, "copy.db")
-		if err := sqlite.Backup(t.Context(), filepath.Join(dir, "petstore.db"), path); err != nil {
-			t.Fatal(err)
-		}
+		must(t, sqlite.Backup(t.Context(), filepath.Join(dir, "petstore.db"), path))
 		if got := openOrders(t, path, workspace); got < before {
 			t.Errorf("the backup has %d orders, want at least %d", got, before)
 		}
@@ -89,14 +83,10 @@ func openOrders(t *testing.T, path string, workspace int64) int64 {
 		t.Errorf("mode = %v, %v, want 0600", info.Mode(), err)
 	}
 	db, err := sqlite.Open(t.Context(), path, sqlite.Options{Readers: 1, ReadOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer db.Close()
 	item, err := db.InventoryItem(t.Context(), workspace, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return petstore.MaxQuantity - item.Quantity
 }
 
@@ -105,9 +95,7 @@ func TestRestore(t *testing.T) {
 	dir := t.TempDir()
 	path, copied := filepath.Join(dir, "petstore.db"), filepath.Join(dir, "copy.db")
 	db, service, workspace := openStocked(t, path)
-	if err := sqlite.Backup(t.Context(), path, copied); err != nil {
-		t.Fatal(err)
-	}
+	must(t, sqlite.Backup(t.Context(), path, copied))
 	if _, err := service.CreateOrder(t.Context(), workspace, petstore.NewOrder{PetID: 1, Quantity: 5}, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -117,9 +105,7 @@ func TestRestore(t *testing.T) {
 	if got := petstore.MaxQuantity - quantity(t, db, workspace); got != 5 {
 		t.Errorf("after a refused restore %d units are taken, want 5", got)
 	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.Close())
 	if _, err := sqlite.Restore(t.Context(), copied, path, sqlite.Options{}); err != nil {
 		t.Fatal(err)
 	}
@@ -134,16 +120,12 @@ func TestRestoreWarnsOfLostIDs(t *testing.T) {
 	dir := t.TempDir()
 	path, copied := filepath.Join(dir, "petstore.db"), filepath.Join(dir, "copy.db")
 	db, _, workspace := openStocked(t, path)
-	if err := errors.Join(sqlite.Backup(t.Context(), path, copied), db.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(sqlite.Backup(t.Context(), path, copied), db.Close()))
 	for content, want := range map[string]string{
 		"":                                     "",
 		strings.Repeat("not a database ", 100): "the ids of " + path + ", which was replaced, could not be read, and some may be issued again: is not an SQLite database",
 	} {
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, []byte(content), 0o600))
 		warning, err := sqlite.Restore(t.Context(), copied, path, sqlite.Options{})
 		if err != nil || (warning == nil) != (want == "") || warning != nil && !strings.HasPrefix(warning.Error(), want) {
 			t.Errorf("Restore over %.5q = %v, %v, want the warning %q", content, warning, err, want)
@@ -157,9 +139,7 @@ func TestRestoreWarnsOfLostIDs(t *testing.T) {
 func quantity(t *testing.T, db *sqlite.DB, workspace int64) int64 {
 	t.Helper()
 	item, err := db.InventoryItem(t.Context(), workspace, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return item.Quantity
 }
 
@@ -170,17 +150,13 @@ func TestRestoredIDsGoOn(t *testing.T) {
 	dir := t.TempDir()
 	path, copied := filepath.Join(dir, "petstore.db"), filepath.Join(dir, "copy.db")
 	db, service, workspace := openStocked(t, path)
-	if err := sqlite.Backup(t.Context(), path, copied); err != nil {
-		t.Fatal(err)
-	}
+	must(t, sqlite.Backup(t.Context(), path, copied))
 	if _, err := service.CreateOrder(t.Context(), workspace, petstore.NewOrder{PetID: 1, Quantity: 1}, nil); err != nil {
 		t.Fatal(err)
 	}
 	last := lastEvent(t, db, workspace)
 	for restored := int64(1); restored <= 3; restored++ {
-		if err := db.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.Close())
 		if warning, err := sqlite.Restore(t.Context(), copied, path, sqlite.Options{}); err != nil || warning != nil {
 			t.Fatal(warning, err)
 		}
@@ -217,9 +193,7 @@ func firstIDs(t *testing.T, s *petstore.Service, workspace int64) [3]int64 {
 	c, err1 := s.CreateCategory(t.Context(), workspace, petstore.NewCategory{Name: "Birds"}, nil)
 	p, err2 := s.CreatePet(t.Context(), workspace, petstore.NewPet{Name: "Polly", CategoryID: 1}, nil)
 	o, err3 := s.CreateOrder(t.Context(), workspace, petstore.NewOrder{PetID: 1, Quantity: 1}, nil)
-	if err := errors.Join(err1, err2, err3); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(err1, err2, err3))
 	return [3]int64{c.ID, p.ID, o.ID}
 }
 
@@ -227,8 +201,6 @@ func firstIDs(t *testing.T, s *petstore.Service, workspace int64) [3]int64 {
 func lastEvent(t *testing.T, db *sqlite.DB, workspace int64) int64 {
 	t.Helper()
 	page, err := db.Events(t.Context(), workspace, petstore.EventQuery{Oldest: true, Limit: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return page.Last
 }

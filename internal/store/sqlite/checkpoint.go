@@ -5,12 +5,15 @@ import (
 	"time"
 )
 
-// Lengths of the log, in frames of a page each.
-const (
-	shortLog = 1000  // frames since the last checkpoint that start the next one
-	longLog  = 12000 // 48 MiB: the writer itself moves the rest, however much it is
-	fewLeft  = 256   // so few that the writer itself moves them
-)
+// logLengths are of the log, in frames of a page each.
+type logLengths struct {
+	short int64 // frames since the last checkpoint that start the next one
+	long  int64 // the writer itself moves the rest, however much it is
+	few   int64 // so few that the writer itself moves them
+}
+
+// usualLog has at most 48 MiB.
+func usualLog() logLengths { return logLengths{short: 1000, long: 12000, few: 256} }
 
 // restartWait is how long a restart of the log waits for others.
 const restartWait = 20 * time.Millisecond
@@ -25,6 +28,7 @@ type checkpointer struct {
 	conn *conn
 	wake chan struct{} // starts a checkpoint beside the writes
 	next int64         // the length of the log at which to move it; used by the writer alone
+	logLengths
 }
 
 // openCheckpointer opens the connection for checkpoints, and keeps the writer's commits
@@ -34,7 +38,8 @@ func (db *DB) openCheckpointer() error {
 	if err != nil {
 		return err
 	}
-	db.checkpointer = &checkpointer{conn: c, wake: make(chan struct{}, 1), next: shortLog}
+	db.checkpointer = &checkpointer{conn: c, wake: make(chan struct{}, 1), logLengths: usualLog()}
+	db.checkpointer.next = db.checkpointer.short
 	return db.writer.exec("PRAGMA wal_autocheckpoint=0")
 }
 
@@ -58,15 +63,15 @@ func (db *DB) logGrew() {
 	if err != nil {
 		return // the next commit will report the error
 	}
-	if frames < p.next-shortLog { // the log was overwritten from its start
-		p.next = shortLog
+	if frames < p.next-p.short { // the log was overwritten from its start
+		p.next = p.short
 	}
 	switch {
 	case frames < p.next:
 		return
-	case frames >= longLog:
+	case frames >= p.long:
 		db.restartLog()
-	case frames-moved > fewLeft:
+	case frames-moved > p.few:
 		select {
 		case p.wake <- struct{}{}:
 		default: // it was woken already
@@ -77,7 +82,7 @@ func (db *DB) logGrew() {
 			return // the one beside the writes is about to end
 		}
 	}
-	p.next = frames + shortLog // a reader may keep SQLite from overwriting the log
+	p.next = frames + p.short // a reader may keep SQLite from overwriting the log
 }
 
 // checkpoint makes a checkpoint in a mode, and returns how many frames the log has, and

@@ -6,8 +6,21 @@ import (
 	"testing"
 )
 
-// framesEach is how many frames one call of writeFrames adds, at least.
-const framesEach = 400
+// The lengths of the log in these tests are a quarter of the usual ones.
+const (
+	shortLog, longLog = 250, 3000
+	farLog            = 2 * longLog // longer than the log becomes on the slowest of disks
+	framesEach        = 100         // so many frames one call of writeFrames adds, at least
+)
+
+// shorten has the log of a database begin anew sooner.
+func shorten(db *DB) *DB {
+	db.writing.Lock()
+	defer db.writing.Unlock()
+	db.checkpointer.logLengths = logLengths{short: shortLog, long: longLog, few: 64}
+	db.checkpointer.next = shortLog
+	return db
+}
 
 // writeFrames commits a row of that many pages under a name.
 func writeFrames(t *testing.T, db *DB, name string) {
@@ -15,9 +28,7 @@ func writeFrames(t *testing.T, db *DB, name string) {
 	err := db.changeMuch(t.Context(), func(c *conn) error {
 		return c.exec("INSERT OR REPLACE INTO meta (name, value) VALUES (?, zeroblob(?))", name, framesEach*4096)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 // frames returns how many frames the log has, and how many of them were moved.
@@ -27,9 +38,7 @@ func frames(t *testing.T, db *DB) (all, moved int64) {
 		all, moved, _, err = c.checkpoint("NOOP")
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return all, moved
 }
 
@@ -44,11 +53,8 @@ func longest(t *testing.T, db *DB, n int) (most int64) {
 	return most
 }
 
-// farLog is longer than the log becomes on the slowest of disks.
-const farLog = 2 * longLog
-
 func TestTheLogBeginsAnew(t *testing.T) {
-	db := openTest(t, Options{})
+	db := shorten(openTest(t, Options{}))
 	if most := longest(t, db, farLog+longLog); most < shortLog || most > farLog {
 		t.Errorf("the log had up to %d frames, want %d to %d", most, shortLog, farLog)
 	}
@@ -60,8 +66,8 @@ func TestTheLogBeginsAnew(t *testing.T) {
 // TestTheLogBeginsAnewBesideAnotherProcess has two write as fast as they can, as a
 // server does beside a command that removes a large workspace.
 func TestTheLogBeginsAnewBesideAnotherProcess(t *testing.T) {
-	db := openTest(t, Options{})
-	other := openAt(t, db.path)
+	db := shorten(openTest(t, Options{}))
+	other := shorten(openAt(t, db.path))
 	ended := make(chan int64)
 	go func() { ended <- longest(t, other, 2*farLog) }()
 	most := max(longest(t, db, 2*farLog), <-ended)
@@ -74,11 +80,9 @@ func TestTheLogBeginsAnewBesideAnotherProcess(t *testing.T) {
 }
 
 func TestAReaderKeepsTheLogForAWhile(t *testing.T) {
-	db := openTest(t, Options{})
+	db := shorten(openTest(t, Options{}))
 	reader := <-db.readers
-	if err := reader.exec("BEGIN"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, reader.exec("BEGIN"))
 	before := countMeta(t, reader)
 	if most := longest(t, db, farLog); most < farLog {
 		t.Errorf("the log had up to %d frames, want all of %d: somebody reads it", most, farLog)
@@ -86,9 +90,7 @@ func TestAReaderKeepsTheLogForAWhile(t *testing.T) {
 	if now := countMeta(t, reader); now != before {
 		t.Errorf("the reader sees %d rows, want the %d of its snapshot", now, before)
 	}
-	if err := reader.exec("COMMIT"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, reader.exec("COMMIT"))
 	db.readers <- reader
 
 	left, _ := frames(t, db)
@@ -105,22 +107,18 @@ func TestAReaderKeepsTheLogForAWhile(t *testing.T) {
 func countMeta(t *testing.T, c *conn) int64 {
 	t.Helper()
 	n, err := c.number("SELECT count(*) FROM meta")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return n
 }
 
 func TestTheLogStaysShortWhileLittleIsWritten(t *testing.T) {
-	db := openTest(t, Options{})
+	db := shorten(openTest(t, Options{}))
 	most := int64(0)
 	for i := range 4 * shortLog {
 		err := db.change(t.Context(), func(c *conn) error {
 			return c.exec("INSERT OR REPLACE INTO meta (name, value) VALUES ('count', ?)", []byte(fmt.Sprint(i)))
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		now, _ := frames(t, db)
 		most = max(most, now)
 	}
@@ -132,9 +130,7 @@ func TestTheLogStaysShortWhileLittleIsWritten(t *testing.T) {
 func openAt(t *testing.T, path string) *DB {
 	t.Helper()
 	db, err := Open(t.Context(), path, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	return db
 }

@@ -35,3 +35,11 @@ func TestRestarts(t *testing.T) {
 		return openAt(t, path, sqlite.Options{Now: now, Readers: 1})
 	})
 }
+
+// must ends the test if err is not nil.
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}

@@ -72,9 +72,7 @@ func TestLoadAgain(t *testing.T) {
 	}
 	categories, err1 := s.Categories(t.Context(), workspace, petstore.CategoryQuery{Page: petstore.Page{Limit: 9}})
 	pets, err2 := s.Pets(t.Context(), workspace, petstore.PetQuery{Page: petstore.Page{Limit: 9}})
-	if err := errors.Join(err1, err2); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(err1, err2))
 	var ids []int64
 	for _, c := range categories {
 		ids = append(ids, c.ID)

@@ -22,9 +22,7 @@ func newDatabase(t *testing.T) database {
 	t.Helper()
 	db := database{filepath.Join(t.TempDir(), "petstore.db")}
 	db.write(t, 2, 100)
-	if err := os.Truncate(db.path, 8192); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Truncate(db.path, 8192))
 	db.writeLog(t, 7, 1007)
 	return db
 }
@@ -48,30 +46,22 @@ func (db database) writeLog(t *testing.T, resets, salt uint32) {
 
 func put(t *testing.T, path string, text []byte) {
 	t.Helper()
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, text, 0o600))
 }
 
 // replace puts a copy in the place of the file.
 func (db database) replace(t *testing.T) {
 	t.Helper()
 	text, err := os.ReadFile(db.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	put(t, db.path+".copy", text)
-	if err := os.Rename(db.path+".copy", db.path); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(db.path+".copy", db.path))
 }
 
 func (db database) remove(t *testing.T, ends ...string) {
 	t.Helper()
 	for _, end := range ends {
-		if err := os.Remove(db.path + end); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Remove(db.path+end))
 	}
 }
 
@@ -79,14 +69,10 @@ func (db database) remove(t *testing.T, ends ...string) {
 func (db database) serve(t *testing.T) (*fileLock, *fileWatch) {
 	t.Helper()
 	lock, err := lockDatabase(t.Context(), db.path, 0, func(string) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = lock.Close() }) // it may be closed by then
 	watch, err := lock.watch()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(watch.Close)
 	return lock, watch
 }
@@ -115,9 +101,7 @@ func TestCheckLog(t *testing.T) {
 			db := newDatabase(t)
 			lock, watch := db.serve(t)
 			watch.Close()
-			if err := lock.Close(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, lock.Close())
 			test.happens(t, db)
 			err := refuseForeignLog(db.path)
 			if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
@@ -163,13 +147,9 @@ func TestLost(t *testing.T) {
 			case test.want != "" && (!ok || !strings.Contains(err.Error(), test.want) || lost.Whole != test.whole):
 				t.Fatalf("Check = %v, want %q, whole: %t", err, test.want, test.whole)
 			case ok:
-				if err := lock.recordLoss(); err != nil {
-					t.Fatal(err)
-				}
+				must(t, lock.recordLoss())
 			}
-			if err := lock.Close(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, lock.Close())
 			next := CheckPresent(db.path)
 			if next == nil {
 				next = refuseForeignLog(db.path)
@@ -225,9 +205,7 @@ func TestCheckOverwrite(t *testing.T) {
 	t.Parallel()
 	db := newDatabase(t)
 	link := filepath.Join(t.TempDir(), "link.db")
-	if err := os.Symlink(db.path, link); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(db.path, link))
 	free := filepath.Join(t.TempDir(), "backup.db")
 	for _, test := range []struct{ database, path, want string }{
 		{db.path, free, ""},

@@ -20,9 +20,7 @@ func TestListsSeeOneState(t *testing.T) {
 			INSERT INTO pets (workspace, id, name, category, status, quantity, open_orders, movements, folded)
 			SELECT 1, id, 'Rex', 1, CASE id % 2 WHEN 0 THEN 'available' ELSE 'pending' END, 1, 0, 0, 'rex' FROM n`, pets)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -22,9 +22,7 @@ import (
 func openAt(t *testing.T, path string, o sqlite.Options) *sqlite.DB {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), path, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)
@@ -37,9 +35,7 @@ func openAt(t *testing.T, path string, o sqlite.Options) *sqlite.DB {
 func newShop(t *testing.T, db *sqlite.DB, stock int64) int64 {
 	t.Helper()
 	w, err := db.CreateWorkspace(t.Context(), access.Workspace{Name: "acme", Plan: access.Free, Quota: access.FreeQuota}, "cli")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s := petstore.NewService(db)
 	if _, err := s.CreateCategory(t.Context(), w.ID, petstore.NewCategory{Name: "dogs"}, nil); err != nil {
 		t.Fatal(err)
@@ -57,13 +53,9 @@ func newShop(t *testing.T, db *sqlite.DB, stock int64) int64 {
 func script(t *testing.T, path, sql string) {
 	t.Helper()
 	c, err := driver.OpenConn(path, driver.OpenReadWrite, driver.OpenCreate)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer c.Close()
-	if err := sqlitex.ExecuteScript(c, sql, nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, sqlitex.ExecuteScript(c, sql, nil))
 }
 
 func TestOpenRefuses(t *testing.T) {
@@ -131,20 +123,14 @@ func TestOpenRefuses(t *testing.T) {
 
 func writeFile(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 func openAndClose(t *testing.T, path string) {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), path, sqlite.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, db.Close())
 }
 
 // TestRefusedFileIsLeftAlone: a file that is not ours keeps every byte.
@@ -153,9 +139,7 @@ func TestRefusedFileIsLeftAlone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "bookmarks.db")
 	script(t, path, "CREATE TABLE bookmarks (url TEXT)")
 	before, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := sqlite.Open(t.Context(), path, sqlite.Options{}); err == nil {
 		t.Fatal("Open of another program's file succeeded")
 	}
@@ -171,9 +155,7 @@ func TestFileMode(t *testing.T) {
 	newShop(t, db, 1)
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		info, err := os.Stat(path + suffix)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if got := info.Mode().Perm(); got != 0o600 {
 			t.Errorf("mode of %s = %o, want 600", filepath.Base(path+suffix), got)
 		}
@@ -250,9 +232,7 @@ func TestTwoHandles(t *testing.T) {
 		t.Fatalf("LiveKeys = %+v, %v, want the key of the other handle", keys, err)
 	}
 	before, err := server.AccessState(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	errs := make(chan error, 2)
 	ring := access.Keyring{Store: cli, Now: time.Now, By: "cli"}
 	go func() { errs <- ring.Revoke(ctx, k.ID, petstore.Condition{}) }()
@@ -294,9 +274,7 @@ func TestClosed(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	db, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "petstore.db"), sqlite.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for range 2 {
 		if err := db.Close(); err != nil {
 			t.Errorf("Close = %v", err)
@@ -320,12 +298,8 @@ func TestAnyNameOfAFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a b?vfs=c#d%41&é'.db")
 	for range 2 {
 		db, err := sqlite.Open(t.Context(), path, sqlite.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := db.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, db.Close())
 	}
 	files, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*"))
 	if err != nil || len(files) != 1 || files[0] != path {
@@ -358,15 +332,11 @@ func TestOpenRefusesWhatIsMovedMeanwhile(t *testing.T) {
 	move := func(to string) {
 		t.Helper()
 		s, err := sqlite.OpenSource(t.Context(), path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if to != "" {
 			err = s.MarkMoved(to)
 		}
-		if err := errors.Join(err, s.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(err, s.Close()))
 	}
 	move("") // leaves the write-ahead log, which would lock the file as soon as Open has looked
 	ctx := &meddler{t.Context(), func() { move("elsewhere") }}

@@ -18,9 +18,7 @@ import (
 func openCached(t *testing.T, path string) *DB {
 	t.Helper()
 	db, err := Open(t.Context(), path, Options{Readers: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	return db
 }
@@ -34,9 +32,7 @@ func newShop(t *testing.T, db *DB) int64 {
 func newShopNamed(t *testing.T, db *DB, name string) int64 {
 	t.Helper()
 	w, err := db.CreateWorkspace(t.Context(), access.Workspace{Name: name, Plan: access.Enterprise, Quota: access.Quota{PerMinute: 1, PerDay: 1}}, "test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := petstore.NewService(db).CreateCategory(t.Context(), w.ID, petstore.NewCategory{Name: "Dogs"}, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -46,9 +42,7 @@ func newShopNamed(t *testing.T, db *DB, name string) int64 {
 func createPet(t *testing.T, db *DB, workspace int64, name string) int64 {
 	t.Helper()
 	c, err := petstore.NewService(db).CreatePet(t.Context(), workspace, petstore.NewPet{Name: name, CategoryID: 1}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return c.ID
 }
 
@@ -95,21 +89,15 @@ func TestVersionsOfOtherWrites(t *testing.T) {
 	ws, other := newShop(t, db), newShopNamed(t, db, "other")
 	createPet(t, db, ws, "one")
 	before, known := db.PetVersion(other)
-	if err := db.SaveLimits(t.Context(), ratelimit.Saved{Windows: []ratelimit.SavedWindow{{Subject: "w1", Day: 1}}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.AddKeyDays(t.Context(), []usage.KeyDay{{Workspace: ws, KeyID: "key_1"}}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.SaveLimits(t.Context(), ratelimit.Saved{Windows: []ratelimit.SavedWindow{{Subject: "w1", Day: 1}}}))
+	must(t, db.AddKeyDays(t.Context(), []usage.KeyDay{{Workspace: ws, KeyID: "key_1"}}))
 	if _, err := db.Forget(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := db.ForgetEvents(t.Context(), petstore.Time{}); n == 0 || err != nil {
 		t.Fatalf("ForgetEvents = %d, %v, want the event of the pet", n, err)
 	}
-	if err := nameAnew(db, ws, 1, "uno"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, nameAnew(db, ws, 1, "uno"))
 	if after, _ := db.PetVersion(other); after != before || !known {
 		t.Errorf("PetVersion = %d, %t, was %d", after, known, before)
 	}
@@ -127,9 +115,7 @@ func TestVersionsSeeOtherProcesses(t *testing.T) {
 	read := func(h *held) string {
 		t.Helper()
 		p, _, err := h.pet(ws, id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return p.Name
 	}
 	for i := range 6 {
@@ -140,9 +126,7 @@ func TestVersionsSeeOtherProcesses(t *testing.T) {
 		read(by)
 		read(other)
 		want := fmt.Sprint("v", i+1)
-		if err := nameAnew(by.db, ws, id, want); err != nil {
-			t.Fatal(err)
-		}
+		must(t, nameAnew(by.db, ws, id, want))
 		if got := read(by); got != want {
 			t.Fatalf("by whom it was renamed the pet is %q, want %q", got, want)
 		}
@@ -158,12 +142,8 @@ func TestCloseWaitsForOthers(t *testing.T) {
 	ws := newShop(t, here)
 	id := createPet(t, here, ws, "before")
 	before, _ := here.PetVersion(ws)
-	if err := nameAnew(there, ws, id, "after"); err != nil {
-		t.Fatal(err)
-	}
-	if err := there.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, nameAnew(there, ws, id, "after"))
+	must(t, there.Close())
 	if after, _ := here.PetVersion(ws); after == before {
 		t.Errorf("PetVersion = %d, as before", after)
 	}

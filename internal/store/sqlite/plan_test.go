@@ -21,9 +21,7 @@ import (
 func openTest(t testing.TB, o Options) *DB {
 	t.Helper()
 	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "petstore.db"), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)
@@ -61,9 +59,7 @@ func TestPlans(t *testing.T) {
 			wantPlan(t, asked, planOf(t, c, asked.SQL, asked.Args...))
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 }
 
@@ -115,9 +111,7 @@ func TestLedgerPlan(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 // TestChangePlans: what changes and loads read and write is found by key, and a change of
@@ -126,9 +120,7 @@ func TestChangePlans(t *testing.T) {
 	t.Parallel()
 	db := openTest(t, Options{Readers: 1})
 	w, err := db.CreateWorkspace(t.Context(), access.Workspace{Name: "w", Plan: access.Free, Quota: access.FreeQuota}, "cli")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	updates := map[string]bool{}
 	e := explained{engine{db}, t, updates}
 	s := store.New(e, store.Options{Dialect: dialect, Now: time.Now, Written: db.WakeReaders, Writer: db.writing})
@@ -295,9 +287,7 @@ func TestAccessPlans(t *testing.T) {
 	t.Parallel()
 	db := openTest(t, Options{Readers: 1})
 	w, err := db.CreateWorkspace(t.Context(), access.Workspace{Name: "w", Plan: access.Free, Quota: access.FreeQuota}, "cli")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s := store.New(explained{engine{db}, t, nil}, store.Options{Dialect: dialect, Now: time.Now})
 	if _, err := s.StockedPet(t.Context(), w.ID, 1); petstore.CodeOf(err) != petstore.CodePetNotFound {
 		t.Error(err)
@@ -348,5 +338,13 @@ func TestWorkspaceTables(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// must ends the test if err is not nil.
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
 	}
 }

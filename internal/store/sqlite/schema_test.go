@@ -18,14 +18,10 @@ import (
 func byAnother(t *testing.T, db *DB, queries ...string) {
 	t.Helper()
 	c, err := openConn(db.path, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer c.Close()
 	for _, query := range queries {
-		if err := c.exec(query); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.exec(query))
 	}
 }
 
@@ -46,24 +42,16 @@ func TestNextMigration(t *testing.T) {
 	later := store.LoadMigrations(files)
 	path := filepath.Join(t.TempDir(), "petstore.db")
 	db, err := Open(t.Context(), path, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	createPet(t, db, newShop(t, db), "Rex")
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.Close())
 	c, err := openConn(path, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer c.Close()
 	c.known = later
 	at := time.UnixMilli(1_800_000_000_000).UTC()
 	for range 2 {
-		if err := c.becomeCurrent(t.Context(), Options{Now: func() time.Time { return at }}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.becomeCurrent(t.Context(), Options{Now: func() time.Time { return at }}))
 	}
 	all, err := c.migrations()
 	if want := (store.Migration{Version: next, Name: "photos", Applied: true, At: at}); err != nil || len(all) != next || all[next-1] != want {
@@ -148,16 +136,12 @@ func TestANewerSchemaEndsTheWriteThatWaits(t *testing.T) {
 	t.Parallel()
 	db := openTest(t, Options{})
 	other, err := openConn(db.path, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer other.Close()
 	db.writing.Lock() // nobody else notices
 	defer db.writing.Unlock()
 	for _, query := range append(slices.Clone(migrateByNewer), "BEGIN IMMEDIATE") {
-		if err := other.exec(query); err != nil {
-			t.Fatal(err)
-		}
+		must(t, other.exec(query))
 	}
 	ended := make(chan error, 1)
 	go func() {

@@ -25,9 +25,7 @@ func openUnsynced(t testing.TB) *DB {
 func newWorkspace(t testing.TB, ctx context.Context, db *DB, name string) int64 { //nolint:revive // as long as others use it so
 	t.Helper()
 	w, err := db.CreateWorkspace(ctx, access.Workspace{Name: name, Plan: access.Free, Quota: access.FreeQuota}, "test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return w.ID
 }
 
@@ -82,9 +80,7 @@ func TestCheckFindsLostNames(t *testing.T) {
 		if problems, err := db.Check(t.Context()); err != nil || len(problems) > 0 {
 			t.Fatalf("Check = %q, %v, want nothing", problems, err)
 		}
-		if err := db.change(t.Context(), func(c *conn) error { return c.exec(damage) }); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.change(t.Context(), func(c *conn) error { return c.exec(damage) }))
 		problems, err := db.Check(t.Context())
 		if err == nil && len(problems) == 0 || len(problems) > 0 && !strings.Contains(fmt.Sprint(problems), "names") {
 			t.Errorf("%s: Check = %q, %v, want a problem of names", what, problems, err)

@@ -16,21 +16,15 @@ func TestRemovedOneByOne(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "petstore.db")
 	db, err := sqlite.Open(t.Context(), path, sqlite.Options{Serve: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	newShop(t, db, 3)
 	for _, end := range []string{"", "-wal", "-shm"} {
-		if err := os.Remove(path + end); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Remove(path+end))
 	}
 	if _, err := db.CreateWorkspace(t.Context(), access.Workspace{Name: "other", Plan: access.Free, Quota: access.FreeQuota}, "cli"); err == nil {
 		t.Error("a write is acknowledged although the file is gone")
 	}
-	if err := os.Remove(path + "-lock"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(path+"-lock"))
 	if err := db.Close(); err != nil {
 		t.Errorf("Close = %v, want nil", err)
 	}

@@ -58,9 +58,7 @@ func insert(c *conn, subject string) error {
 func kept(t *testing.T, db *DB) int {
 	t.Helper()
 	entries, err := db.AuditPage(context.Background(), 0, 10_000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return len(entries)
 }
 
@@ -191,9 +189,7 @@ func TestFullDisk(t *testing.T) {
 	db := openTest(t, Options{})
 	limit := func(pages string) {
 		t.Helper()
-		if err := db.change(t.Context(), func(c *conn) error { return c.exec("PRAGMA max_page_count=" + pages) }); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.change(t.Context(), func(c *conn) error { return c.exec("PRAGMA max_page_count=" + pages) }))
 	}
 	limit("1") // SQLite takes the present size for it
 	err := db.change(t.Context(), func(c *conn) error { return insert(c, strings.Repeat("large", 100_000)) })
@@ -213,24 +209,16 @@ func TestFullDisk(t *testing.T) {
 func TestBusy(t *testing.T) {
 	t.Parallel()
 	db := openTest(t, Options{})
-	if err := db.change(t.Context(), func(c *conn) error { c.SetBusyTimeout(time.Millisecond); return nil }); err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.change(t.Context(), func(c *conn) error { c.SetBusyTimeout(time.Millisecond); return nil }))
 	other, err := openConn(db.path, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer other.Close()
-	if err := other.exec("BEGIN IMMEDIATE"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, other.exec("BEGIN IMMEDIATE"))
 	err = db.change(t.Context(), func(c *conn) error { return insert(c, "x") })
 	if petstore.CodeOf(err) != petstore.CodeServiceUnavailable || sqlite.ErrCode(err).ToPrimary() != sqlite.ResultBusy {
 		t.Errorf("write beside a lock = %v, want %s because of %v", err, petstore.CodeServiceUnavailable, sqlite.ResultBusy)
 	}
-	if err := other.exec("ROLLBACK"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, other.exec("ROLLBACK"))
 	if err := db.change(t.Context(), func(c *conn) error { return insert(c, "x") }); err != nil || db.Err() != nil {
 		t.Errorf("write after it = %v, Err %v, want success", err, db.Err())
 	}
@@ -241,12 +229,8 @@ func TestFailed(t *testing.T) {
 	t.Parallel()
 	db := openTest(t, Options{Readers: 1})
 	w, err := db.CreateWorkspace(t.Context(), access.Workspace{Name: "acme", Plan: access.Free, Quota: access.FreeQuota}, "cli")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := db.change(t.Context(), func(c *conn) error { return nil }); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, db.change(t.Context(), func(c *conn) error { return nil }))
 	ruin(t, db)
 	_, err = db.Pet(t.Context(), w.ID, 1)
 	if got := petstore.CodeOf(err); got != petstore.CodeServiceUnavailable {
@@ -270,25 +254,15 @@ func TestFailed(t *testing.T) {
 func ruin(t *testing.T, db *DB) {
 	t.Helper()
 	err := db.change(t.Context(), func(c *conn) error { return nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	checkpoint, err := openConn(db.path, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(checkpoint.exec("PRAGMA wal_checkpoint(TRUNCATE)"), checkpoint.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, errors.Join(checkpoint.exec("PRAGMA wal_checkpoint(TRUNCATE)"), checkpoint.Close()))
 	f, err := os.OpenFile(db.path, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	info, err := f.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := f.WriteAt([]byte(strings.Repeat("\xff", int(info.Size())-4096)), 4096); err != nil {
 		t.Fatal(err)
 	}
@@ -304,9 +278,7 @@ func TestForgetInSteps(t *testing.T) {
 			INSERT INTO receipts (workspace, operation, key, fingerprint, row_id, body, created_at)
 			SELECT 1, 'POST /pets', n, zeroblob(32), 1, x'', 0 FROM n`)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, want := range []int{2000, 2000, 500, 0} {
 		if n, err := db.Forget(t.Context()); n != want || err != nil {
 			t.Errorf("Forget = %d, %v, want %d", n, err, want)

@@ -50,9 +50,7 @@ func (s *tenant) key(name string, expires time.Time) access.Key {
 		ID: access.MintID(), WorkspaceID: s.workspace, Name: name, Prefix: prefix, Hash: access.HashOf(text),
 		Scopes: access.Read | access.Write, CreatedAt: s.clock.Now(), ExpiresAt: expires,
 	}
-	if err := s.create(k); err != nil {
-		s.Fatal(err)
-	}
+	must(s, s.create(k))
 	s.clock.Advance(time.Second) // keys are listed in the order of their creation
 	return k
 }
@@ -68,9 +66,7 @@ func testWorkspaces(t *testing.T, open Open) {
 	s := newTenant(t, open)
 	made, err := s.CreateWorkspace(s.ctx, access.Workspace{Name: "alpha", Plan: access.Enterprise,
 		Quota: access.Quota{PerMinute: 7, PerDay: 9}, CreatedAt: start.Add(time.Hour)}, "cli")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := access.Workspace{ID: made.ID, Shop: made.ID, Name: "alpha", Plan: access.Enterprise, Quota: access.Quota{PerMinute: 7, PerDay: 9}, CreatedAt: start.Add(time.Hour), LowStock: access.DefaultLowStock}
 	if made != want || made.ID < 1 || made.ID == s.workspace {
 		t.Errorf("CreateWorkspace = %+v, want %+v with an id of its own", made, want)

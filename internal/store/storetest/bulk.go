@@ -67,9 +67,7 @@ func (k *keeper) of(pet int64) *petstore.Unit {
 func (s *tenant) dump() *keeper {
 	s.Helper()
 	k := new(keeper)
-	if err := s.Dump(s.ctx, s.workspace, k); err != nil {
-		s.Fatal(err)
-	}
+	must(s, s.Dump(s.ctx, s.workspace, k))
 	return k
 }
 
@@ -93,30 +91,18 @@ func (s *tenant) lively() {
 	s.Helper()
 	description := "Those that \"bark\"; ä, 猫"
 	made, err := s.CreateCategory(s.ctx, s.workspace, petstore.NewCategory{Name: "Dogs", Description: &description}, nil)
-	if err != nil {
-		s.Fatal(err)
-	}
+	must(s, err)
 	unused := s.category("Cats")
 	kept, gone := s.petIn(made.ID, "Rex", petstore.Available), s.petIn(made.ID, "Tom", petstore.Available)
 	s.petIn(made.ID, "Held", petstore.Pending)
 	s.stock(kept, 9)
 	first := s.order(kept, 2)
 	s.order(kept, 3)
-	if err := s.complete(first); err != nil {
-		s.Fatal(err)
-	}
-	if err := s.cancel(s.order(kept, 1)); err != nil {
-		s.Fatal(err)
-	}
-	if err := s.complete(s.order(gone, 1)); err != nil {
-		s.Fatal(err)
-	}
-	if err := s.DeletePet(s.ctx, s.workspace, gone, petstore.Condition{}); err != nil {
-		s.Fatal(err)
-	}
-	if err := s.DeleteCategory(s.ctx, s.workspace, unused, petstore.Condition{}); err != nil {
-		s.Fatal(err)
-	}
+	must(s, s.complete(first))
+	must(s, s.cancel(s.order(kept, 1)))
+	must(s, s.complete(s.order(gone, 1)))
+	must(s, s.DeletePet(s.ctx, s.workspace, gone, petstore.Condition{}))
+	must(s, s.DeleteCategory(s.ctx, s.workspace, unused, petstore.Condition{}))
 }
 
 // testBulkRoundTrip: what one workspace gives another one takes, and gives

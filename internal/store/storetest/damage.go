@@ -32,9 +32,7 @@ func RunDamage(t *testing.T, open func(t *testing.T, now func() time.Time) (Stor
 			if strings.Contains(test.want, "last event") {
 				got, err = store.CheckFeed(s.ctx, s, s.workspace)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if all := strings.Join(got, "\n"); (len(got) > 0) != (test.want != "") || !strings.Contains(all, test.want) {
 				t.Errorf("Check = %q, want %q", all, test.want)
 			}

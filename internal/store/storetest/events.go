@@ -77,9 +77,7 @@ func (s *tenant) wantEvents(what string, f func(), want ...string) {
 
 func (s *tenant) must(_ any, err error) {
 	s.Helper()
-	if err != nil {
-		s.Fatal(err)
-	}
+	must(s, err)
 }
 
 // testLargeEvents: pages of large events are short, and so is what one call looks at, but
@@ -473,9 +471,7 @@ func testNotKept(t *testing.T, open Open) {
 		func() error { return s.forgetAll(last) },
 		func() error { return s.forgetAll(0) },
 	} {
-		if err := end(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, end())
 		_, err := s.Events(s.ctx, s.workspace, petstore.EventQuery{Limit: 5, After: last})
 		wantCode(t, "Events after the last one", err, petstore.CodeEventsExpired)
 		_, err = s.Event(s.ctx, s.workspace, last)

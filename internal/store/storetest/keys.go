@@ -123,9 +123,7 @@ func testKeyPages(t *testing.T, open Open) {
 		}
 	}
 	all, err := s.Keys(s.ctx, s.workspace)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	wantCode(t, "revoke", s.revoke(all[4].ID, s.clock.Now()), "")
 	oldest, err := s.KeyPage(s.ctx, s.workspace, access.KeyPage{Limit: 100})
 	if err != nil || !reflect.DeepEqual(ids(oldest), ids(all)) {

@@ -22,9 +22,7 @@ var limitTests = map[string]func(*testing.T, Open){
 func (s *tenant) wantLimits(what string, want ratelimit.Saved) {
 	s.Helper()
 	got, err := s.LoadLimits(s.ctx)
-	if err != nil {
-		s.Fatal(err)
-	}
+	must(s, err)
 	slices.SortFunc(got.Windows, func(a, b ratelimit.SavedWindow) int { return cmp.Compare(a.Subject, b.Subject) })
 	slices.SortFunc(got.Keys, func(a, b ratelimit.SavedKey) int { return cmp.Compare(a.KeyID, b.KeyID) })
 	if fmt.Sprint(got) != fmt.Sprint(want) {
@@ -50,9 +48,7 @@ func testLimits(t *testing.T, open Open) {
 	nothing := ratelimit.SavedKey{KeyID: "key_d", Workspace: s.workspace}
 	save := func(rows ratelimit.Saved) {
 		t.Helper()
-		if err := s.SaveLimits(s.ctx, rows); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.SaveLimits(s.ctx, rows))
 	}
 	save(ratelimit.Saved{Windows: windows, Keys: append(keys[:2:2], nothing)})
 	s.wantLimits("after saving", ratelimit.Saved{Windows: windows, Keys: keys})
@@ -91,9 +87,7 @@ func testKeyUses(t *testing.T, open Open) {
 		t.Helper()
 		k := usage.KeyDay{KeyID: keys[i].ID, Workspace: keys[i].WorkspaceID, Day: day * 86400, LastUsed: last}
 		k.Requests[usage.Success], k.Requests[usage.Limited] = admitted, refused
-		if err := counts.AddKeyDays(s.ctx, []usage.KeyDay{k}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, counts.AddKeyDays(s.ctx, []usage.KeyDay{k}))
 	}
 	use := func(i int, admitted, refused, last int64) access.Use {
 		return access.Use{KeyID: keys[i].ID, Admitted: admitted, Refused: refused, LastUsed: time.UnixMilli(last).UTC()}
@@ -107,21 +101,15 @@ func testKeyUses(t *testing.T, open Open) {
 	row(3, today, 9, 0, now)
 	row(5, today, 900, 0, now)
 	against := ratelimit.SavedKey{KeyID: keys[5].ID, Workspace: s.workspace, CleanSince: 1}
-	if err := s.SaveLimits(s.ctx, ratelimit.Saved{Keys: []ratelimit.SavedKey{against}}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.SaveLimits(s.ctx, ratelimit.Saved{Keys: []ratelimit.SavedKey{against}}))
 	s.wantLimits("of a key", ratelimit.Saved{Keys: []ratelimit.SavedKey{against}})
-	if err := s.revoke(keys[5].ID, start); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.revoke(keys[5].ID, start))
 	s.wantLimits("of a key that was revoked", ratelimit.Saved{})
 	windows := []ratelimit.SavedWindow{
 		{Subject: fmt.Sprint("w:", s.workspace), Day: today, DayUsed: 900}, {Subject: fmt.Sprint("w:", big.workspace), Day: today, DayUsed: 901},
 		{Subject: fmt.Sprint("w:", s.beside("idle").workspace), Day: today - 1, DayUsed: 1000}, {Subject: "a:*", Day: today, DayUsed: 1000},
 	}
-	if err := s.SaveLimits(s.ctx, ratelimit.Saved{Windows: windows}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.SaveLimits(s.ctx, ratelimit.Saved{Windows: windows}))
 	want := map[string]access.Use{
 		keys[0].ID: use(0, 6, 1, now), keys[1].ID: use(1, 30, 0, now), keys[2].ID: use(2, 0, 0, now-3000),
 		keys[3].ID: use(3, 9, 0, now), keys[5].ID: use(5, 900, 0, now),
@@ -144,9 +132,7 @@ func testKeyUses(t *testing.T, open Open) {
 		{Subject: fmt.Sprint("w:", s.workspace), MinuteStart: now, MinuteUsed: access.FreeQuota.PerMinute, Day: today, DayUsed: access.FreeQuota.PerDay},
 		{Subject: fmt.Sprint("w:", big.workspace), MinuteStart: now, MinuteUsed: 10, Day: today, DayUsed: 902},
 	}
-	if err := s.SaveLimits(s.ctx, ratelimit.Saved{Windows: windows}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.SaveLimits(s.ctx, ratelimit.Saved{Windows: windows}))
 	s.wantOver("one by its day and its minute, one by its minute", 2)
 	s.clock.Advance(-time.Second)
 	s.wantOver("its minute began by a clock that is ahead", 2)
@@ -169,9 +155,7 @@ func testOldDays(t *testing.T, open Open) {
 	}
 	save := func(rows ...ratelimit.SavedWindow) {
 		t.Helper()
-		if err := s.SaveLimits(s.ctx, ratelimit.Saved{Windows: rows}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.SaveLimits(s.ctx, ratelimit.Saved{Windows: rows}))
 	}
 	today := start.Unix() / 86400
 	keep := []ratelimit.SavedWindow{window("w:1", today), window("a:192.0.2.1", today-1)}
@@ -190,9 +174,7 @@ func testOldDays(t *testing.T, open Open) {
 		t.Fatal(err)
 	}
 	got, err := s.LoadLimits(s.ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, w := range keep {
 		if !slices.Contains(got.Windows, w) {
 			t.Errorf("LoadLimits left out %+v", w)

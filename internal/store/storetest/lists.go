@@ -323,19 +323,13 @@ func testRareLetters(t *testing.T, open Open) {
 	}
 	search("ж")
 	renamed, err := service.UpdatePet(c.ctx, c.workspace, c.pets[len(c.pets)-1].ID, petstore.PetPatch{Name: petstore.Some("Жук")}, petstore.Condition{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want = []petstore.Pet{renamed}
 	search("ж")
 	made, err := service.CreatePet(c.ctx, c.workspace, petstore.NewPet{Name: "ЖŁ", CategoryID: renamed.CategoryID}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	pet, err := c.Stores.Pet(c.ctx, c.workspace, made.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want = []petstore.Pet{renamed, pet}
 	search("ж")
 	want = want[1:]

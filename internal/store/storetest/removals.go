@@ -33,9 +33,7 @@ func (s *tenant) herd(pets int) {
 func (s *tenant) isResetting() bool {
 	s.Helper()
 	w, err := s.Workspace(s.ctx, s.name)
-	if err != nil {
-		s.Fatal(err)
-	}
+	must(s, err)
 	return w.Resetting
 }
 

@@ -27,15 +27,11 @@ func testKept(t *testing.T, open Open) {
 	s := newTenant(t, open)
 	description := "Good boys & girls"
 	c, err := s.CreateCategory(s.ctx, s.workspace, petstore.NewCategory{Name: "dogs", Description: &description}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	pet := s.petIn(c.ID, "Rex", petstore.Available)
 	ship := petstore.At(start.Add(1500 * time.Millisecond))
 	o, err := s.CreateOrder(s.ctx, s.workspace, petstore.NewOrder{PetID: pet, Quantity: 1, ShipDate: ship}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	gotCategory, err := s.Stores.Category(s.ctx, s.workspace, c.ID)
 	if want := (petstore.Category{ID: c.ID, Name: "dogs", Description: &description}); err != nil || !reflect.DeepEqual(gotCategory, want) {
 		t.Errorf("Category = %+v, %v, want %+v", gotCategory, err, want)
@@ -53,9 +49,7 @@ func testKept(t *testing.T, open Open) {
 	s.wantItem(pet, petstore.MaxQuantity, petstore.Available)
 	fifty := int64(50)
 	made, err := s.CreatePet(s.ctx, s.workspace, petstore.NewPet{Name: "Kaa", Category: &petstore.NewCategory{Name: "snakes"}, Stock: &fifty}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s.wantItem(made.ID, 50, petstore.Available)
 	gotPet, err = s.Stores.Pet(s.ctx, s.workspace, made.ID)
 	if want := (petstore.Pet{ID: made.ID, Name: "Kaa", CategoryID: c.ID + 1, Status: petstore.Available}); err != nil || gotPet != want {
@@ -146,9 +140,7 @@ func testIDs(t *testing.T, open Open) {
 	if got := s.order(1, 1); got <= order {
 		t.Errorf("id of an order after a cancellation = %d, want more than %d", got, order)
 	}
-	if err := s.ResetWorkspace(s.ctx, s.workspace, "cli"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.ResetWorkspace(s.ctx, s.workspace, "cli"))
 	again := s.category("dogs")
 	if pet := s.petIn(again, "Rex", petstore.Available); again <= category || pet <= 4 || s.order(pet, 1) <= order+1 {
 		t.Errorf("ids after a reset = %d, %d, want none of before", again, pet)
@@ -232,9 +224,7 @@ func testTexts(t *testing.T, open Open) {
 	}
 	empty := ""
 	c, err := s.CreateCategory(s.ctx, s.workspace, petstore.NewCategory{Name: "x", Description: &empty}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if got, err := s.Stores.Category(s.ctx, s.workspace, c.ID); err != nil || got.Description == nil || *got.Description != "" {
 		t.Errorf("Category = %+v, %v, want an empty description, not none", got, err)
 	}

@@ -59,9 +59,7 @@ func testPrecondition(t *testing.T, open Open) {
 	s := newTenant(t, open)
 	pet := s.pet(2)
 	now, err := s.Stores.InventoryItem(s.ctx, s.workspace, pet)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	set := func(quantity int64) error {
 		match := petstore.Condition{IfMatch: &petstore.TagSet{Tags: []petstore.Tag{petstore.TagOf(now.AppendJSON(nil))}}}
 		_, err := s.UpdateInventory(s.ctx, s.workspace, pet, quantity, match)

@@ -32,9 +32,7 @@ func seed() []petstore.Unit {
 func (s *tenant) sandbox(from string) (*tenant, access.Workspace) {
 	s.Helper()
 	w, err := s.newSandbox(from, 0, 0)
-	if err != nil {
-		s.Fatal(err)
-	}
+	must(s, err)
 	shop := *s
 	shop.workspace, shop.name = w.Shop, w.Name
 	return &shop, w
@@ -142,9 +140,7 @@ func testSandboxResetsAtOnce(t *testing.T, open Open) {
 	}
 	wantCode(t, "Resume", s.Resume(s.ctx), "")
 	now, err := s.WorkspaceByID(s.ctx, w.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for shop := w.Shop; shop <= now.Shop+1; shop++ {
 		if has, err := s.Contents(s.ctx, shop); shop != now.Shop && petstore.CodeOf(err) != access.CodeWorkspaceNotFound {
 			t.Errorf("Contents(%d) = %+v, %v, want none but of %d", shop, has, err, now.Shop)
@@ -183,9 +179,7 @@ func testSandboxEnd(t *testing.T, open Open) {
 	later, kept := s.sandbox("192.0.2.1")
 	s.clock.Advance(23 * time.Hour)
 	state, err := s.AccessState(s.ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	shops, err := s.EndSandboxes(s.ctx)
 	if err != nil || len(shops) != 2 {
 		t.Fatalf("EndSandboxes = %v, %v, want the workspace and its shop", shops, err)

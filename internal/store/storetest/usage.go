@@ -39,9 +39,7 @@ func usageRow(workspace int64, interval usage.Interval, start, unit int64) usage
 
 func addUsage(t *testing.T, s usage.Store, rows ...usage.Row) {
 	t.Helper()
-	if err := s.AddUsage(t.Context(), rows); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.AddUsage(t.Context(), rows))
 }
 
 func wantUsage(t *testing.T, s usage.Store, workspace int64, interval usage.Interval, from, to int64, want ...usage.Row) {
@@ -122,9 +120,7 @@ func testKeyDays(t *testing.T, s usage.Store) {
 	}
 	add := func(days ...usage.KeyDay) {
 		t.Helper()
-		if err := s.AddKeyDays(t.Context(), days); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.AddKeyDays(t.Context(), days))
 	}
 	want := func(workspace int64, key string, from int64, want ...usage.KeyDay) {
 		t.Helper()

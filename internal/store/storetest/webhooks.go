@@ -43,9 +43,7 @@ func (s *tenant) hook(n int, after int64, types ...petstore.EventType) webhook.W
 		*made = w
 		return nil
 	}})
-	if err != nil {
-		s.Fatal(err)
-	}
+	must(s, err)
 	return c.Webhook
 }
 
@@ -58,9 +56,7 @@ func (s *tenant) hold(node string) (ids []string) {
 	s.Helper()
 	now := s.clock.Now()
 	held, err := s.HoldWebhooks(s.ctx, webhook.Lease{Node: node, Now: now, Until: now.Add(15 * time.Second)})
-	if err != nil {
-		s.Fatal(err)
-	}
+	must(s, err)
 	for _, w := range held {
 		ids = append(ids, w.ID)
 	}
@@ -99,9 +95,7 @@ func (s *tenant) queue(id, node string, want bool) {
 func (s *tenant) due(id, node string) (ids []int64, next time.Time) {
 	s.Helper()
 	all, next, err := s.DueDeliveries(s.ctx, id, node, s.clock.Now(), 100)
-	if err != nil {
-		s.Fatal(err)
-	}
+	must(s, err)
 	for _, d := range all {
 		ids = append(ids, d.Event.ID)
 	}
@@ -124,16 +118,12 @@ func (s *tenant) record(tries ...webhook.Outcome) {
 			t.DueAt = s.delivery(t.Webhook, t.Event).NextAt
 		}
 	}
-	if err := s.RecordOutcomes(s.ctx, tries); err != nil {
-		s.Fatal(err)
-	}
+	must(s, s.RecordOutcomes(s.ctx, tries))
 }
 
 func (s *tenant) deleteHook(id string) {
 	s.Helper()
-	if err := s.DeleteWebhook(s.ctx, s.workspace, id, "cli", func(webhook.Webhook) error { return nil }); err != nil {
-		s.Fatal(err)
-	}
+	must(s, s.DeleteWebhook(s.ctx, s.workspace, id, "cli", func(webhook.Webhook) error { return nil }))
 }
 
 func (s *tenant) delivery(id string, event int64) webhook.Delivery {
@@ -148,9 +138,7 @@ func (s *tenant) delivery(id string, event int64) webhook.Delivery {
 func (s *tenant) getHook(id string) webhook.Webhook {
 	s.Helper()
 	w, err := s.Stores.Webhook(s.ctx, s.workspace, id)
-	if err != nil {
-		s.Fatal(err)
-	}
+	must(s, err)
 	return w
 }
 
@@ -163,9 +151,7 @@ func testWebhookChanges(t *testing.T, open Open) {
 	now := s.clock.Now()
 	want.URL, want.Types, want.Description, want.State = "https://example.org/", nil, "", webhook.Paused
 	want.Secret, want.OldSecret, want.OldUntil, want.FailingSince, want.After = "whsec_a", "whsec_b", now.Add(time.Hour), now, 3
-	if err := s.editHook(want.ID, func(w *webhook.Webhook, _ webhook.Feed) error { *w = want; return nil }); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.editHook(want.ID, func(w *webhook.Webhook, _ webhook.Feed) error { *w = want; return nil }))
 	if all, err := s.Webhooks(s.ctx, s.workspace); err != nil || len(all) != 1 || fmt.Sprint(all[0]) != fmt.Sprint(want) {
 		t.Errorf("Webhooks = %v, %v, want %v", all, err, want)
 	}
@@ -349,16 +335,12 @@ func testWebhookLeases(t *testing.T, open Open) {
 			t.Errorf("due to %s are %d, want %d", node, got, want)
 		}
 	}
-	if err := s.ReleaseWebhooks(s.ctx, "b"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.ReleaseWebhooks(s.ctx, "b"))
 	wantHeld("c", first, second)
 	if d := s.delivery(first, 1); d.State != webhook.Pending || d.NextAt.IsZero() {
 		t.Errorf("the delivery is %+v, want it to be due", d)
 	}
-	if err := s.editHook(first, func(w *webhook.Webhook, _ webhook.Feed) error { w.State = webhook.Paused; return nil }); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.editHook(first, func(w *webhook.Webhook, _ webhook.Feed) error { w.State = webhook.Paused; return nil }))
 	wantHeld("c", second)
 	if d := s.delivery(first, 1); d.State != webhook.Pending || !d.NextAt.IsZero() {
 		t.Errorf("the delivery of a paused webhook is %+v, want no time at which it is tried", d)
@@ -453,9 +435,7 @@ func testFailingTime(t *testing.T, open Open) {
 	for range 2 {
 		s.holdFor(5*time.Minute, id)
 		fail(webhook.Active, "fewer than twenty minutes")
-		if err := s.ReleaseWebhooks(s.ctx, "a"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.ReleaseWebhooks(s.ctx, "a"))
 	}
 	s.holdFor(11*time.Minute, id)
 	fail(webhook.Disabled, "twenty minutes in all")
@@ -467,13 +447,9 @@ func testPrunedDeliveries(t *testing.T, open Open) {
 	s.delivered(id, 5, time.Minute)
 	wantKept := func(what string, before time.Time, keep int, want ...int64) {
 		t.Helper()
-		if err := s.PruneDeliveries(s.ctx, before, keep); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.PruneDeliveries(s.ctx, before, keep))
 		page, err := s.Deliveries(s.ctx, s.workspace, id, 0, 100)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var ids []int64
 		for _, d := range page {
 			ids = append(ids, d.ID)
@@ -528,9 +504,7 @@ func testDeletedDeliveries(t *testing.T, open Open) {
 		t.Errorf("the last delivery is %+v, want it to be pending still", d)
 	}
 	s.deleteHook(id)
-	if err := s.PruneDeliveries(s.ctx, start, 1000); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.PruneDeliveries(s.ctx, start, 1000))
 	s.hook(0, 250)
 	s.hold("a")
 	s.wantDue("of the deleted webhook", id)
@@ -567,9 +541,7 @@ func testReplays(t *testing.T, open Open) {
 		w.After = 1
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s.queue(id, "a", true)
 	s.wantDue("after the first", id, 2, 3)
 }
@@ -590,15 +562,11 @@ func testWebhookEnds(t *testing.T, open Open) {
 	s.wantDue("of a deleted webhook", first)
 	_, err := s.Deliveries(s.ctx, s.workspace, first, 0, 10)
 	wantCode(t, "Deliveries of a deleted webhook", err, webhook.CodeWebhookNotFound)
-	if err := s.ResetWorkspace(s.ctx, s.workspace, "cli"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.ResetWorkspace(s.ctx, s.workspace, "cli"))
 	s.wantDue("after a reset", second)
 	s.queue(second, "a", true)
 	s.wantDue("the reset itself", second, s.events()[0].ID)
-	if err := s.DeleteWorkspace(s.ctx, s.workspace, "cli"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.DeleteWorkspace(s.ctx, s.workspace, "cli"))
 	if held := s.hold("a"); len(held) > 0 {
 		t.Errorf("%v is held, though its workspace is deleted", held)
 	}

@@ -240,7 +240,7 @@ func (s *Server) Create(ctx context.Context, template string) (string, error) {
 	if template == "" {
 		template = "template1"
 	}
-	return name, s.Exec(ctx, "postgres", "CREATE DATABASE "+name+" TEMPLATE "+template)
+	return name, s.Exec(ctx, "postgres", "CREATE DATABASE "+name+" TEMPLATE "+template+" STRATEGY FILE_COPY") // quicker than through the log
 }
 
 // Database is Create for the time of one test; it returns the URL.

@@ -84,8 +84,8 @@ func (s *Server) Archived(ctx context.Context, a Archive) error {
 // the same place, so that it can be recovered from there again.
 func Recover(tb testing.TB, a Archive, until time.Time) *Server {
 	tb.Helper()
-	settings := []string{"restore_command = 'cp " + a.log + "/%f %p'", "recovery_target_action = promote",
-		"archive_mode = on", "archive_command = '" + a.command() + "'"}
+	settings := append(Lax(), "restore_command = 'cp "+a.log+"/%f %p'", "recovery_target_action = promote",
+		"archive_mode = on", "archive_command = '"+a.command()+"'")
 	if !until.IsZero() {
 		settings = append(settings, "recovery_target_time = '"+until.UTC().Format("2006-01-02 15:04:05.999999+00")+"'")
 	}

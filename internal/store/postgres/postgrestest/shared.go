@@ -20,8 +20,8 @@ type Shared struct {
 	err    error
 }
 
-// Lax are the settings of a server that none of its tests ends: it need not
-// wait for the disk.
+// Lax are the settings of a server that need not wait for the disk: it may crash, but
+// the machine does not.
 func Lax() []string { return []string{"fsync = off", "full_page_writes = off"} }
 
 // Server returns the server, or ends the test as Missing does.
