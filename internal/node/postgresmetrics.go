@@ -12,8 +12,6 @@ func newPostgresCollector(read func() postgres.Stats) prometheus.Collector {
 		s := read()
 		to.count("petstore_postgres_split_groups_total", "Commits that were tried again change by change, since one of them was refused.", float64(s.SplitGroups))
 		to.count("petstore_postgres_retries_total", "Transactions that were tried again: they met another one, or their connection was lost.", float64(s.Retries))
-		size := desc("petstore_postgres_group_size", "Changes in a durable commit.")
-		to <- prometheus.MustNewConstHistogram(size, uint64(s.Groups), float64(s.Writes), s.Sizes)
 		for _, p := range s.Pools {
 			to.gauge("petstore_postgres_connections_max", "Connections that a pool may open: write, issue (ids), read.", float64(p.Most), "pool", p.Name)
 			for state, n := range map[string]int{"used": p.Used, "idle": p.Idle} {

@@ -73,31 +73,6 @@ func (e Event) AppendJSON(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// before are rows as a change found them; those with the id 0 were not there.
-type before struct {
-	pet      StockedPet
-	category Category
-	order    Order
-}
-
-// Ask calls Decide, and keeps a copy of the rows as they were in the effects, for
-// [Effects.Events].
-func (c *Change) Ask(f Facts) (Effects, error) {
-	var was before
-	if f.Pet != nil {
-		was.pet = *f.Pet
-	}
-	if f.Category != nil {
-		was.category = *f.Category
-	}
-	if f.Order != nil {
-		was.order = *f.Order
-	}
-	e, err := c.Decide(f)
-	e.was = was
-	return e, err
-}
-
 // Events returns an event for each resource whose canonical form the effects change, in
 // the order in which a mirror can apply them, without ids. A store calls it after Link.
 func (e *Effects) Events(at Time, requestID string) []Event {

@@ -1,9 +1,6 @@
 package petstore
 
-import (
-	"cmp"
-	"context"
-)
+import "context"
 
 // A Service does what can be done in every workspace: it checks input, knows the rules
 // and has the store carry them out. Its methods may be called concurrently.
@@ -19,59 +16,6 @@ type Service struct {
 
 // NewService returns the service that keeps its workspaces in store.
 func NewService(store Store) *Service { return &Service{Store: store} }
-
-// Created is the outcome of a creation.
-type Created struct {
-	Receipt
-	Replayed bool // it happened before, under the same Idempotency-Key
-}
-
-// create carries out a change that makes a row of each of the kinds, at most once for an
-// idempotency key. made returns the id and the row that answer the request, and is called
-// after the change.
-func (s *Service) create(ctx context.Context, kinds []RowKind, c *Change, made func() (int64, canonical)) (Created, error) {
-	if limit, ok := ctx.Value(rowLimitKey{}).(RowLimit); ok {
-		var full error
-		for _, kind := range kinds {
-			release, err := limit(ctx, kind)
-			defer release()
-			full = cmp.Or(full, err)
-		}
-		if decide := c.Decide; full != nil { // but what was made before is answered again
-			c.Decide = func(f Facts) (Effects, error) {
-				if _, err := decide(f); err != nil {
-					return Effects{}, err
-				}
-				return Effects{}, full
-			}
-		}
-	}
-	end, err := s.running.start(c.Workspace, c.Idempotency)
-	if err != nil {
-		return Created{}, err
-	}
-	defer end()
-	c.RequestID, c.By = originOf(ctx)
-	c.Receipt = func() Receipt {
-		id, row := made()
-		return Receipt{ID: id, Body: row.AppendJSON(make([]byte, 0, 128))}
-	}
-	before, err := s.Do(ctx, c)
-	if err != nil {
-		return Created{}, err
-	}
-	if before != nil {
-		return Created{Receipt: *before, Replayed: true}, nil
-	}
-	return Created{Receipt: c.Receipt()}, nil
-}
-
-// change carries out a change that makes no row.
-func (s *Service) change(ctx context.Context, workspace int64, needs Needs, decide func(Facts) (Effects, error)) error {
-	request, by := originOf(ctx)
-	_, err := s.Do(ctx, &Change{Workspace: workspace, RequestID: request, By: by, Needs: needs, Decide: decide})
-	return err
-}
 
 // A RowLimit is called before a row of the kind is created. It returns an error if there may
 // be no more. Until release is called, it counts the new row as if it existed.

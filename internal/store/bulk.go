@@ -84,7 +84,10 @@ func (l *Load) Run(tx Tx) error {
 // Keep writes the batch in a transaction, after Issue. If the transaction fails, both
 // may be called again.
 func (l *Load) Keep(tx Tx) error {
-	l.begin()
+	l.refused, l.next, l.closed, l.last.named = nil, *l.last.issued, false, ""
+	l.existing = newFoundRows()
+	l.categories, l.pets, l.orders, l.movements = nil, nil, nil, nil
+	l.names.Reset()
 	if err := l.loadExisting(tx); err != nil {
 		return err
 	}
@@ -105,14 +108,6 @@ func (l *Load) Keep(tx Tx) error {
 		return err
 	}
 	return l.store.AddEvent(tx, l.workspace, petstore.CatalogueImported, l.batch.Imported.AppendJSON(nil))
-}
-
-// begin clears the results of an earlier try.
-func (l *Load) begin() {
-	l.refused, l.next, l.closed, l.last.named = nil, *l.last.issued, false, ""
-	l.existing = newFoundRows()
-	l.categories, l.pets, l.orders, l.movements = nil, nil, nil, nil
-	l.names.Reset()
 }
 
 // keep gives a unit its ids and puts its rows among those to write.

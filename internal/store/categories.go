@@ -23,12 +23,12 @@ func (s *Store) Category(ctx context.Context, workspace, id int64) (petstore.Cat
 
 // Categories implements [petstore.Store].
 func (s *Store) Categories(ctx context.Context, workspace int64, q petstore.CategoryQuery) ([]petstore.Category, error) {
-	return categoryList(&s.options.Dialect, workspace, &q).read(ctx, s)
+	return read(ctx, s, categoryList(&s.options.Dialect, workspace, &q).read)
 }
 
 // CountCategories implements [petstore.Store].
 func (s *Store) CountCategories(ctx context.Context, workspace int64, q petstore.CategoryQuery) (int64, error) {
-	return categoryList(&s.options.Dialect, workspace, &q).count(ctx, s)
+	return read(ctx, s, categoryList(&s.options.Dialect, workspace, &q).count)
 }
 
 // CategorySizes implements [petstore.Store].
@@ -55,11 +55,3 @@ func categoryList(d *Dialect, workspace int64, q *petstore.CategoryQuery) *list[
 	}
 	return l
 }
-
-var categoryTable = newTable("categories", "name text, folded text, description text", func(workspace int64, c *petstore.Category) []any {
-	var description any
-	if c.Description != nil {
-		description = *c.Description
-	}
-	return []any{c.Name, petstore.Fold(c.Name), description, c.ID, workspace}
-})

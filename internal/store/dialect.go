@@ -38,11 +38,9 @@ type Dialect struct {
 	// SortParts is whether the parts of a UNION ALL must be sorted and limited to be merged.
 	SortParts bool
 
-	// Search returns how an index of names finds the pets of a page whose names contain a
-	// text. It may find others too. It returns nil if there is no such index for the text,
-	// so that all names must be tested. arg adds an argument to the query and returns its
-	// parameter.
-	Search func(tx Tx, workspace int64, p petstore.Page, text string, arg func(any) string) (*Search, error)
+	// Search says how the pets of a page are found by an index of their names, in a workspace
+	// whose last pet has an id. It may find others, too. It returns nil if all names must be tested.
+	Search func(workspace int64, p petstore.Page, last int64, text string) *Search
 
 	// Ledgers selects [LedgerColumns] of the movements of the workspace $1, in the order
 	// of the pets and the ids. It may also return movements that belong to no ledger.

@@ -61,13 +61,13 @@ func (*dryRun) DryRun(context.Context, int64, func(petstore.Bulk) error) error {
 
 // StockedPets implements [petstore.Bulk].
 func (r *dryRun) StockedPets(_ context.Context, _ int64, q petstore.PetQuery) ([]petstore.StockedPet, error) {
-	page, err := petList(&r.store.options.Dialect, r.workspace, &q, stockedPetColumns, scanStockedPet).run(r.tx)
+	page, err := petList(&r.store.options.Dialect, r.workspace, &q, stockedPetColumns, scanStockedPet).read(r.tx)
 	return selectPets(&q, page, petOf), err
 }
 
 // Categories implements [petstore.Bulk].
 func (r *dryRun) Categories(_ context.Context, _ int64, q petstore.CategoryQuery) ([]petstore.Category, error) {
-	return categoryList(&r.store.options.Dialect, r.workspace, &q).run(r.tx)
+	return categoryList(&r.store.options.Dialect, r.workspace, &q).read(r.tx)
 }
 
 // Load implements [petstore.Bulk].
@@ -115,29 +115,21 @@ func (r *dryRun) keep(u *petstore.Unit) error {
 
 // Amend implements [petstore.Bulk].
 func (r *dryRun) Amend(_ context.Context, _ int64, changes []*petstore.Change, _ bool, _ string, _ int) ([]error, error) {
-	pets, categories := make(map[int64]*petstore.StockedPet, len(changes)), map[int64]*petstore.Category{}
-	petIDs, categoryIDs := make([]rowID, 0, len(changes)), []rowID(nil)
+	dialect, pets, categories := &r.store.options.Dialect, map[int64]*petstore.StockedPet{}, map[int64]*petstore.Category{}
+	var petIDs, categoryIDs []int64
 	for _, c := range changes {
-		petIDs = append(petIDs, rowID{r.workspace, c.Needs.PetID})
+		petIDs = need(petIDs, c.Needs.PetID)
 		if id := c.Needs.CategoryID; r.kept[petstore.CategoryRow].has(id) {
 			categories[id] = &petstore.Category{ID: id}
-		} else if id != 0 {
-			categoryIDs = append(categoryIDs, rowID{r.workspace, id})
+		} else {
+			categoryIDs = need(categoryIDs, id)
 		}
 	}
 	var b Batch
-	r.store.options.Dialect.loadRows(&b, petIDs, petsToChange, "", func(_ int64, row Row) error {
-		var p storedPet
-		err := scanStored(row, &p)
-		pets[p.ID] = &p.StockedPet
-		return err
-	})
-	r.store.options.Dialect.loadRows(&b, categoryIDs, categoriesToChange, "", func(_ int64, row Row) error {
-		c := new(petstore.Category)
-		err := scanCategory(row, c)
-		categories[c.ID] = c
-		return err
-	})
+	condition, ids := dialect.among(petIDs)
+	load(&b, petsToChange+condition, scanStored, func(p *loadedRow[storedPet]) { pets[p.row.ID] = &p.row.StockedPet }, r.workspace, ids)
+	condition, ids = dialect.among(categoryIDs)
+	load(&b, categoriesToChange+condition, scanCategory, func(c *loadedRow[petstore.Category]) { categories[c.row.ID] = &c.row }, r.workspace, ids)
 	if err := r.tx.Run(&b); err != nil {
 		return nil, err
 	}

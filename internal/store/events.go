@@ -35,16 +35,12 @@ func scanEvent(row Row, e *petstore.Event) error {
 
 // Events implements [petstore.Feed]. It reads eventsAtOnce events at most, so that a
 // reader of a rare type makes many short calls.
-func (s *Store) Events(ctx context.Context, workspace int64, q petstore.EventQuery) (page petstore.EventPage, err error) {
-	read, events := s.db.Read, readEvents
+func (s *Store) Events(ctx context.Context, workspace int64, q petstore.EventQuery) (petstore.EventPage, error) {
+	events := readEvents
 	if q.Order != 0 || q.Pet != 0 {
-		read, events = s.db.LongRead, readEventsOf
+		events = readEventsOf
 	}
-	err = read(ctx, func(tx Tx) (err error) {
-		page, err = events(tx, workspace, q)
-		return err
-	})
-	return page, err
+	return read(ctx, s, func(tx Tx) (petstore.EventPage, error) { return events(tx, workspace, q) })
 }
 
 // rowsAtOnce is how many events one call of Events reads to find those of an order or a

@@ -2,58 +2,77 @@ package store
 
 import (
 	"cmp"
-	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 
+	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
 )
 
-// Do implements [petstore.Store].
-//
-// The changes that wait when a committer is free are carried out together, as a [Group].
-// If the database refuses what one of them writes, all are tried again one by one.
-func (s *Store) Do(ctx context.Context, c *petstore.Change) (*petstore.Receipt, error) {
-	w := newChange(c)
-	if err := s.queue.do(ctx, w); err != nil {
-		return nil, petstore.Unavailable(err)
-	}
-	return w.answer, w.err
-}
-
-// CommitChanges is a committer: it carries out the changes of [Store.Do] until
-// EndChanges was called and none waits any more.
-func (s *Store) CommitChanges() { s.queue.run(s.options.Writer, s.commit) }
-
-// EndChanges refuses further changes. Those that wait are still carried out.
-func (s *Store) EndChanges() { s.queue.close() }
-
-// Waiting returns how many changes wait for a committer.
-func (s *Store) Waiting() int { return s.queue.len() }
-
-// ChangeStats counts the groups of changes.
-func (s *Store) ChangeStats() Stats { return s.counted.Stats() }
-
-// ErrSplit is the error of a group that is not written, because its changes have to be
-// tried one by one.
+// ErrSplit is why a group is not written whose changes have to be tried one by one.
 var ErrSplit = errors.New("one of several changes failed after others had built on it")
 
-// commit carries out a group and answers its callers. If one change makes the whole
-// group fail, it carries out the changes one by one.
-func (s *Store) commit(changes []*change) {
-	g := s.group(changes)
-	err := s.carryOut(g)
-	if err != nil && petstore.CodeOf(err) != petstore.CodeServiceUnavailable && len(changes) > 1 {
-		s.counted.split.Add(1)
-		for i := range changes {
-			s.commit(changes[i : i+1])
-		}
-		return
-	}
-	s.counted.Add(len(changes), err)
-	g.answer(err)
-	if err == nil {
-		g.notify()
-	}
+// A Group is a number of changes that share a transaction. An engine has it carried out
+// by Load, Decide and Write, in this order. Each adds statements to a batch, which the
+// engine runs before the next: those of Decide in the same transaction, or in one of its
+// own that is committed, and all others in one. If the transaction fails, the engine may
+// begin again with Load.
+type Group struct {
+	store   *Store
+	dialect *Dialect
+	changes []groupedChange
+	whole   bool // nothing is written if a change is refused
+
+	now        petstore.Time
+	workspaces []*groupedWorkspace // in order
+	pets       map[rowID]*loadedRow[storedPet]
+	categories map[rowID]*loadedRow[petstore.Category]
+	orders     map[rowID]*loadedRow[petstore.Order]
+	inUse      bool // the category of the only change
+	receipts   map[receiptID]*storedReceipt
+	firsts     map[receiptID]*groupedChange // who has done what a key stands for
+}
+
+// A groupedChange is a change with its outcome.
+type groupedChange struct {
+	*change
+	workspace *groupedWorkspace
+	effects   petstore.Effects
+	before    *petstore.Receipt // of an earlier transaction
+	first     *groupedChange    // who in this group has done the same before
+	receipt   *petstore.Receipt // what is kept under the idempotency key
+	inserted  struct{ pet, category, order bool }
+	movement  storedMovement
+}
+
+// effective reports whether the change writes anything that it has decided itself.
+func (m *groupedChange) effective() bool { return m.err == nil && m.first == nil && m.before == nil }
+
+// A groupedWorkspace is what a group knows of a workspace.
+type groupedWorkspace struct {
+	id                       int64
+	pets, categories, orders []int64  // that are loaded; and the pets of these orders
+	removing                 bool     // its rows are being removed
+	needs                    idCounts // how many ids new rows need
+	issued                   *idCounts
+	letters                  string // of the names of pets before, as its row in counters has them
+	named                    string // those of new names
+	events                   []petstore.Event
+}
+
+// A rowID is the key of a row of a workspace.
+type rowID struct{ workspace, id int64 }
+
+func (a rowID) compare(b rowID) int {
+	return cmp.Or(cmp.Compare(a.workspace, b.workspace), cmp.Compare(a.id, b.id))
+}
+
+// A loadedRow is a row as it was loaded, and as the changes that were decided so far left it.
+type loadedRow[T comparable] struct {
+	loaded, row T
+	gone        bool
 }
 
 func (s *Store) group(changes []*change) *Group {
@@ -64,108 +83,12 @@ func (s *Store) group(changes []*change) *Group {
 	return g
 }
 
-// notify calls Options.Written for each workspace whose events were committed.
+// notify says of whom events were committed.
 func (g *Group) notify() {
 	for _, w := range g.workspaces {
 		if len(w.events) > 0 {
 			g.store.options.Written(w.id)
 		}
-	}
-}
-
-// carryOut has the engine carry out a group. If that panics, the group fails with
-// ErrPanicked, and the panic is passed on to the caller of the first change.
-func (s *Store) carryOut(g *Group) error {
-	panicked, err := Guard(func() error { return s.db.Group(context.Background(), g) })
-	if panicked != nil {
-		g.changes[0].panicked = panicked
-	}
-	return err
-}
-
-// A Group is a number of changes that share a transaction. An engine calls Load,
-// LoadRest, Decide and Write, in this order. Each adds statements to a batch, which the
-// engine runs before it calls the next. The statements of Load, LoadRest and Write run
-// in one transaction; those of Decide run in the same one, or in one of their own that
-// is committed first. If the transaction fails, the engine may begin again with Load.
-type Group struct {
-	store   *Store
-	dialect *Dialect
-	changes []groupedChange
-	whole   bool // nothing is written if a change is refused
-
-	now        petstore.Time
-	workspaces []*groupedWorkspace // in order
-	pets       map[rowID]*loadedPet
-	categories map[rowID]*loadedRow[petstore.Category]
-	orders     map[rowID]*loadedRow[petstore.Order]
-	inUse      bool // the category that the only change would delete has pets
-	receipts   map[receiptID]*storedReceipt
-	firsts     map[receiptID]*groupedChange // the first change with each idempotency key
-}
-
-// A groupedChange is a change with its outcome.
-type groupedChange struct {
-	*change
-	workspace *groupedWorkspace
-	effects   petstore.Effects
-	before    *petstore.Receipt // of an earlier transaction with the same idempotency key
-	first     *groupedChange    // the change of this group that has the same key and came first
-	receipt   *petstore.Receipt // what is kept under the idempotency key
-	inserted  struct{ pet, category, order bool }
-	movement  storedMovement
-}
-
-// effective reports whether the change was decided and not refused, and is no replay of
-// another.
-func (m *groupedChange) effective() bool { return m.err == nil && m.first == nil && m.before == nil }
-
-// A groupedWorkspace is what a group knows of a workspace.
-type groupedWorkspace struct {
-	id       int64
-	removing bool     // its rows are being removed
-	needs    idCounts // how many ids new rows need
-	issued   *idCounts
-	letters  string // of all names of its pets until now, as its row in counters has them
-	named    string // letters of new names
-	events   []petstore.Event
-}
-
-// A rowID is the key of a row of a workspace.
-type rowID struct{ workspace, id int64 }
-
-func (a rowID) compare(b rowID) int {
-	return cmp.Or(cmp.Compare(a.workspace, b.workspace), cmp.Compare(a.id, b.id))
-}
-
-// A loadedRow is a row in the state in which the changes decided so far have left it.
-type loadedRow[T any] struct {
-	row           T
-	changed, gone bool
-}
-
-// A loadedPet is a pet in the state in which the changes decided so far have left it,
-// and as it was loaded.
-type loadedPet struct {
-	loadedRow[storedPet]
-	loaded petstore.Pet
-}
-
-// answer gives every caller the outcome. If the transaction has failed, the callers of
-// refused changes get its error too: what made the store refuse them may not have
-// happened.
-func (g *Group) answer(err error) {
-	for i := range g.changes {
-		m := &g.changes[i]
-		switch {
-		case err != nil:
-			m.err = err
-		case m.before != nil:
-			m.answer = m.before
-		case m.first != nil:
-			m.answer = m.first.receipt
-		}
-		close(m.done)
 	}
 }
 
@@ -184,7 +107,7 @@ func (g *Group) Workspaces() []int64 {
 // Run carries out the group in a transaction.
 func (g *Group) Run(tx Tx) error {
 	var b Batch
-	for _, add := range []func(*Batch){g.Load, g.LoadRest, g.Decide} {
+	for _, add := range []func(*Batch){g.Load, g.Decide} {
 		add(&b)
 		if err := tx.Run(&b); err != nil {
 			return err
@@ -195,4 +118,278 @@ func (g *Group) Run(tx Tx) error {
 		return err
 	}
 	return tx.Run(&b)
+}
+
+// The statements that load the rows of a group. All transactions lock in one order:
+// workspaces, orders, pets, categories, each ascending; so none waits for another in a
+// circle.
+const (
+	selectRemoval      = "SELECT workspace FROM removals WHERE workspace = $1"
+	ordersToChange     = "SELECT " + orderColumns + " FROM orders WHERE workspace = $1 AND id"
+	petsToChange       = "SELECT " + storedColumns + " FROM pets WHERE workspace = $1 AND id"
+	categoriesToChange = "SELECT " + categoryColumns + " FROM categories WHERE workspace = $1 AND id"
+
+	// withPetsOf follows petsToChange where orders are loaded. The %s are the conditions for ids
+	// of pets and of orders.
+	withPetsOf = " IN (SELECT id FROM pets WHERE workspace = $1 AND id%s UNION SELECT pet FROM orders WHERE workspace = $1 AND id%s)"
+
+	// selectCategoryUse is asked after the lock, to see who referred meanwhile.
+	selectCategoryUse = "SELECT 1 FROM pets WHERE workspace = $1 AND category = $2 LIMIT 1"
+)
+
+// Load forgets an earlier try, and adds the statements that load and lock what the
+// changes need.
+func (g *Group) Load(b *Batch) {
+	g.begin()
+	if g.dialect.LockOpen != nil {
+		g.dialect.LockOpen(b, g.Workspaces(), g.noteRemoval)
+	}
+	for _, w := range g.workspaces {
+		b.Query(g.noteRemoval, selectRemoval, w.id)
+	}
+	for i := range g.changes {
+		if c := g.changes[i].Change; c.Idempotency != nil {
+			id := idOf(c)
+			b.Query(func(row Row) error {
+				g.receipts[id] = new(storedReceipt)
+				return scanReceipt(row, g.receipts[id])
+			}, selectReceipt, id.workspace, id.operation, id.key)
+		}
+	}
+	for _, w := range g.workspaces {
+		if len(w.orders) > 0 {
+			condition, ids := g.dialect.among(w.orders)
+			load(b, ordersToChange+condition+g.dialect.Lock, scanOrder, func(o *loadedRow[petstore.Order]) { g.orders[rowID{w.id, o.row.ID}] = o }, w.id, ids)
+		}
+	}
+	for _, w := range g.workspaces {
+		g.loadPets(b, w)
+	}
+	for _, w := range g.workspaces {
+		g.loadCategories(b, w)
+	}
+}
+
+// begin forgets an earlier try.
+func (g *Group) begin() {
+	g.now, g.inUse, g.workspaces = petstore.At(g.store.now()), false, nil
+	g.pets, g.categories, g.orders = map[rowID]*loadedRow[storedPet]{}, map[rowID]*loadedRow[petstore.Category]{}, map[rowID]*loadedRow[petstore.Order]{}
+	g.receipts, g.firsts = map[receiptID]*storedReceipt{}, map[receiptID]*groupedChange{}
+	byID := map[int64]*groupedWorkspace{}
+	for i := range g.changes {
+		c := g.changes[i].change
+		c.err, c.panicked = nil, nil
+		w := byID[c.Workspace]
+		if w == nil {
+			w = &groupedWorkspace{id: c.Workspace}
+			byID[w.id], g.workspaces = w, append(g.workspaces, w)
+		}
+		g.changes[i] = groupedChange{change: c, workspace: w}
+		w.pets, w.categories, w.orders = need(w.pets, c.Needs.PetID), need(w.categories, c.Needs.CategoryID), need(w.orders, c.Needs.OrderID)
+	}
+	slices.SortFunc(g.workspaces, func(a, b *groupedWorkspace) int { return cmp.Compare(a.id, b.id) })
+}
+
+// need adds an id, unless it is 0, to some that are in order.
+func need(ids []int64, id int64) []int64 {
+	if i, there := slices.BinarySearch(ids, id); !there && id != 0 {
+		ids = slices.Insert(ids, i, id)
+	}
+	return ids
+}
+
+// bar notes a workspace that takes no changes.
+func (g *Group) noteRemoval(row Row) error {
+	var id int64
+	err := row.Scan(&id)
+	for _, w := range g.workspaces {
+		w.removing = w.removing || w.id == id
+	}
+	return err
+}
+
+// load adds the statement that loads and locks rows of a workspace.
+func load[T comparable](b *Batch, query string, scan func(Row, *T) error, keep func(*loadedRow[T]), args ...any) {
+	b.Query(func(row Row) error {
+		r := new(loadedRow[T])
+		err := scan(row, &r.row)
+		r.loaded = r.row
+		keep(r)
+		return err
+	}, query, args...)
+}
+
+// loadPets adds the statement for pets, and those of the orders that are loaded.
+func (g *Group) loadPets(b *Batch, w *groupedWorkspace) {
+	if len(w.pets) == 0 && len(w.orders) == 0 {
+		return
+	}
+	condition, ids := g.dialect.among(w.pets)
+	args := []any{w.id, ids}
+	if len(w.orders) > 0 {
+		ofOrders, orders := g.dialect.among(w.orders)
+		condition = fmt.Sprintf(withPetsOf, condition, strings.Replace(ofOrders, "$2", "$3", 1))
+		args = append(args, orders)
+	}
+	load(b, petsToChange+condition+g.dialect.Lock, scanStored, func(p *loadedRow[storedPet]) { g.pets[rowID{w.id, p.row.ID}] = p }, args...)
+}
+
+// loadCategories adds the statements for categories, and for the use of one that is to
+// be deleted, by the only change.
+func (g *Group) loadCategories(b *Batch, w *groupedWorkspace) {
+	if len(w.categories) == 0 {
+		return
+	}
+	condition, ids := g.dialect.among(w.categories)
+	lock, use := g.dialect.LockKept, g.changes[0].alone()
+	if use {
+		lock = g.dialect.Lock
+	}
+	load(b, categoriesToChange+condition+lock, scanCategory, func(c *loadedRow[petstore.Category]) { g.categories[rowID{w.id, c.row.ID}] = c }, w.id, ids)
+	if use {
+		b.Query(func(Row) error {
+			g.inUse = true
+			return nil
+		}, selectCategoryUse, w.id, w.categories[0])
+	}
+}
+
+// among is Among, but for a single id.
+func (d *Dialect) among(ids []int64) (condition string, arg any) {
+	if len(ids) == 1 {
+		return " = $2", ids[0]
+	}
+	return d.Among(ids)
+}
+
+// Decide asks every change in turn, each on what those before it left, and adds the
+// statements that issue ids for the new rows.
+func (g *Group) Decide(b *Batch) {
+	for i := range g.changes {
+		m := &g.changes[i]
+		switch {
+		case m.workspace.removing:
+			m.err = access.Resetting()
+		case !g.replay(m):
+			g.decideOne(m)
+		}
+	}
+	for _, w := range g.workspaces {
+		if w.needs != (idCounts{}) || w.named != "" {
+			issueIDs(b, w)
+		}
+	}
+}
+
+// replay reports whether the change has its outcome already: from a receipt, or from a
+// change before it with the same idempotency key.
+func (g *Group) replay(m *groupedChange) bool {
+	i := m.Idempotency
+	if i == nil {
+		return false
+	}
+	id, again := idOf(m.Change), false
+	if first := g.firsts[id]; first != nil {
+		if again, m.err = i.Replay(first.Idempotency.Fingerprint, g.now, g.now); again {
+			m.first = first
+		}
+	} else if stored, ok := g.receipts[id]; ok {
+		if again, m.err = i.Replay(stored.fingerprint, stored.created, g.now); again {
+			m.before = &stored.Receipt
+		}
+	}
+	return again || m.err != nil
+}
+
+// decideOne hands the change copies of the rows and takes them over if it succeeds.
+func (g *Group) decideOne(m *groupedChange) {
+	f := g.facts(m.Change)
+	m.panicked, m.err = Guard(func() (err error) {
+		m.effects, err = m.Ask(f)
+		return err
+	})
+	if m.err == nil {
+		m.err = checkConstraints(&m.effects)
+	}
+	if m.err != nil {
+		m.effects = petstore.Effects{}
+		return
+	}
+	if m.Idempotency != nil {
+		g.firsts[idOf(m.Change)] = m
+	}
+	g.apply(m)
+}
+
+func (g *Group) facts(c *petstore.Change) petstore.Facts {
+	w, n := c.Workspace, c.Needs
+	f, petID := petstore.Facts{Now: g.now, CategoryInUse: g.inUse}, n.PetID
+	if o := g.orders[rowID{w, n.OrderID}]; o != nil && !o.gone {
+		row := o.row
+		f.Order, petID = &row, row.PetID
+	}
+	if p := g.pets[rowID{w, petID}]; p != nil && !p.gone {
+		row := p.row.StockedPet
+		f.Pet = &row
+	}
+	if c := g.categories[rowID{w, n.CategoryID}]; c != nil && !c.gone {
+		row := c.row
+		f.Category = &row
+	}
+	return f
+}
+
+// checkConstraints refuses what the tables' constraints refuse, before others of the group
+// build on it.
+func checkConstraints(e *petstore.Effects) error {
+	if p := e.SavePet; p != nil && (p.Quantity < 0 || p.OpenOrders < 0 || p.Movements < 0 || !p.Status.Valid()) {
+		return fmt.Errorf("the stock %+v is impossible", *p)
+	}
+	if o := e.SaveOrder; o != nil && o.Quantity <= 0 {
+		return fmt.Errorf("the order %+v is impossible", *o)
+	}
+	return nil
+}
+
+// apply shows the effects to the changes after this one, and counts the ids that they
+// need. Nobody can have asked for a row that is new.
+func (g *Group) apply(m *groupedChange) {
+	w, e := m.workspace, &m.effects
+	if p := e.SavePet; p != nil {
+		if m.inserted.pet = p.ID == 0; m.inserted.pet {
+			w.needs.pets++
+			w.named = lettersOf(w.named, petstore.Fold(p.Name))
+		} else if row := g.pets[rowID{w.id, p.ID}]; row != nil {
+			if row.row.Name != p.Name {
+				w.named = lettersOf(w.named, petstore.Fold(p.Name))
+			}
+			row.row.StockedPet = *p
+		}
+	}
+	if c := e.SaveCategory; c != nil {
+		if m.inserted.category = c.ID == 0; m.inserted.category {
+			w.needs.categories++
+		} else if row := g.categories[rowID{w.id, c.ID}]; row != nil {
+			row.row = *c
+		}
+	}
+	if o := e.SaveOrder; o != nil {
+		if m.inserted.order = o.ID == 0; m.inserted.order {
+			w.needs.orders++
+		} else if row := g.orders[rowID{w.id, o.ID}]; row != nil {
+			row.row = *o
+		}
+	}
+	if e.Movement != nil {
+		w.needs.movements++
+	}
+	if row := g.pets[rowID{w.id, e.DropPet}]; row != nil {
+		row.gone = true
+	}
+	if row := g.categories[rowID{w.id, e.DropCategory}]; row != nil {
+		row.gone = true
+	}
+	if row := g.orders[rowID{w.id, e.DropOrder}]; row != nil {
+		row.gone = true
+	}
 }

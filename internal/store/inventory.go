@@ -23,12 +23,8 @@ func (s *Store) InventoryItem(ctx context.Context, workspace, petID int64) (pets
 
 // Inventory implements [petstore.Store].
 func (s *Store) Inventory(ctx context.Context, workspace int64, q petstore.InventoryQuery) ([]petstore.InventoryItem, error) {
-	return inventoryList(&s.options.Dialect, workspace, &q).read(ctx, s)
+	return read(ctx, s, inventoryList(&s.options.Dialect, workspace, &q).read)
 }
-
-// lowStock is the greatest quantity in the index of low stock. Pets are tested one by one
-// for greater ones: with every quantity in the index, each order would change it.
-const lowStock = 100
 
 func inventoryList(d *Dialect, workspace int64, q *petstore.InventoryQuery) *list[petstore.InventoryItem] {
 	l := &list[petstore.InventoryItem]{dialect: d, table: "pets", columns: itemColumns, scan: scanItem, workspace: workspace, page: q.Page}
@@ -38,20 +34,4 @@ func inventoryList(d *Dialect, workspace int64, q *petstore.InventoryQuery) *lis
 	}
 	l.atMost(q.MaxQuantity)
 	return l
-}
-
-// atMost selects the pets that have at most so much stock; nil is any. Nothing but their
-// statuses may be asked for besides.
-func (l *list[T]) atMost(quantity *int64) {
-	if quantity == nil {
-		return
-	}
-	l.tests = []condition{{"quantity <= ?", *quantity}}
-	if *quantity <= lowStock {
-		values := l.values
-		if len(values) == 0 {
-			values = statuses(petstore.Statuses())
-		}
-		l.findByValue("pets_by_low_stock", "status", values, condition{l.dialect.LowStock, *quantity})
-	}
 }

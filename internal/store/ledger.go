@@ -77,8 +77,3 @@ func scanMovement(row Row, m *petstore.Movement, after ...any) error {
 	}
 	return err
 }
-
-var movementTable = newTable("movements", "before, pet, number, delta, quantity, at, kind text, order_id, by_key text",
-	func(workspace int64, m *storedMovement) []any {
-		return []any{m.before, m.PetID, m.Number, m.Delta, m.Quantity, m.At.Millis, string(m.Kind), optional(m.OrderID, m.OrderID != 0), m.By, m.id, workspace}
-	})

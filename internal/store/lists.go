@@ -1,15 +1,17 @@
 package store
 
 import (
-	"context"
 	"strconv"
 	"strings"
 
 	"example.com/petstore/internal/petstore"
 )
 
-// A Search has the parts of a query for pets.
-type Search struct{ From, Where, OrderBy string }
+// A Search has the parts of a query for pets: a condition with ? for each of its arguments.
+type Search struct {
+	From, Where, OrderBy string
+	Args                 []any
+}
 
 // A condition is one on the rows of a list, with ? for its argument.
 type condition struct {
@@ -25,143 +27,100 @@ type list[T any] struct {
 	scan      func(Row, *T) error
 	workspace int64
 	page      petstore.Page
-	ids       []int64 // if not empty, only rows with these ids
+	ids       []int64 // the only ones, if there are any
 
-	// The index has the ids in order for given values of equal and of column. Without an
-	// index the primary key is used.
+	// The ids follow, in the index, what equal and one value of a column ask for. Without
+	// an index it is the primary key.
 	index  string
 	equal  []condition
 	column string
-	values []any // of column; empty for any
+	values []any // none for any
 
-	tests  []condition // tested row by row
-	tested string      // further columns that the tests need
+	tests  []condition // of rows, in the order of ids
+	tested string      // columns of the tests that follow those of scan
 
-	// find writes a query for the page by an index that does not have the ids in order,
-	// and reports whether there is one. It may be nil.
-	find func(tx Tx, s *statement) (found bool, err error)
+	// find writes a query for the page by an index that does not have the ids in order. It
+	// may be nil.
+	find func(tx Tx, s *statement) error
 }
 
+// firstTested is how many rows are tested before an index is asked that does not have the
+// ids in order. If many rows match they fill the page, and there is nothing to sort.
+const firstTested = 2000
+
 // read returns the page.
-func (l *list[T]) read(ctx context.Context, s *Store) (page []T, err error) {
-	err = l.within(ctx, s, func(tx Tx) (err error) {
-		page, err = l.run(tx)
-		return err
+func (l *list[T]) read(tx Tx) (page []T, err error) {
+	page = []T{}
+	err = l.query(tx, func(s *statement) (full bool, err error) {
+		page = make([]T, 0, min(l.page.Limit, petstore.MaxPage+1))
+		for row, err := range tx.Query(s.String(), s.args...) {
+			if err == nil {
+				page = append(page, *new(T))
+				err = l.scan(row, &page[len(page)-1])
+			}
+			if err != nil {
+				return false, err
+			}
+		}
+		return len(page) == l.page.Limit, nil
 	})
 	return page, err
 }
 
 // count returns how many rows the page has.
-func (l *list[T]) count(ctx context.Context, s *Store) (n int64, err error) {
-	err = l.within(ctx, s, func(tx Tx) error {
-		return l.query(tx, func(s *statement) (full bool, err error) {
-			_, err = one(tx, "SELECT count(*) FROM ("+s.String()+") AS page", func(row Row) error { return row.Scan(&n) }, s.args...)
-			return n == int64(l.page.Limit), err
-		})
+func (l *list[T]) count(tx Tx) (n int64, err error) {
+	err = l.query(tx, func(s *statement) (full bool, err error) {
+		n, err = number(tx, "SELECT count(*) FROM ("+s.String()+") AS page", s.args...)
+		return n == int64(l.page.Limit), err
 	})
 	return n, err
 }
 
-// within calls f in a transaction.
-func (l *list[T]) within(ctx context.Context, s *Store, f func(Tx) error) error {
-	if len(l.tests) > 0 {
-		return s.db.LongRead(ctx, f)
-	}
-	return s.db.Read(ctx, f)
-}
-
-// firstTested is how many rows are tested in the order of ids before an index is used
-// that does not have the ids in order. If many rows match, these fill the page, and
-// nothing has to be sorted.
-const firstTested = 2000
-
-// run returns the page.
-func (l *list[T]) run(tx Tx) (page []T, err error) {
-	page = []T{}
-	err = l.query(tx, func(s *statement) (full bool, err error) {
-		page, err = l.collect(tx, s)
-		return len(page) == l.page.Limit, err
-	})
-	return page, err
-}
-
-// query calls take with a query for the page of the first rows, and with a second query
-// if that does not fill the page. Each query is for the whole page, so that the page
-// shows one state.
+// query calls take with a query for the page, and with a second one if the first does not
+// fill it. Each is for the whole page, so the page is of one state.
 func (l *list[T]) query(tx Tx, take func(*statement) (full bool, err error)) error {
 	if l.page.Limit <= 0 {
 		return nil
 	}
+	rows, s := int64(0), &statement{}
 	if l.find != nil {
-		if full, err := take(l.first()); err != nil || full {
+		full, err := take(l.first())
+		if err != nil || full {
 			return err
 		}
-		s, err := l.found(tx)
-		if err != nil {
-			return err
-		}
-		if s != nil {
-			_, err = take(s)
+		count := &statement{}
+		if rows, err = number(tx, "SELECT count(*) FROM ("+l.rows(count, "id", nil, firstTested)+") "+l.table, count.args...); err != nil {
 			return err
 		}
 	}
-	s := &statement{dialect: l.dialect}
-	s.WriteString(l.rows(s, l.columns, l.tests, 0))
+	if rows < firstTested {
+		s.WriteString(l.rows(s, l.columns, l.tests, 0))
+	} else if err := l.find(tx, s); err != nil {
+		return err
+	}
 	_, err := take(s)
 	return err
 }
 
-// found returns the query that find writes. It returns nil if all rows are to be tested,
-// as where there are no more rows than firstTested.
-func (l *list[T]) found(tx Tx) (*statement, error) {
-	s, rows := &statement{dialect: l.dialect}, int64(0)
-	s.WriteString("SELECT count(*) FROM (" + l.rows(s, "id", nil, firstTested) + ") " + l.table)
-	_, err := one(tx, s.String(), func(row Row) error { return row.Scan(&rows) }, s.args...)
-	if err != nil || rows < firstTested {
-		return nil, err
-	}
-	s = &statement{dialect: l.dialect}
-	found, err := l.find(tx, s)
-	if err != nil || !found {
-		return nil, err
-	}
-	return s, nil
-}
-
-func (l *list[T]) collect(tx Tx, s *statement) ([]T, error) {
-	page := make([]T, 0, min(l.page.Limit, petstore.MaxPage+1))
-	for row, err := range tx.Query(s.String(), s.args...) {
-		if err != nil {
-			return nil, err
-		}
-		var entry T
-		page = append(page, entry)
-		if err := l.scan(row, &page[len(page)-1]); err != nil {
-			return nil, err
-		}
-	}
-	return page, nil
-}
-
 // first returns the query for the page of those of the first rows that pass the tests.
 func (l *list[T]) first() *statement {
-	s := &statement{dialect: l.dialect}
+	s := &statement{}
 	rows := l.rows(s, l.columns+l.tested, nil, firstTested)
 	s.WriteString("SELECT " + l.columns + " FROM (" + rows + ") " + l.table + " WHERE " + strings.TrimPrefix(s.and(l.tests), " AND ") +
 		" ORDER BY id" + l.order() + " LIMIT " + s.arg(l.page.Limit))
 	return s
 }
 
-// findByValue sets find to use an index of two columns: one that has some values, and one
-// that has a range. The ids of all rows that match are then sorted; "id + 0" keeps the
-// planner from testing rows in the order of ids instead.
+// findByValue makes an index of values the one that find uses: one with a column that has
+// some values, and one with a range. The ids of all rows that match are sorted, "id + 0"
+// keeps a planner from testing rows in the order of ids instead.
 func (l *list[T]) findByValue(index, column string, values []any, matches ...condition) {
-	l.find = func(_ Tx, s *statement) (bool, error) {
+	l.find = func(_ Tx, s *statement) error {
 		ids := "SELECT id FROM " + l.table + l.dialect.Hint(index) + l.where(s) + s.in(column, values) + s.and(matches) + s.and(l.tests) +
-			" ORDER BY id + 0" + l.order() + " LIMIT " + strconv.Itoa(max(l.page.Limit, petstore.MaxPage+1)) // tells the planner how few they are
-		s.WriteString("SELECT " + l.columns + " FROM " + l.table + " WHERE workspace = " + parameter(1) + " AND id IN (" + ids + ") ORDER BY id + 0" +
+			" ORDER BY id + 0" + l.order() + " LIMIT " + strconv.Itoa(max(l.page.Limit, petstore.MaxPage+1)) // a planner knows how few they are
+		s.WriteString("SELECT " + l.columns + " FROM " + l.table + " WHERE workspace = $1 AND id IN (" + ids + ") ORDER BY id + 0" +
 			l.order() + " LIMIT " + s.arg(l.page.Limit))
-		return true, nil
+		return nil
 	}
 }
 
@@ -195,7 +154,7 @@ func (l *list[T]) rows(s *statement, columns string, tests []condition, limit in
 	return strings.Join(parts, " UNION ALL ") + first
 }
 
-// where returns the condition that a row is of the workspace, and comes after the start
+// where returns the condition that a row is of the workspace, and is behind the beginning
 // of the page or has one of the ids.
 func (l *list[T]) where(s *statement) string {
 	workspace := " WHERE workspace = " + s.arg(l.workspace)
@@ -228,27 +187,30 @@ func (l *list[T]) order() string {
 // the order in which their parameters first appear in the text.
 type statement struct {
 	strings.Builder
-
-	dialect *Dialect
-	args    []any
+	args []any
 }
 
 // arg adds an argument and returns its parameter.
 func (s *statement) arg(v any) string {
 	s.args = append(s.args, v)
-	return parameter(len(s.args))
+	return "$" + strconv.Itoa(len(s.args))
 }
 
-func parameter(n int) string { return "$" + strconv.Itoa(n) }
+// put returns SQL with the parameters of arguments in the places of its ?.
+func (s *statement) put(sql string, args ...any) (text string) {
+	for _, arg := range args {
+		before, after, _ := strings.Cut(sql, "?")
+		text, sql = text+before+s.arg(arg), after
+	}
+	return text + sql
+}
 
 // and returns the text of conditions, each after AND.
-func (s *statement) and(all []condition) string {
-	var text strings.Builder
+func (s *statement) and(all []condition) (text string) {
 	for _, c := range all {
-		before, after, _ := strings.Cut(c.sql, "?")
-		text.WriteString(" AND " + before + s.arg(c.arg) + after)
+		text += " AND " + s.put(c.sql, c.arg)
 	}
-	return text.String()
+	return text
 }
 
 // in returns the condition, after AND, that a column has one of some values.

@@ -24,32 +24,21 @@ type Migrations struct {
 	scripts []string
 }
 
-// LoadMigrations reads the files of the directory migrations. They are named
-// VERSION_NAME.sql, VERSION counting from 1.
-func LoadMigrations(files fs.FS) (*Migrations, error) {
+// LoadMigrations reads the files of the directory migrations, which are embedded. They are
+// named VERSION_NAME.sql, VERSION counting from 1. It panics if they are not.
+func LoadMigrations(files fs.FS) *Migrations {
 	names, err := fs.Glob(files, "migrations/*.sql")
-	if err != nil {
-		return nil, err
-	}
 	s := new(Migrations)
 	for i, name := range names {
 		number, title, _ := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(name, "migrations/"), ".sql"), "_")
 		if version, err := strconv.Atoi(number); err != nil || version != i+1 {
-			return nil, fmt.Errorf("%s: want the version %d", name, i+1)
+			panic(fmt.Sprintf("%s: want the version %d", name, i+1))
 		}
-		script, err := fs.ReadFile(files, name)
-		if err != nil {
-			return nil, err
-		}
+		script, unread := fs.ReadFile(files, name)
+		err = errors.Join(err, unread)
 		s.all = append(s.all, Migration{Version: i + 1, Name: title})
 		s.scripts = append(s.scripts, string(script))
 	}
-	return s, nil
-}
-
-// MustLoadMigrations is LoadMigrations for files that are embedded.
-func MustLoadMigrations(files fs.FS) *Migrations {
-	s, err := LoadMigrations(files)
 	if err != nil {
 		panic(err)
 	}

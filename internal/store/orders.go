@@ -28,12 +28,12 @@ func (s *Store) Order(ctx context.Context, workspace, id int64) (petstore.Order,
 
 // Orders implements [petstore.Store].
 func (s *Store) Orders(ctx context.Context, workspace int64, q petstore.OrderQuery) ([]petstore.Order, error) {
-	return orderList(&s.options.Dialect, workspace, &q).read(ctx, s)
+	return read(ctx, s, orderList(&s.options.Dialect, workspace, &q).read)
 }
 
 // CountOrders implements [petstore.Store].
 func (s *Store) CountOrders(ctx context.Context, workspace int64, q petstore.OrderQuery) (int64, error) {
-	return orderList(&s.options.Dialect, workspace, &q).count(ctx, s)
+	return read(ctx, s, orderList(&s.options.Dialect, workspace, &q).count)
 }
 
 func orderList(d *Dialect, workspace int64, q *petstore.OrderQuery) *list[petstore.Order] {
@@ -74,12 +74,3 @@ func shipDates(q *petstore.OrderQuery) (from, to int64) {
 	}
 	return from, to
 }
-
-var orderTable = newTable("orders", "pet, quantity, complete boolean, ship_date", func(workspace int64, o *petstore.Order) []any {
-	return []any{o.PetID, o.Quantity, o.Complete, optional(o.ShipDate.Millis, o.ShipDate.Valid), o.ID, workspace}
-})
-
-// placedTable is orderTable for new orders, with the movement that placed one.
-var placedTable = newTable("orders", "placed, pet, quantity, complete boolean, ship_date", func(workspace int64, m *groupedChange) []any {
-	return append([]any{m.movement.id}, orderTable.values(workspace, m.effects.SaveOrder)...)
-})

@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"example.com/petstore/internal/petstore"
 )
@@ -35,13 +37,13 @@ func (s *Store) Pet(ctx context.Context, workspace, id int64) (petstore.Pet, err
 
 // Pets implements [petstore.Store].
 func (s *Store) Pets(ctx context.Context, workspace int64, q petstore.PetQuery) ([]petstore.Pet, error) {
-	page, err := petList(&s.options.Dialect, workspace, &q, petColumns, scanPet).read(ctx, s)
+	page, err := read(ctx, s, petList(&s.options.Dialect, workspace, &q, petColumns, scanPet).read)
 	return selectPets(&q, page, func(p petstore.Pet) petstore.Pet { return p }), err
 }
 
 // StockedPets implements [petstore.Bulk].
 func (s *Store) StockedPets(ctx context.Context, workspace int64, q petstore.PetQuery) ([]petstore.StockedPet, error) {
-	page, err := petList(&s.options.Dialect, workspace, &q, stockedPetColumns, scanStockedPet).read(ctx, s)
+	page, err := read(ctx, s, petList(&s.options.Dialect, workspace, &q, stockedPetColumns, scanStockedPet).read)
 	return selectPets(&q, page, petOf), err
 }
 
@@ -54,7 +56,7 @@ func (s *Store) CountPets(ctx context.Context, workspace int64, q petstore.PetQu
 	if q.MaxQuantity != nil { // tests are of columns that were read
 		columns += ", quantity"
 	}
-	return petList(&s.options.Dialect, workspace, &q, columns, scanPet).count(ctx, s)
+	return read(ctx, s, petList(&s.options.Dialect, workspace, &q, columns, scanPet).count)
 }
 
 func petOf(p petstore.StockedPet) petstore.Pet { return p.Pet }
@@ -92,28 +94,57 @@ func petList[T any](d *Dialect, workspace int64, q *petstore.PetQuery, columns s
 	}
 	if q.Name != "" {
 		l.tests, l.tested = append(l.tests, condition{d.Contains, q.Name}), ", folded"
-		l.find = func(tx Tx, s *statement) (bool, error) { return findByName(tx, s, l, q.Name) }
+		l.find = func(tx Tx, s *statement) error { return findByName(tx, s, l, q.Name) }
 	}
 	return l
 }
 
+// lowStock is the greatest quantity in the index of low stock. Pets are tested one by one
+// for greater ones: with every quantity in the index, each order would change it.
+const lowStock = 100
+
+// atMost selects the pets that have at most so much stock; nil is any. Nothing but their
+// statuses may be asked for besides.
+func (l *list[T]) atMost(quantity *int64) {
+	if quantity == nil {
+		return
+	}
+	l.tests = []condition{{"quantity <= ?", *quantity}}
+	if *quantity <= lowStock {
+		values := l.values
+		if len(values) == 0 {
+			values = statuses(petstore.Statuses())
+		}
+		l.findByValue("pets_by_low_stock", "status", values, condition{l.dialect.LowStock, *quantity})
+	}
+}
+
+// selectLetters selects the letters of names, and the last id of a pet.
+const selectLetters = "SELECT letters, pets FROM counters WHERE workspace = $1"
+
 // findByName is the find of a list of pets whose names contain a text.
-func findByName[T any](tx Tx, s *statement, l *list[T], text string) (found bool, err error) {
-	if none, err := noNameHas(tx, l.workspace, text); none || err != nil {
+func findByName[T any](tx Tx, s *statement, l *list[T], text string) error {
+	var letters string
+	var last int64
+	there, err := one(tx, selectLetters, func(row Row) error { return row.Scan(&letters, &last) }, l.workspace)
+	if err != nil {
+		return err
+	}
+	if there && lettersLack(letters, text) { // no name has them
 		s.WriteString("SELECT " + l.columns + " FROM pets WHERE FALSE")
-		return true, err
+		return nil
 	}
-	where := l.where(s)
-	search, err := l.dialect.Search(tx, l.workspace, l.page.Start(), text, s.arg)
-	if err != nil || search == nil {
-		return false, err
+	search := l.dialect.Search(l.workspace, l.page.Start(), last, text)
+	if search == nil {
+		s.WriteString(l.rows(s, l.columns, l.tests, 0))
+		return nil
 	}
-	where += " AND " + search.Where + s.and(l.tests) + s.and(l.equal)
+	where := l.where(s) + " AND " + s.put(search.Where, search.Args...) + s.and(l.tests) + s.and(l.equal)
 	if len(l.values) > 0 {
 		where += s.in(l.column, l.values)
 	}
 	s.WriteString("SELECT " + l.columns + " FROM " + search.From + where + " ORDER BY " + search.OrderBy + l.order() + " LIMIT " + s.arg(l.page.Limit))
-	return true, nil
+	return nil
 }
 
 // statuses returns each of some statuses once, as arguments.
@@ -136,13 +167,46 @@ func scanStored(row Row, p *storedPet) error {
 	return row.Scan(&p.ID, &p.Name, &p.CategoryID, &p.Status, &p.Quantity, &p.OpenOrders, &p.Movements, &p.lastMovement)
 }
 
-var petTable = newTable("pets", "quantity, open_orders, movements, last_movement, name text, folded text, status text, category",
-	func(workspace int64, p *storedPet) []any {
-		return []any{p.Quantity, p.OpenOrders, p.Movements, p.lastMovement, p.Name, petstore.Fold(p.Name), string(p.Status), p.CategoryID, p.ID, workspace}
-	})
+// The row of a workspace in counters has the letters of all names that its pets ever had.
+// So a search for a text with another letter, which no index of names has if the text is
+// short, ends at once. Where there are mostLetters, as in Chinese, no more are added, and
+// they say nothing.
+const mostLetters = 500
 
-// stockTable is petTable for a pet of which nothing else has changed: on SQLite an update
-// that names a column changes the indexes that have it, whether the value is another or not.
-var stockTable = newTable("pets", "quantity, open_orders, movements, last_movement", func(workspace int64, p *storedPet) []any {
-	return []any{p.Quantity, p.OpenOrders, p.Movements, p.lastMovement, p.ID, workspace}
-})
+const addLetters = "UPDATE counters SET letters = letters || $1 WHERE workspace = $2 AND length(letters) < $3"
+
+// keepLetters adds the statement for the letters of names that the workspace had not when
+// its ids were issued.
+func (w *groupedWorkspace) keepLetters(b *Batch) {
+	if added := strings.TrimPrefix(lettersOf(w.letters, w.named), w.letters); added != "" {
+		b.Exec(addLetters, added, w.id, mostLetters)
+	}
+}
+
+// lettersOf returns the letters, and those of the text that are not among them, as long as
+// there may be fewer than mostLetters.
+func lettersOf(letters, text string) string {
+	for _, r := range text {
+		if len(letters) < utf8.UTFMax*mostLetters && !strings.ContainsRune(letters, r) {
+			letters += string(r)
+		}
+	}
+	return letters
+}
+
+func lettersLack(letters, text string) bool {
+	return utf8.RuneCountInString(letters) < mostLetters && lettersOf(letters, text) != letters
+}
+
+// checkLetters makes sure that no search misses a pet.
+func checkLetters(tx Tx, report Report) error {
+	return Each(tx, "SELECT p.workspace, p.id, p.folded, c.letters FROM pets p JOIN counters c ON c.workspace = p.workspace", func(row Row) error {
+		var pet rowID
+		var name, letters string
+		err := row.Scan(&pet.workspace, &pet.id, &name, &letters)
+		if lettersLack(letters, name) {
+			report("names: %v: its name has letters that its workspace does not have, and searches may miss it", pet)
+		}
+		return err
+	})
+}

@@ -15,31 +15,14 @@ import (
 // MaxGroup is how many changes share one commit at most.
 const MaxGroup = 256
 
-// ErrClosed is the error of changes in a closed database.
+// ErrClosed is why a closed database takes no changes.
 var ErrClosed = errors.New("the database is closed")
 
 // ErrPanicked is the error of a change that panicked.
 var ErrPanicked = errors.New("the change panicked")
 
-// A change waits for a committer, which alone may use its outcome until it closes done.
-// From then on the caller may.
-type change struct {
-	*petstore.Change
-
-	answer   *petstore.Receipt
-	err      error
-	panicked any
-	taken    atomic.Bool // set by the committer that takes it, or by the caller to withdraw it
-	done     chan struct{}
-}
-
-func newChange(c *petstore.Change) *change { return &change{Change: c, done: make(chan struct{})} }
-
-// guard sets err to the result of f. If f panics, it sets panicked for the caller.
-func (c *change) guard(f func() error) { c.panicked, c.err = Guard(f) }
-
-// Guard returns the error of f. If f panics, it returns ErrPanicked, and a text with the
-// panic and its stack, with which another goroutine can panic.
+// Guard returns what f returns. If f panics, it returns ErrPanicked, and for somebody else
+// to panic with, what f did, and where.
 func Guard(f func() error) (panicked any, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -49,126 +32,179 @@ func Guard(f func() error) (panicked any, err error) {
 	return nil, f()
 }
 
+// A change waits for a committer. Its outcome is the committer's until done is closed, and
+// then the caller's.
+type change struct {
+	*petstore.Change
+
+	answer   *petstore.Receipt
+	err      error
+	panicked any
+	taken    atomic.Bool // by a committer, or by a caller who withdraws it
+	done     chan struct{}
+}
+
 // alone reports whether the change must not share a transaction: whether a category is
 // in use has to be asked of the database, which does not know yet what the others of a
 // group have decided.
 func (c *change) alone() bool { return c.Needs.CategoryUse }
 
-// A queue holds the changes that wait, in the order in which they came.
+// A queue holds the changes that wait, in the order of their coming.
 type queue struct {
-	mu      sync.Mutex
-	waiting []*change
-	closed  bool
-	wake    chan struct{} // holds a token while there may be something to do
+	waits  chan *change
+	count  atomic.Int64
+	mu     sync.RWMutex // waits is closed under it
+	closed bool
 }
 
-func newQueue() *queue { return &queue{wake: make(chan struct{}, 1)} }
+// Do implements [petstore.Store].
+//
+// The changes that wait when a committer is free are carried out together, as a [Group].
+// If the database refuses what one of them writes, all are tried again one by one. What a
+// change panics with becomes its caller's.
+func (s *Store) Do(ctx context.Context, c *petstore.Change) (*petstore.Receipt, error) {
+	w := &change{Change: c, done: make(chan struct{})}
+	if err := s.queue.add(ctx, w); err != nil {
+		return nil, petstore.Unavailable(err)
+	}
+	select {
+	case <-w.done:
+	case <-ctx.Done():
+		if w.taken.CompareAndSwap(false, true) {
+			return nil, petstore.Unavailable(ctx.Err())
+		}
+		<-w.done
+	}
+	if w.panicked != nil {
+		panic(w.panicked)
+	}
+	return w.answer, w.err
+}
 
-// do waits until a change was carried out. If ctx ends before a committer takes the
-// change, or if the queue is closed, it returns why the change was not carried out. If
-// the change panicked, do panics.
-func (q *queue) do(ctx context.Context, c *change) error {
+func (q *queue) add(ctx context.Context, c *change) error {
+	q.mu.RLock()
+	defer q.mu.RUnlock()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if !q.add(c) {
+	if q.closed {
 		return ErrClosed
 	}
+	q.count.Add(1)
 	select {
-	case <-c.done:
+	case q.waits <- c:
+		return nil
 	case <-ctx.Done():
-		if c.taken.CompareAndSwap(false, true) {
-			return ctx.Err()
+		q.count.Add(-1)
+		return ctx.Err()
+	}
+}
+
+// EndChanges refuses further changes. Those that wait are still carried out.
+func (s *Store) EndChanges() {
+	s.queue.mu.Lock()
+	defer s.queue.mu.Unlock()
+	s.queue.closed = true
+	close(s.queue.waits)
+}
+
+// Waiting returns how many changes wait for a committer.
+func (s *Store) Waiting() int { return int(s.queue.count.Load()) }
+
+// CommitChanges is a committer of what [Store.Do] is asked for: it carries out one group
+// after the other. It returns after EndChanges, when none waits any more. It locks the writer,
+// if there is one, before it takes a group, so that nobody waits who cannot withdraw.
+func (s *Store) CommitChanges() {
+	for next := range s.queue.waits {
+		for next != nil {
+			// On one processor the first of many callers wakes the committer before
+			// the others have come so far as to wait: let them.
+			runtime.Gosched()
+			if s.options.Writer != nil {
+				s.options.Writer.Lock()
+			}
+			var group []*change
+			if group, next = s.queue.take(next); len(group) > 0 {
+				s.commit(group)
+			}
+			if s.options.Writer != nil {
+				s.options.Writer.Unlock()
+			}
 		}
-		<-c.done
-	}
-	if c.panicked != nil {
-		panic(c.panicked)
-	}
-	return nil
-}
-
-func (q *queue) add(c *change) bool {
-	q.mu.Lock()
-	ok := !q.closed
-	if ok {
-		q.waiting = append(q.waiting, c)
-	}
-	q.mu.Unlock()
-	q.nudge()
-	return ok
-}
-
-func (q *queue) nudge() {
-	select {
-	case q.wake <- struct{}{}:
-	default:
 	}
 }
 
-// close refuses further changes. Those that wait are still carried out.
-func (q *queue) close() {
-	q.mu.Lock()
-	q.closed = true
-	q.mu.Unlock()
-	q.nudge()
-}
-
-// len returns how many changes wait.
-func (q *queue) len() int {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return len(q.waiting)
-}
-
-// run is a committer: it calls commit with one group after the other, and returns when the
-// queue is closed and empty. It locks the writer, if there is one, before it takes a group,
-// so that changes can be withdrawn until then.
-func (q *queue) run(writer sync.Locker, commit func([]*change)) {
-	group := make([]*change, 0, MaxGroup)
-	for open := true; open; {
-		<-q.wake
-		// On one processor the first of many callers wakes the committer before
-		// the others have queued their changes: let them run.
-		runtime.Gosched()
-		if writer != nil {
-			writer.Lock()
-		}
-		if group, open = q.take(group[:0]); len(group) > 0 {
-			commit(group)
-		}
-		if writer != nil {
-			writer.Unlock()
-		}
-		clear(group)
-	}
-	q.nudge() // other committers end, too
-}
-
-// take moves the next changes to group, leaving out those withdrawn, and reports
-// whether more may come.
-func (q *queue) take(group []*change) (_ []*change, open bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	n := 0
-	for n < len(q.waiting) && len(group) < MaxGroup {
-		c := q.waiting[n]
+// take returns the changes that share a commit: c and those that wait, but for those
+// withdrawn; and the one of the next group, if it has come to see that.
+func (q *queue) take(c *change) (group []*change, next *change) {
+	group = make([]*change, 0, min(len(q.waits)+1, MaxGroup))
+	for c != nil {
 		if c.alone() && len(group) > 0 {
-			break
+			return group, c
 		}
-		n++
-		if !c.taken.CompareAndSwap(false, true) {
-			continue
+		q.count.Add(-1)
+		if c.taken.CompareAndSwap(false, true) {
+			if group = append(group, c); c.alone() || len(group) == MaxGroup {
+				return group, nil
+			}
 		}
-		if group = append(group, c); c.alone() {
-			break
+		select {
+		case c = <-q.waits: // nil after the last
+		default:
+			return group, nil
 		}
 	}
-	rest := copy(q.waiting, q.waiting[n:])
-	clear(q.waiting[rest:])
-	q.waiting = q.waiting[:rest]
-	if rest > 0 {
-		q.nudge() // other committers, or this one again
+	return group, nil
+}
+
+// commit carries out a group and answers it, one by one if the whole of it is refused
+// because of one. What the engine panics with is the error of the group, and the caller's
+// if there is one change alone.
+func (s *Store) commit(changes []*change) {
+	g := s.group(changes)
+	panicked, err := Guard(func() error { return s.db.Group(context.Background(), g) })
+	if err != nil && petstore.CodeOf(err) != petstore.CodeServiceUnavailable && len(changes) > 1 {
+		s.split.Add(1)
+		for i := range changes {
+			s.commit(changes[i : i+1])
+		}
+		return
 	}
-	return group, !q.closed || rest > 0
+	if panicked != nil {
+		changes[0].panicked = panicked
+	}
+	if err != nil {
+		s.lost.Add(1)
+	} else {
+		s.groups.Add(1)
+		s.writes.Add(int64(len(changes)))
+	}
+	for i := range g.changes {
+		m := &g.changes[i]
+		switch {
+		case err != nil: // what the refused ones were refused for may not have happened either
+			m.err = err
+		case m.before != nil:
+			m.answer = m.before
+		case m.first != nil:
+			m.answer = m.first.receipt
+		}
+		close(m.done)
+	}
+	if err == nil {
+		g.notify()
+	}
+}
+
+// Stats are numbers for metrics, counted since the start.
+type Stats struct {
+	Groups      int64 // commits that were carried out
+	Writes      int64 // writes in them, refused ones included
+	LostGroups  int64 // groups that were answered with an error
+	SplitGroups int64 // groups that were tried again one by one
+}
+
+// ChangeStats counts the groups of changes.
+func (s *Store) ChangeStats() Stats {
+	return Stats{s.groups.Load(), s.writes.Load(), s.lost.Load(), s.split.Load()}
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"example.com/petstore/internal/petstore"
 )
@@ -18,114 +19,129 @@ type turn chan struct{}
 func (t turn) Lock()   { t <- struct{}{} }
 func (t turn) Unlock() { <-t }
 
+// A groupDB is a DB whose groups are carried out by a function.
+type groupDB struct {
+	DB
+	group func(*Group) error
+}
+
+func (db groupDB) Group(_ context.Context, g *Group) error {
+	g.begin()
+	return db.group(g)
+}
+
+func newGroups(writer sync.Locker, group func(*Group) error) *Store {
+	return New(groupDB{group: group}, Options{Now: time.Now, Writer: writer})
+}
+
 // TestGroups: changes are taken in the order of their coming, one that must be alone has a
 // group of its own, and what is withdrawn is left out, even if the writer is locked.
 func TestGroups(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		q, writer := newQueue(), make(turn, 1)
+		writer := make(turn, 1)
 		writer.Lock()
 		var groups [][]int64
-		go q.run(writer, func(group []*change) {
+		refused := errors.New("refused")
+		s := newGroups(writer, func(g *Group) error {
 			var got []int64
-			for _, c := range group {
-				got = append(got, c.Workspace)
-				c.err = errors.New("refused")
-				close(c.done)
+			for i := range g.changes {
+				got = append(got, g.changes[i].Workspace)
+				g.changes[i].err = refused
 			}
 			groups = append(groups, got)
+			return nil
 		})
+		go s.CommitChanges()
 		ctx, withdraw := context.WithCancel(t.Context())
-		errWithdrawn := make(chan error, 1)
+		errWithdrawn := make(chan error, 2)
 		var callers sync.WaitGroup
 		for n := range int64(10) {
-			c := newChange(&petstore.Change{Workspace: n, Needs: petstore.Needs{CategoryUse: n == 7}})
-			if n == 3 {
-				go func() { errWithdrawn <- q.do(ctx, c) }()
+			c := &petstore.Change{Workspace: n, Needs: petstore.Needs{CategoryUse: n == 7}}
+			if n == 0 || n == 3 {
+				go func() {
+					_, err := s.Do(ctx, c)
+					errWithdrawn <- err
+				}()
 			} else {
 				callers.Go(func() {
-					if err := q.do(t.Context(), c); err != nil || c.err == nil {
-						t.Errorf("do = %v, %v, want that it was refused", err, c.err)
+					if _, err := s.Do(t.Context(), c); !errors.Is(err, refused) {
+						t.Errorf("Do = %v, want that it was refused", err)
 					}
 				})
 			}
 			synctest.Wait() // in this order
 		}
+		if got := s.Waiting(); got != 10 {
+			t.Errorf("%d changes wait, want 10", got)
+		}
 		withdraw()
-		if err := <-errWithdrawn; !errors.Is(err, context.Canceled) {
-			t.Errorf("do that was withdrawn = %v", err)
+		for range cap(errWithdrawn) {
+			if err := <-errWithdrawn; !errors.Is(err, context.Canceled) {
+				t.Errorf("Do that was withdrawn = %v", err)
+			}
 		}
 		writer.Unlock()
 		callers.Wait()
-		q.close()
+		s.EndChanges()
 		synctest.Wait()
-		want := [][]int64{{0, 1, 2, 4, 5, 6}, {7}, {8, 9}}
+		want := [][]int64{{1, 2, 4, 5, 6}, {7}, {8, 9}}
 		if !slices.EqualFunc(groups, want, slices.Equal[[]int64]) {
 			t.Errorf("groups = %v, want %v", groups, want)
 		}
-		if err := q.do(t.Context(), newChange(&petstore.Change{})); !errors.Is(err, ErrClosed) {
-			t.Errorf("do after close = %v, want ErrClosed", err)
+		if _, err := s.Do(t.Context(), &petstore.Change{}); !errors.Is(err, ErrClosed) {
+			t.Errorf("Do after EndChanges = %v, want ErrClosed", err)
 		}
 	})
 }
 
-// TestMost: more than fit into one commit have several, and two committers end.
+// TestMost: more than fit into one commit, and into the queue, have several, those that wait
+// at the end are carried out, and two committers end.
 func TestMost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		q := newQueue()
-		for range 2*MaxGroup + 1 {
-			go func() { _ = q.do(t.Context(), newChange(&petstore.Change{})) }()
-		}
-		synctest.Wait()
 		var mu sync.Mutex
 		largest, all := 0, 0
-		for range 2 {
-			go q.run(nil, func(group []*change) {
-				mu.Lock()
-				defer mu.Unlock()
-				largest, all = max(largest, len(group)), all+len(group)
-				for _, c := range group {
-					close(c.done)
+		s := newGroups(nil, func(g *Group) error {
+			mu.Lock()
+			defer mu.Unlock()
+			largest, all = max(largest, g.Len()), all+g.Len()
+			return nil
+		})
+		callers := cap(s.queue.waits) + MaxGroup + 1
+		for range callers {
+			go func() {
+				if _, err := s.Do(t.Context(), &petstore.Change{}); err != nil {
+					t.Error(err)
 				}
-			})
+			}()
 		}
 		synctest.Wait()
-		if largest != MaxGroup || all != 2*MaxGroup+1 || q.len() != 0 {
-			t.Errorf("the largest of %d has %d, %d wait, want %d and %d and none", all, largest, q.len(), 2*MaxGroup+1, MaxGroup)
+		go s.EndChanges()
+		for range 2 {
+			go s.CommitChanges()
 		}
-		q.close()
+		synctest.Wait()
+		if largest != MaxGroup || all != callers || s.Waiting() != 0 {
+			t.Errorf("the largest of %d has %d, %d wait, want %d and %d and none", all, largest, s.Waiting(), callers, MaxGroup)
+		}
 	})
 }
 
 func TestPanics(t *testing.T) {
 	t.Parallel()
-	q := newQueue()
-	go q.run(nil, func(group []*change) {
-		for _, c := range group {
-			c.guard(func() error { panic("out of range") })
-			close(c.done)
-		}
+	s := newGroups(nil, func(g *Group) error {
+		m := &g.changes[0]
+		m.panicked, m.err = Guard(func() error { panic("out of range") })
+		return nil
 	})
-	defer q.close()
+	go s.CommitChanges()
+	defer s.EndChanges()
 	defer func() {
 		if v, _ := recover().(string); !strings.HasPrefix(v, "out of range\n") || !strings.Contains(v, "queue_test.go") {
 			t.Errorf("recovered %q, want what the change panicked with, and where", v)
 		}
 	}()
-	_ = q.do(t.Context(), newChange(&petstore.Change{}))
-	t.Error("do returned")
-}
-
-func TestCounter(t *testing.T) {
-	t.Parallel()
-	var c Counter
-	for _, n := range []int{1, 3, 300} {
-		c.Add(n, nil)
-	}
-	c.Add(5, errors.New("the disk is full"))
-	s := c.Stats()
-	if s.Groups != 3 || s.Writes != 304 || s.LostGroups != 1 || s.Sizes[1] != 1 || s.Sizes[4] != 2 || s.Sizes[256] != 2 || s.Sizes[512] != 3 {
-		t.Errorf("Stats = %+v", s)
-	}
+	_, _ = s.Do(t.Context(), &petstore.Change{})
+	t.Error("Do returned")
 }

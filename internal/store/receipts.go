@@ -106,26 +106,17 @@ func (s *Store) KeepFormAnswer(ctx context.Context, workspace int64, form string
 	})
 }
 
-// loadReceipt adds the statement that loads a receipt.
-func (g *Group) loadReceipt(b *Batch, id receiptID) {
-	b.Query(func(row Row) error {
-		r := new(storedReceipt)
-		g.receipts[id] = r
-		return scanReceipt(row, r)
-	}, selectReceipt, id.workspace, id.operation, id.key)
-}
-
 // keepReceipts adds the statements that write the receipts of the changes, in the order of
 // their keys, since other nodes may be writing the same ones. A receipt that had expired
 // when it was loaded is removed first. If another node has written one meanwhile, the
 // insert fails, and the change is decided again.
 func (g *Group) keepReceipts(b *Batch) {
 	var kept []*groupedChange
-	g.each(func(m *groupedChange) {
-		if m.receipt != nil {
+	for i := range g.changes {
+		if m := &g.changes[i]; m.receipt != nil {
 			kept = append(kept, m)
 		}
-	})
+	}
 	slices.SortFunc(kept, func(a, b *groupedChange) int { return idOf(a.Change).compare(idOf(b.Change)) })
 	for _, m := range kept {
 		id := idOf(m.Change)

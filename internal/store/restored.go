@@ -35,12 +35,8 @@ var (
 // again. It also raises the state of access to one that no server has seen. times must be at least
 // how often the database was restored. If it is less, ids that were issued between two restores may
 // be issued again.
-func Restored(tx Tx, d *Dialect, now petstore.Time, times int64) error {
-	times = max(times, 1)
-	return restored(tx, d, now, times, times)
-}
-
-func restored(tx Tx, d *Dialect, now petstore.Time, times, workspaceTimes int64) error {
+// workspaceTimes is that of the ids of workspaces.
+func Restored(tx Tx, d *Dialect, now petstore.Time, times, workspaceTimes int64) error {
 	var b Batch
 	b.Exec(raiseCounters, idGap, times)
 	b.Exec("UPDATE feeds SET last = forgotten WHERE last < forgotten")
@@ -74,6 +70,6 @@ func (s *Store) Restored(ctx context.Context, replaced []Issued) error {
 		if err := tx.Run(&b); err != nil {
 			return err
 		}
-		return restored(tx, &s.options.Dialect, petstore.At(s.now()), 1, times)
+		return Restored(tx, &s.options.Dialect, petstore.At(s.now()), 1, times)
 	})
 }

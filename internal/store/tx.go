@@ -1,9 +1,14 @@
 package store
 
 import (
+	"context"
 	"iter"
 	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
+
+	"example.com/petstore/internal/petstore"
 )
 
 // A Tx runs statements, in a transaction or on a connection for reading. Their
@@ -80,14 +85,17 @@ func one(tx Tx, query string, scan func(Row) error, args ...any) (found bool, er
 
 // RowsOf returns the rows that a query selects.
 func RowsOf[T any](tx Tx, scan func(Row, *T) error, query string, args ...any) ([]T, error) {
-	all := []T{}
-	err := Each(tx, query, func(r Row) error {
-		var row T
-		err := scan(r, &row)
-		all = append(all, row)
-		return err
-	}, args...)
-	return all, err
+	all := make([]T, 0, 4)
+	for row, err := range tx.Query(query, args...) {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, *new(T))
+		if err := scan(row, &all[len(all)-1]); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
 }
 
 // rowOf returns the first row that a query selects. Without one it returns missing.
@@ -157,4 +165,50 @@ func execAll[T any](tx Tx, query string, rows []T, args func(T) []any) error {
 		b.Exec(query, args(row)...)
 	}
 	return tx.Run(&b)
+}
+
+// read returns what f reads.
+func read[T any](ctx context.Context, s *Store, f func(Tx) (T, error)) (found T, err error) {
+	err = s.db.Read(ctx, func(tx Tx) (err error) {
+		found, err = f(tx)
+		return err
+	})
+	return found, err
+}
+
+// readRows returns the rows that a query selects.
+func readRows[T any](ctx context.Context, s *Store, scan func(Row, *T) error, query string, args ...any) ([]T, error) {
+	return read(ctx, s, func(tx Tx) ([]T, error) { return RowsOf(tx, scan, query, args...) })
+}
+
+// get returns the row that a query of a workspace and an id selects. Without one it
+// returns missing's error.
+func get[T any](ctx context.Context, s *Store, query string, workspace, id int64, scan func(Row, *T) error, missing func(int64) *petstore.Error) (row T, err error) {
+	err = s.db.Read(ctx, func(tx Tx) error {
+		found, err := one(tx, query, func(r Row) error { return scan(r, &row) }, workspace, id)
+		if err == nil && !found {
+			return missing(id)
+		}
+		return err
+	})
+	return row, err
+}
+
+// storable reports whether every engine can hold the text, and look for it.
+func storable(text string) bool { return utf8.ValidString(text) && !strings.Contains(text, "\x00") }
+
+// millis returns an instant as the tables hold it: in milliseconds, NULL for the
+// zero time. The queries return 0 for NULL.
+func millis(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t.UnixMilli()
+}
+
+func instant(millis int64) time.Time {
+	if millis == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(millis).UTC()
 }

@@ -1,26 +1,105 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
 )
 
+// ErrUsedUp is why a workspace issues no more ids.
+var ErrUsedUp = errors.New("its ids are used up")
+
+func usedUp(workspace int64) error { return fmt.Errorf("workspace %d: %w", workspace, ErrUsedUp) }
+
+// A idCounts is a number for each kind of row: how many ids, or one of them.
+type idCounts struct{ pets, categories, orders, movements int64 }
+
+// addIDs raises the counters of a workspace by what is needed of each kind.
+const addIDs = `UPDATE counters SET pets = pets + $1, categories = categories + $2, orders = orders + $3, movements = movements + $4
+	WHERE workspace = $5 RETURNING pets, categories, orders, movements, letters`
+
+// issueIDs adds the statement that takes ids from the counters, and notes the ids before
+// the first that may be used. They are lost if they are not used.
+func issueIDs(b *Batch, w *groupedWorkspace) {
+	n := w.needs
+	b.Query(func(row Row) error {
+		d := new(idCounts)
+		err := row.Scan(&d.pets, &d.categories, &d.orders, &d.movements, &w.letters)
+		*d = idCounts{d.pets - n.pets, d.categories - n.categories, d.orders - n.orders, d.movements - n.movements}
+		w.issued = d
+		return err
+	}, addIDs, n.pets, n.categories, n.orders, n.movements, w.id)
+}
+
+// number gives the new rows of a change their ids, and links the effects.
+func (g *Group) assignIDs(m *groupedChange) error {
+	w, e := m.workspace, &m.effects
+	if !m.inserted.pet && !m.inserted.category && !m.inserted.order && e.Movement == nil {
+		return nil
+	}
+	last := w.issued
+	if last == nil { // it was reset or deleted while the request was on its way
+		return access.Resetting()
+	}
+	if m.inserted.pet {
+		assignID(&e.SavePet.ID, &last.pets)
+	}
+	if m.inserted.category {
+		assignID(&e.SaveCategory.ID, &last.categories)
+	}
+	if m.inserted.order {
+		assignID(&e.SaveOrder.ID, &last.orders)
+	}
+	e.Link()
+	if e.Movement != nil {
+		m.movement.Movement = *e.Movement
+		m.movement.By = m.By
+		assignID(&m.movement.id, &last.movements)
+		if pet := g.pets[rowID{w.id, e.Movement.PetID}]; pet != nil {
+			m.movement.before, pet.row.lastMovement = pet.row.lastMovement, m.movement.id
+		}
+	}
+	if max(last.pets, last.categories, last.orders, last.movements) > petstore.MaxID {
+		return usedUp(w.id)
+	}
+	return nil
+}
+
+// assignID writes the next id to *id unless there is one, and reports whether it did.
+func assignID(id, last *int64) bool {
+	if *id != 0 {
+		return false
+	}
+	*last++
+	*id = *last
+	return true
+}
+
 // Write gives the new rows their ids, in the order of the changes, and adds the
-// statements for all effects: rows come before those that refer to them, and existing
-// rows in the order of their keys. A row that several changes have changed is written
-// once, in its last state.
+// statements for all effects: rows before those that refer to them, and existing rows in
+// the order of their keys. Of a row that several changed, the last state is written.
 func (g *Group) Write(b *Batch) error {
 	if g.whole && slices.ContainsFunc(g.changes, func(m groupedChange) bool { return m.err != nil }) {
 		return petstore.ErrRefused
 	}
-	if err := g.finish(); err != nil {
-		return err
-	}
 	var categories, pets, orders, movements [][]any
-	g.each(func(m *groupedChange) {
+	for i := range g.changes {
+		m := &g.changes[i]
+		if !m.effective() {
+			continue
+		}
+		if err := g.finish(m); err != nil {
+			if len(g.changes) > 1 {
+				return ErrSplit
+			}
+			*m = groupedChange{change: m.change, workspace: m.workspace}
+			m.err, m.workspace.events = err, nil
+			return nil
+		}
 		if m.inserted.category {
 			categories = append(categories, categoryTable.values(m.workspace.id, m.effects.SaveCategory))
 		}
@@ -33,17 +112,14 @@ func (g *Group) Write(b *Batch) error {
 		if m.effects.Movement != nil {
 			movements = append(movements, movementTable.values(m.workspace.id, &m.movement))
 		}
-	})
+	}
 	g.dialect.write(b, categoryTable.insert, categories)
-	updateAll(g, b, categoryTable, g.categories)
+	changeRows(g, b, categoryTable, g.categories)
 	g.dialect.write(b, petTable.insert, pets)
-	g.updatePets(b)
+	g.changePets(b)
 	g.dialect.write(b, placedTable.insert, orders)
-	updateAll(g, b, orderTable, g.orders)
+	changeRows(g, b, orderTable, g.orders)
 	g.dialect.write(b, movementTable.insert, movements)
-	removeAll(b, orderTable, g.orders)
-	g.removePets(b)
-	removeAll(b, categoryTable, g.categories)
 	g.keepReceipts(b)
 	for _, w := range g.workspaces {
 		w.keepLetters(b)
@@ -52,26 +128,8 @@ func (g *Group) Write(b *Batch) error {
 	return nil
 }
 
-// finish gives the new rows their ids, makes the receipts and collects the events.
-func (g *Group) finish() error {
-	for i := range g.changes {
-		m := &g.changes[i]
-		if !m.effective() {
-			continue
-		}
-		if err := g.finishOne(m); err != nil {
-			if len(g.changes) > 1 {
-				return ErrSplit
-			}
-			*m = groupedChange{change: m.change, workspace: m.workspace}
-			m.err, m.workspace.events = err, nil
-			g.pets, g.categories, g.orders = nil, nil, nil // nothing is written
-		}
-	}
-	return nil
-}
-
-func (g *Group) finishOne(m *groupedChange) error {
+// finish gives the new rows of a change their ids, collects its events and asks for its receipt.
+func (g *Group) finish(m *groupedChange) error {
 	if err := g.assignIDs(m); err != nil {
 		return err
 	}
@@ -81,7 +139,7 @@ func (g *Group) finishOne(m *groupedChange) error {
 	if m.Idempotency == nil {
 		return nil
 	}
-	m.guard(func() error {
+	m.panicked, m.err = Guard(func() error {
 		r := m.Receipt()
 		m.receipt = &r
 		return nil
@@ -89,16 +147,7 @@ func (g *Group) finishOne(m *groupedChange) error {
 	return m.err
 }
 
-// each calls f for each effective change.
-func (g *Group) each(f func(*groupedChange)) {
-	for i := range g.changes {
-		if m := &g.changes[i]; m.effective() {
-			f(m)
-		}
-	}
-}
-
-// newPet returns the row of a new pet, and adds its name to the index of names.
+// newPet returns the row of a new pet, and adds its name.
 func (g *Group) newPet(b *Batch, m *groupedChange) []any {
 	p := storedPet{StockedPet: *m.effects.SavePet}
 	if m.effects.Movement != nil {
@@ -110,11 +159,11 @@ func (g *Group) newPet(b *Batch, m *groupedChange) []any {
 	return petTable.values(m.workspace.id, &p)
 }
 
-// keysOf returns the keys of the rows for which is returns true, in ascending order.
-func keysOf[T any](rows map[rowID]T, is func(T) bool) []rowID {
+// changedOf returns the keys of the rows that were changed or are gone, ascending.
+func changedOf[T comparable](rows map[rowID]*loadedRow[T]) []rowID {
 	keys := make([]rowID, 0, len(rows))
-	for id, row := range rows {
-		if is(row) {
+	for id, r := range rows {
+		if r.gone || r.row != r.loaded {
 			keys = append(keys, id)
 		}
 	}
@@ -122,64 +171,44 @@ func keysOf[T any](rows map[rowID]T, is func(T) bool) []rowID {
 	return keys
 }
 
-func updateAll[T any](g *Group, b *Batch, t *table[T], rows map[rowID]*loadedRow[T]) {
+// changeRows adds the statements for the rows that were changed or are gone.
+func changeRows[T comparable](g *Group, b *Batch, t *table[T], rows map[rowID]*loadedRow[T]) {
 	var updates [][]any
-	for _, id := range keysOf(rows, func(r *loadedRow[T]) bool { return r.changed && !r.gone }) {
-		updates = append(updates, t.values(id.workspace, &rows[id].row))
+	for _, id := range changedOf(rows) {
+		if r := rows[id]; r.gone {
+			b.Exec(t.remove, id.id, id.workspace)
+		} else {
+			updates = append(updates, t.values(id.workspace, &r.row))
+		}
 	}
 	g.dialect.write(b, t.update, updates)
 }
 
-func removeAll[T any](b *Batch, t *table[T], rows map[rowID]*loadedRow[T]) {
-	for _, id := range keysOf(rows, func(r *loadedRow[T]) bool { return r.gone }) {
-		b.Exec(t.remove, id.id, id.workspace)
-	}
-}
-
-func (g *Group) updatePets(b *Batch) {
+// changePets is changeRows for pets, which are also found by their names.
+func (g *Group) changePets(b *Batch) {
 	var pets, stock [][]any
-	for _, id := range keysOf(g.pets, func(p *loadedPet) bool { return p.changed && !p.gone }) {
-		p := g.pets[id]
-		if p.row.Pet == p.loaded {
+	for _, id := range changedOf(g.pets) {
+		p, after := g.pets[id], ""
+		switch {
+		case p.gone:
+			b.Exec(petTable.remove, id.id, id.workspace)
+		case p.row.Pet == p.loaded.Pet:
 			stock = append(stock, stockTable.values(id.workspace, &p.row))
 			continue
+		default:
+			pets, after = append(pets, petTable.values(id.workspace, &p.row)), petstore.Fold(p.row.Name)
 		}
-		pets = append(pets, petTable.values(id.workspace, &p.row))
-		g.rename(b, id, p, petstore.Fold(p.row.Name))
+		if before := petstore.Fold(p.loaded.Name); g.dialect.Rename != nil && before != after {
+			g.dialect.Rename(b, id.workspace, id.id, before, after)
+		}
 	}
 	g.dialect.write(b, petTable.update, pets)
 	g.dialect.write(b, stockTable.update, stock)
 }
 
-func (g *Group) removePets(b *Batch) {
-	for _, id := range keysOf(g.pets, func(p *loadedPet) bool { return p.gone }) {
-		g.rename(b, id, g.pets[id], "")
-		b.Exec(petTable.remove, id.id, id.workspace)
-	}
-}
-
-// rename changes the name of a pet in the index of names.
-func (g *Group) rename(b *Batch, id rowID, p *loadedPet, after string) {
-	if before := petstore.Fold(p.loaded.Name); g.dialect.Rename != nil && before != after {
-		g.dialect.Rename(b, id.workspace, id.id, before, after)
-	}
-}
-
-// insertEvent inserts an event whose id is $2 less than the last one, which RaiseFeed
-// has set.
-var insertEvent = rowStatement{
-	`INSERT INTO events (workspace, id, at, type, request, data, previous)
-		VALUES ($1, (SELECT last FROM feeds WHERE workspace = $1) - $2, $3, $4, $5, $6, $7)`,
-	`INSERT INTO events (workspace, id, at, type, request, data, previous)
-		SELECT n.workspace, f.last - n.back, n.at, n.type, n.request, n.data, n.previous
-		FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[])
-			AS n (workspace, back, at, type, request, data, previous) JOIN feeds f ON f.workspace = n.workspace`,
-}
-
-// addEvents adds the statements that write the events. The rows of feeds are updated in
-// the order of the workspaces, and stay locked until the commit, so that no reader sees
-// an id before all smaller ones. These must be the last statements of their transaction
-// that can wait for a lock.
+// addEvents adds the statements that write the events. Feeds are raised in the order of
+// the workspaces, and stay locked until the commit: so nobody sees an id before all
+// smaller ones. They must be the last statements of their transaction that can wait.
 func (g *Group) addEvents(b *Batch) {
 	var events [][]any
 	for _, w := range g.workspaces {
@@ -209,8 +238,7 @@ type table[T any] struct {
 // arguments are arrays, one for each column.
 type rowStatement struct{ one, all string }
 
-// newTable returns the table with the columns. Each is a name, or a name and a type;
-// without a type it is bigint.
+// newTable returns the table with the columns. They are bigint unless another type is said.
 func newTable[T any](name, columns string, values func(workspace int64, row *T) []any) *table[T] {
 	t := &table[T]{name: name, values: values}
 	var places, arrays, sets, news []string
@@ -264,4 +292,47 @@ func optional(value int64, there bool) any {
 		return nil
 	}
 	return value
+}
+
+var categoryTable = newTable("categories", "name text, folded text, description text", func(workspace int64, c *petstore.Category) []any {
+	var description any
+	if c.Description != nil {
+		description = *c.Description
+	}
+	return []any{c.Name, petstore.Fold(c.Name), description, c.ID, workspace}
+})
+
+var petTable = newTable("pets", "quantity, open_orders, movements, last_movement, name text, folded text, status text, category",
+	func(workspace int64, p *storedPet) []any {
+		return []any{p.Quantity, p.OpenOrders, p.Movements, p.lastMovement, p.Name, petstore.Fold(p.Name), string(p.Status), p.CategoryID, p.ID, workspace}
+	})
+
+// stockTable is petTable for a pet of which nothing else has changed: on SQLite an update
+// that names a column changes the indexes that have it, whether the value is another or not.
+var stockTable = newTable("pets", "quantity, open_orders, movements, last_movement", func(workspace int64, p *storedPet) []any {
+	return []any{p.Quantity, p.OpenOrders, p.Movements, p.lastMovement, p.ID, workspace}
+})
+
+var orderTable = newTable("orders", "pet, quantity, complete boolean, ship_date", func(workspace int64, o *petstore.Order) []any {
+	return []any{o.PetID, o.Quantity, o.Complete, optional(o.ShipDate.Millis, o.ShipDate.Valid), o.ID, workspace}
+})
+
+// placedTable is orderTable for new orders, with the movement that placed one.
+var placedTable = newTable("orders", "placed, pet, quantity, complete boolean, ship_date", func(workspace int64, m *groupedChange) []any {
+	return append([]any{m.movement.id}, orderTable.values(workspace, m.effects.SaveOrder)...)
+})
+
+var movementTable = newTable("movements", "before, pet, number, delta, quantity, at, kind text, order_id, by_key text",
+	func(workspace int64, m *storedMovement) []any {
+		return []any{m.before, m.PetID, m.Number, m.Delta, m.Quantity, m.At.Millis, string(m.Kind), optional(m.OrderID, m.OrderID != 0), m.By, m.id, workspace}
+	})
+
+// insertEvent gives an event the id that is $2 before the last, as RaiseFeed left it.
+var insertEvent = rowStatement{
+	`INSERT INTO events (workspace, id, at, type, request, data, previous)
+		VALUES ($1, (SELECT last FROM feeds WHERE workspace = $1) - $2, $3, $4, $5, $6, $7)`,
+	`INSERT INTO events (workspace, id, at, type, request, data, previous)
+		SELECT n.workspace, f.last - n.back, n.at, n.type, n.request, n.data, n.previous
+		FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[])
+			AS n (workspace, back, at, type, request, data, previous) JOIN feeds f ON f.workspace = n.workspace`,
 }

@@ -6,6 +6,7 @@ import (
 
 	"example.com/petstore/internal/store"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
@@ -23,12 +24,15 @@ func (a engine) Change(ctx context.Context, f func(store.Tx) error) error {
 	})
 }
 
+// Read tries again if the connection was lost or met another transaction: a read does no harm
+// twice.
 func (a engine) Read(ctx context.Context, f func(store.Tx) error) error {
-	return a.db.read(ctx, func(c *pgxpool.Conn) error { return f(sqlTx{ctx, c}) })
-}
-
-func (a engine) LongRead(ctx context.Context, f func(store.Tx) error) error {
-	return a.Read(ctx, f)
+	for n := 0; ; n++ {
+		err := a.db.readers.AcquireFunc(ctx, func(c *pgxpool.Conn) error { return f(sqlTx{ctx, c}) })
+		if n == 2 || !lost(err) && severityOf(err) != conflict || pause(ctx, n) != nil {
+			return toClientError(err)
+		}
+	}
 }
 
 func (a engine) Write(ctx context.Context, f func(store.Tx) error) error {
@@ -44,6 +48,15 @@ func (a engine) Step(ctx context.Context, _ int64, f func(store.Tx) error) error
 func (engine) AwaitWrites(tx store.Tx, workspace int64) error {
 	_, err := tx.Exec("SELECT pg_advisory_xact_lock($1)", workspaceLocks+workspace)
 	return err
+}
+
+// A querier is a pool, a connection or a transaction.
+type querier interface {
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
+	CopyFrom(ctx context.Context, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error)
 }
 
 // An sqlTx is a connection, or a transaction of it.

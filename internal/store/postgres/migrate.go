@@ -19,7 +19,7 @@ const schema = "petstore"
 var migrationFiles embed.FS
 
 // known are the migrations that this program knows.
-var known = store.MustLoadMigrations(migrationFiles)
+var known = store.LoadMigrations(migrationFiles)
 
 // errOlder says that the database has tables of a program from before the first
 // release, which had other migrations.

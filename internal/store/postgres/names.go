@@ -10,12 +10,12 @@ import (
 
 // searchNames implements the Search of [store.Dialect]. "id + 0" keeps the planner from
 // scanning the rows in the order of the ids until enough of them match.
-func searchNames(_ store.Tx, _ int64, _ petstore.Page, text string, arg func(any) string) (*store.Search, error) {
+func searchNames(_ int64, _ petstore.Page, _ int64, text string) *store.Search {
 	pattern := trigramPattern(text)
 	if pattern == "" {
-		return nil, nil
+		return nil
 	}
-	return &store.Search{From: "pets", Where: "folded LIKE " + arg(pattern), OrderBy: "id + 0"}, nil
+	return &store.Search{From: "pets", Where: "folded LIKE ?", Args: []any{pattern}, OrderBy: "id + 0"}
 }
 
 // trigramPattern returns a pattern for LIKE that matches every name which contains the

@@ -9,6 +9,7 @@ import (
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/store"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // committers is how many groups a node carries out at once: while one waits for the
@@ -97,7 +98,7 @@ func (db *DB) try(ctx context.Context, g *store.Group) (sent bool, err error) {
 	for _, step := range []struct {
 		add func(*store.Batch)
 		at  querier
-	}{{g.Load, c}, {g.LoadRest, c}, {g.Decide, db.issuers}} {
+	}{{g.Load, c}, {g.Decide, db.issuers}} {
 		step.add(b)
 		if err := (sqlTx{ctx, step.at}).Run(b); err != nil {
 			return false, err
@@ -132,3 +133,36 @@ func (db *DB) leaveReplica(err error) {
 // errUnconfirmed is returned for a commit that the server carried out without waiting
 // for its synchronous standby, because an administrator ended the wait.
 var errUnconfirmed = errors.New("the commit was not confirmed by the synchronous standby")
+
+// change calls f in a transaction of a rare write and commits it, again if it met another one
+// or its connection was lost before the commit was on its way.
+func (db *DB) change(ctx context.Context, f func(sqlTx) error) error {
+	return db.retry(ctx, true, func() (bool, error) { return db.changeOnce(ctx, f) })
+}
+
+func (db *DB) changeOnce(ctx context.Context, f func(sqlTx) error) (sent bool, err error) {
+	err = db.writer.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
+		return confirmed(c.Conn(), func() error {
+			return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
+				err := f(sqlTx{ctx, tx})
+				sent = err == nil
+				return err
+			})
+		})
+	})
+	return sent, err
+}
+
+// confirmed calls commit, and returns errUnconfirmed if the server warns that the commit
+// was not confirmed.
+func confirmed(c *pgx.Conn, commit func() error) error {
+	custom := c.PgConn().CustomData()
+	delete(custom, warningKey)
+	if err := commit(); err != nil {
+		return err
+	}
+	if _, ok := custom[warningKey]; ok {
+		return errUnconfirmed
+	}
+	return nil
+}

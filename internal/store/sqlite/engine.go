@@ -27,12 +27,8 @@ func (a engine) Read(ctx context.Context, f func(store.Tx) error) error {
 	return a.db.read(ctx, func(c *conn) error { return f(c) })
 }
 
-func (a engine) LongRead(ctx context.Context, f func(store.Tx) error) error {
-	return a.db.readLong(ctx, func(c *conn) error { return f(c) })
-}
-
 func (a engine) Snapshot(ctx context.Context, f func(store.Tx) error) error {
-	return a.db.readLong(ctx, snapshot(func(c *conn) error { return f(c) }))
+	return a.db.read(ctx, snapshot(func(c *conn) error { return f(c) }))
 }
 
 func (a engine) Step(ctx context.Context, workspace int64, f func(store.Tx) error) error {
@@ -44,15 +40,6 @@ func (a engine) Step(ctx context.Context, workspace int64, f func(store.Tx) erro
 
 // AwaitWrites has nothing to do: there is one writer, and each group reads which workspaces are closed.
 func (engine) AwaitWrites(store.Tx, int64) error { return nil }
-
-// Group is called with the writer locked, see [store.Options].
-func (a engine) Group(_ context.Context, g *store.Group) error {
-	return a.db.transact(func(c *conn) error {
-		err := g.Run(c)
-		c.changedPets = append(c.changedPets, g.Workspaces()...)
-		return err
-	})
-}
 
 func (a engine) Load(ctx context.Context, l *store.Load) error {
 	return a.db.changeMuch(ctx, func(c *conn) error {
@@ -127,7 +114,7 @@ func (a engine) AwaitFollower(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// read runs f on a connection to read with.
+// read runs f on a connection for reading. A context that can end costs a goroutine.
 func (db *DB) read(ctx context.Context, f func(*conn) error) error {
 	if err := cmp.Or(db.broken(), ctx.Err()); err != nil {
 		return petstore.Unavailable(err)
@@ -138,24 +125,18 @@ func (db *DB) read(ctx context.Context, f func(*conn) error) error {
 			return petstore.Unavailable(store.ErrClosed)
 		}
 		defer func() { db.readers <- c }()
-		return db.toClientError(f(c))
+		if ctx.Done() != nil {
+			c.SetInterrupt(ctx.Done())
+			defer c.SetInterrupt(nil)
+		}
+		err := f(c)
+		if err != nil && ctx.Err() != nil {
+			err = ctx.Err()
+		}
+		return db.toClientError(err)
 	case <-ctx.Done():
 		return petstore.Unavailable(ctx.Err())
 	}
-}
-
-// readLong is read for what may take long: the end of ctx interrupts it, which
-// costs a goroutine.
-func (db *DB) readLong(ctx context.Context, f func(*conn) error) error {
-	return db.read(ctx, func(c *conn) error {
-		c.SetInterrupt(ctx.Done())
-		defer c.SetInterrupt(nil)
-		err := f(c)
-		if err != nil && ctx.Err() != nil {
-			return petstore.Unavailable(ctx.Err())
-		}
-		return err
-	})
 }
 
 // snapshot is read in a transaction: f's statements see one state. A panic of f, too,

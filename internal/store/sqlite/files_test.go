@@ -110,8 +110,8 @@ func TestCheckLog(t *testing.T) {
 			if _, acquired := lockDatabase(t.Context(), db.path, 0, func(string) {}); fmt.Sprint(acquired) != fmt.Sprint(err) {
 				t.Errorf("Acquire = %v, want the error of refuseForeignLog, %v", acquired, err)
 			}
-			if _, opened := openSource(db.path); test.want != "" && fmt.Sprint(opened) != fmt.Sprint(err) {
-				t.Errorf("openSource = %v, want the error of refuseForeignLog, %v", opened, err)
+			if _, opened := OpenSource(t.Context(), db.path); test.want != "" && !strings.HasSuffix(fmt.Sprint(opened), ": "+fmt.Sprint(err)) {
+				t.Errorf("OpenSource = %v, want the error of refuseForeignLog, %v", opened, err)
 			}
 		})
 	}

@@ -26,14 +26,9 @@ const phraseLetters = 6
 
 // searchNames implements the Search of [store.Dialect]. Texts of one or two letters are not
 // in the index.
-func searchNames(tx store.Tx, workspace int64, p petstore.Page, text string, arg func(any) string) (*store.Search, error) {
-	if !searchable(text) || workspace >= mostWorkspaces {
-		return nil, nil
-	}
-	last := int64(0)
-	err := store.Each(tx, "SELECT pets FROM counters WHERE workspace = +$1", func(row store.Row) error { return row.Scan(&last) }, workspace)
-	if err != nil || last >= mostPets {
-		return nil, err
+func searchNames(workspace int64, p petstore.Page, last int64, text string) *store.Search {
+	if !searchable(text) || workspace >= mostWorkspaces || last >= mostPets {
+		return nil
 	}
 	from, to := p.After, int64(mostPets)
 	if p.Newest {
@@ -41,11 +36,11 @@ func searchNames(tx store.Tx, workspace int64, p petstore.Page, text string, arg
 	}
 	first := workspace << idBits
 	return &store.Search{
-		From: "pet_names CROSS JOIN pets",
-		Where: "id = pet_names.rowid - " + arg(first) + " AND pet_names MATCH " + arg(phrases([]rune(text))) +
-			" AND pet_names.rowid > " + arg(first+from) + " AND pet_names.rowid < " + arg(first+to),
+		From:    "pet_names CROSS JOIN pets",
+		Where:   "id = pet_names.rowid - ? AND pet_names MATCH ? AND pet_names.rowid > ? AND pet_names.rowid < ?",
+		Args:    []any{first, phrases([]rune(text)), first + from, first + to},
 		OrderBy: "pet_names.rowid",
-	}, nil
+	}
 }
 
 // phrases returns the query for the index, in the language of FTS5.

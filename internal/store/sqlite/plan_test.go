@@ -242,8 +242,6 @@ func (e explained) Read(ctx context.Context, f func(store.Tx) error) error {
 	return e.engine.Read(ctx, func(tx store.Tx) error { return f(e.tx(tx)) })
 }
 
-func (e explained) LongRead(ctx context.Context, f func(store.Tx) error) error { return e.Read(ctx, f) }
-
 func (e explained) Step(ctx context.Context, workspace int64, f func(store.Tx) error) error {
 	return e.engine.Step(ctx, workspace, func(tx store.Tx) error { return f(e.tx(tx)) })
 }

@@ -26,7 +26,7 @@ var errEarlier = errors.New("was made by a version of petstore from before the f
 var migrationFiles embed.FS
 
 // known are the migrations that this program knows.
-var known = store.MustLoadMigrations(migrationFiles)
+var known = store.LoadMigrations(migrationFiles)
 
 // migrations returns the known migrations with what the file says of them. It refuses a
 // file that is not ours, is newer, or is from before the first release.

@@ -39,7 +39,7 @@ func TestNextMigration(t *testing.T) {
 	for version := 1; version < next; version++ {
 		files[fmt.Sprintf("migrations/%04d_of_today.sql", version)] = &fstest.MapFile{Data: []byte(known.Script(version))}
 	}
-	later := store.MustLoadMigrations(files)
+	later := store.LoadMigrations(files)
 	path := filepath.Join(t.TempDir(), "petstore.db")
 	db, err := Open(t.Context(), path, Options{})
 	must(t, err)

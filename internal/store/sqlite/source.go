@@ -20,22 +20,16 @@ type Source struct {
 // ErrInUse, with the path, if another process has it open. It refuses a file that is not ours, lacks
 // migrations, or has the log of another file. Only MarkMoved changes the file.
 func OpenSource(ctx context.Context, path string) (*Source, error) {
-	s, err := openSource(path)
-	if err != nil {
-		return nil, fmt.Errorf("database %s: %w", path, err)
-	}
-	s.SetInterrupt(ctx.Done())
-	return s, nil
-}
-
-func openSource(path string) (*Source, error) {
 	c, err := openFile(path, false)
+	if err == nil {
+		if err = c.becomeSource(); err != nil {
+			err = errors.Join(err, c.Close())
+		}
+	}
 	if err != nil {
-		return nil, explain(err)
+		return nil, fmt.Errorf("database %s: %w", path, explain(err))
 	}
-	if err := c.becomeSource(); err != nil {
-		return nil, errors.Join(explain(err), c.Close())
-	}
+	c.SetInterrupt(ctx.Done())
 	return &Source{c, path}, nil
 }
 

@@ -131,6 +131,15 @@ func (db *DB) changeMuch(ctx context.Context, f func(*conn) error) error {
 	return db.change(ctx, f)
 }
 
+// Group is called with the writer locked, see [store.Options].
+func (a engine) Group(_ context.Context, g *store.Group) error {
+	return a.db.transact(func(c *conn) error {
+		err := g.Run(c)
+		c.changedPets = append(c.changedPets, g.Workspaces()...)
+		return err
+	})
+}
+
 // transact calls f in a transaction of the writer, which the caller has locked, and
 // returns after it is durable. If f fails or panics the transaction is rolled back. It
 // returns Unavailable if the transaction failed for another reason; then f may have

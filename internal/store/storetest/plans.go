@@ -111,9 +111,6 @@ type recorder struct {
 }
 
 func (r *recorder) Read(_ context.Context, f func(store.Tx) error) error { return f(recorderTx{r: r}) }
-func (r *recorder) LongRead(_ context.Context, f func(store.Tx) error) error {
-	return f(recorderTx{r: r})
-}
 
 type recorderTx struct {
 	store.Tx
