@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"html/template"
 	"slices"
-	"strconv"
 	"strings"
+
+	pages "example.com/petstore/internal/portal/page"
 )
 
 // A field is a parameter or a member of a body, as the reference shows it.
@@ -120,16 +121,12 @@ func (d *description) limits(s *schema) []string {
 // maxID is the greatest integer that every JSON reader holds exactly.
 const maxID = 1<<53 - 1
 
-// group writes n with its thousands apart, and the greatest id as the power that it is.
+// group writes n, and the greatest id as the power that it is.
 func group(n int64) string {
 	if n == maxID {
 		return "2⁵³ − 1"
 	}
-	text := strconv.FormatInt(n, 10)
-	for at := len(text) - 3; at > 0; at -= 3 {
-		text = text[:at] + "," + text[at:]
-	}
-	return text
+	return pages.Number(n)
 }
 
 // plain writes a JSON value as a reader would type it: strings without quotes, lists with commas.
