@@ -121,7 +121,7 @@ func (d *description) limits(s *schema) []string {
 // maxID is the greatest integer that every JSON reader holds exactly.
 const maxID = 1<<53 - 1
 
-// group writes n with its thousands apart, and the greatest id as the power that it is.
+// group writes n, and the greatest id as the power that it is.
 func group(n int64) string {
 	if n == maxID {
 		return "2⁵³ − 1"

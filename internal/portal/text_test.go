@@ -75,15 +75,6 @@ func TestFields(t *testing.T) {
 	}
 }
 
-func TestGroup(t *testing.T) {
-	t.Parallel()
-	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 1_000_000: "1,000,000", 12_345: "12,345", maxID: "2⁵³ − 1"} {
-		if got := group(n); got != want {
-			t.Errorf("group(%d) = %q, want %q", n, got, want)
-		}
-	}
-}
-
 func TestPlain(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{`42`: "42", `"a"`: "a", `[1, 2]`: "1, 2", `9007199254740991`: "9007199254740991"} {

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"os"
 	"regexp"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +24,9 @@ var petstore servertest.Binary
 var pictures = flag.String("pictures", "", "make pictures of the pages in `FOLDER`")
 
 func TestMain(m *testing.M) {
+	if err := flag.Set("test.parallel", strconv.Itoa(runtime.NumCPU()+1)); err != nil { // some wait for a page that is live
+		panic(err)
+	}
 	os.Exit(servertest.Main(&petstore, func() int {
 		defer chromium.end()
 		return m.Run()

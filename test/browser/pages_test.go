@@ -6,9 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -42,194 +40,118 @@ func inside() []string {
 	}
 }
 
-// axe returns the program of axe-core.
-func axe(t *testing.T) string {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join("node_modules", "axe-core", "axe.min.js"))
-	if err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatalf("axe-core is not installed: %v", err)
-		}
-		t.Skipf("SKIPPED: axe-core is not installed (npm ci in test/browser): %v", err)
-	}
-	return string(text)
-}
-
-// preload would fetch every style again, and sounds, of which there are none.
-const runAxe = `axe.run(document, {resultTypes: ["violations"], preload: false, rules: {"label-content-name-mismatch": {enabled: true}}}).then((r) => JSON.stringify(
-	r.violations.map((v) => v.id + ": " + v.help + ": " + v.nodes.map((n) => n.target + " " + n.failureSummary).join("; "))))`
-
-// accessible fails for each finding of axe-core on the page.
-func (b *tab) accessible(t *testing.T, what string) {
-	t.Helper()
-	answer := ask(t, b, chromedp.Evaluate[string](runAxe, chromedp.EvalAwaitPromise))
-	var findings []string
-	if err := json.Unmarshal([]byte(answer), &findings); err != nil {
-		t.Fatalf("axe-core on %s answered %q", what, answer)
-	}
-	for _, f := range findings {
-		t.Errorf("%s: %s", what, f)
-	}
-}
-
-// look opens a page and inspects it.
-func (b *tab) look(t *testing.T, url, program string) {
-	t.Helper()
-	b.open(t, url)
-	b.inspect(t, url, program)
-}
-
-// A view is how axe-core looks at a page.
-type view struct {
-	width  int64
-	scheme string
-}
-
-// views are all of them.
-var views = []view{{1440, "light"}, {390, "dark"}, {1024, "light"}, {700, "dark"}, {1440, "dark"}, {390, "light"}, {1024, "dark"}, {700, "light"}}
-
-// layouts has how many pages of each layout were looked at.
-var layouts struct {
-	sync.Mutex
-	seen map[string]int
-}
-
-// layout tells apart what pages are made of.
-const layout = `[...document.querySelectorAll("main > *, main :is(form, table, dl, fieldset, .chart, .note, .card)")].map((e) => e.tagName + "." + e.classList[0]).filter((e, i, all) => all.indexOf(e) === i).sort().join()`
-
-// viewsOf returns the views of the page that is shown: all, if it is the first of its layout, else two with other widths and
-// schemes than those of the one before. axe-core takes most of the time of these tests.
-func (b *tab) viewsOf(t *testing.T) []view {
-	t.Helper()
-	of := ask(t, b, chromedp.Evaluate[string](layout))
-	layouts.Lock()
-	defer layouts.Unlock()
-	if layouts.seen == nil {
-		layouts.seen = map[string]int{}
-	}
-	n := layouts.seen[of]
-	if layouts.seen[of]++; n == 0 {
-		return views
-	}
-	at := 2 * n % len(views)
-	return views[at : at+2]
-}
-
-// printed is how many things of the screen are on paper too, and by how many pixels the page is too wide for it.
-const printed = `[...document.querySelectorAll(".top, .nav, .theme, .copy, .tip")].filter((e) => e.offsetParent !== null || getComputedStyle(e).position === "sticky" && e.getClientRects().length > 0).length + Math.max(0, document.documentElement.scrollWidth - innerWidth)`
-
-// inspect looks at the page from a phone to a desktop, light and dark: nothing is wider than the window, and axe-core finds
-// nothing.
-func (b *tab) inspect(t *testing.T, page, program string) {
-	t.Helper()
-	b.do(t, chromedp.Evaluate[chromedp.Void](program+";undefined"))
-	for _, v := range b.viewsOf(t) {
-		b.window(t, v.width, 900)
-		b.scheme(t, v.scheme)
-		b.accessible(t, fmt.Sprintf("%s, %d wide, %s", page, v.width, v.scheme))
-	}
-	for _, width := range []int64{390, 700, 1024, 1440} {
-		b.window(t, width, 900)
-		what := fmt.Sprintf("%s, %d wide", page, width)
-		b.fits(t, what)
-		if cut := ask(t, b, chromedp.Evaluate[string](narrow)); cut != "" {
-			t.Errorf("%s has fields in which a day has no room: %s", what, cut)
-		}
-		if low := ask(t, b, chromedp.Evaluate[string](small)); low != "" {
-			t.Errorf("%s has controls of less than 24 pixels: %s", what, low)
-		}
-	}
-}
-
-// small are the controls of a console's page that are less than 24 pixels high.
-const small = `[...document.querySelectorAll("body:has(.me) :is(.does a, .crumb a, .card h2 > a, .spans a, .choices a, .acts a, .nav a, .me a, .me button, td > a, .facts dd > a)")].filter((e) => e.offsetParent && e.getBoundingClientRect().height < 24).map((e) => e.textContent).join(", ")`
-
-// narrow are the fields for a day that are narrower than "mm/dd/yyyy" with its button, in the greatest size that they have.
-const narrow = `[...document.querySelectorAll("input[type=date]")].filter((e) => e.offsetParent && e.offsetWidth < 140).map((e) => e.name).join(", ")`
-
-// zoom holds that the page is not too wide at twice the size, in a window of 320 pixels, and on paper.
-func (b *tab) zoom(t *testing.T, page string) {
-	t.Helper()
-	for _, width := range []int64{720, 320} { // what a window of 1440 has at 200 %, and a small phone
-		b.window(t, width, 450)
-		b.fits(t, fmt.Sprintf("%s, %d wide", page, width))
-	}
-	b.window(t, 720, 1000)
-	b.media(t, "print")
-	if n := ask(t, b, chromedp.Evaluate[int](printed)); n > 0 {
-		t.Errorf("%s on paper has %d things or pixels too many", page, n)
-	}
-	b.media(t, "")
-	b.window(t, 1440, 900)
-}
-
-func (b *tab) fits(t *testing.T, what string) {
-	t.Helper()
-	if over := ask(t, b, chromedp.Evaluate[int](tooWide)); over > 0 {
-		t.Errorf("%s is %d pixels too wide", what, over)
+// hostile are names that people may enter. What they enter is shown, and does nothing.
+func hostile() []string {
+	return []string{
+		`<script>document.title="owned"</script>`, `"><img src=x onerror="document.title='owned'">`, `{{.Secret}} ${7*7}`,
+		"\u202eغير مؤذ abc", strings.Repeat("🦎", 100), strings.Repeat("W", 100),
 	}
 }
 
 // TestEveryPage looks at every page, and listens whether the browser complains.
 func TestEveryPage(t *testing.T) {
 	t.Parallel()
-	program := axe(t)
-	for name, pages := range map[string][]string{"reference": reference(), "guides": guides()} {
+	for name, arrive := range map[string]func(*testing.T) (b *tab, of string, paths []string){
+		"reference": func(t *testing.T) (*tab, string, []string) { return newTab(t), serve(t).url, reference() },
+		"guides":    func(t *testing.T) (*tab, string, []string) { return newTab(t), serve(t).url, guides() },
+		"inside, one half": func(t *testing.T) (*tab, string, []string) {
+			b, of, paths := ownersPages(t)
+			return b, of, paths[:len(paths)/2]
+		},
+		"inside, the other": func(t *testing.T) (*tab, string, []string) {
+			b, of, paths := ownersPages(t)
+			return b, of, paths[len(paths)/2:]
+		},
+		"operator": operatorsPages,
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, b := serve(t), newTab(t)
-			for _, path := range pages {
-				b.look(t, s.url+path, program)
-				b.zoom(t, path)
+			b, of, paths := arrive(t)
+			for _, path := range paths {
+				b.look(t, of+path)
 			}
 			b.quiet(t)
+			b.look(t, of+"/console/nothing")
+			b.quiet(t, "404")
 		})
 	}
-	t.Run("inside", func(t *testing.T) {
-		t.Parallel()
-		s, b := inConsole(t)
-		for i := range 12 {
-			s.call(s.key, "GET", fmt.Sprint("/pets/", i*5), "")
+}
+
+// ownersPages are those of the console of the demo shop, which was used, and has pets and categories with hostile names.
+func ownersPages(t *testing.T) (b *tab, of string, paths []string) {
+	t.Helper()
+	s, b := inConsole(t)
+	for i := range 12 {
+		s.call(s.key, "GET", fmt.Sprint("/pets/", i*5), "")
+	}
+	var pet struct{ ID int64 }
+	for _, name := range hostile() {
+		s.call(s.key, "POST", "/categories", fmt.Sprintf(`{"name":%q}`, name))
+		status, answer := s.send(s.key, "POST", "/pets", fmt.Sprintf(`{"name":%q,"categoryId":1}`, name))
+		if err := json.Unmarshal([]byte(answer), &pet); err != nil || status != http.StatusCreated {
+			t.Fatalf("a pet called %s: %d, %v", name, status, err)
 		}
-		for _, path := range inside() {
-			b.look(t, s.url+path, program)
-			b.zoom(t, path)
+	}
+	b.open(t, s.url+"/console/pets")
+	text := ask(t, b, chromedp.Text("main table"))
+	for _, name := range hostile() {
+		if !strings.Contains(text, name) {
+			t.Errorf("the list does not show %s", name)
 		}
-		b.quiet(t)
-		b.look(t, s.url+"/console/nothing", program)
-		b.quiet(t, "404")
-	})
-	t.Run("forms", func(t *testing.T) {
-		t.Parallel()
-		s, b := serve(t), newTab(t)
-		b.look(t, s.signIn, program)
-		b.signIn(t, s, s.key)
-		b.open(t, s.url+"/console/pets/new")
-		b.do(t, chromedp.SendKeys("#f-name", "   "), chromedp.SendKeys("#f-categoryId", "Dogs"))
-		b.submit(t, "^/console/pets/new$")
-		b.until(t, `document.querySelector("#h-name.error") !== null`)
-		b.inspect(t, "a form with a fault", program)
-		b.quiet(t, "422")
-		b.open(t, s.url+"/console/keys/new")
-		b.do(t, chromedp.SendKeys("#f-name", "kiosk"))
-		b.submit(t, "^/console/keys/new$")
-		b.until(t, `document.querySelector("#made") !== null`)
-		b.inspect(t, "a key that was made", program)
-		key := ask(t, b, chromedp.Text("#made"))
-		for range 3 {
-			s.call(key, "GET", "/pets/1", "")
-		}
-		s.call(key, "GET", "/inventory/1", "")
-		b.look(t, s.url+"/console/keys/"+s.keyNamed("demo", "kiosk"), program)
-		b.until(t, `document.querySelector(".days tbody").rows.length === 1 && [...document.querySelectorAll(".what")].some((e) => e.textContent === "getPet") && document.querySelector("#uses ~ table tbody").rows.length === 2`)
-		b.zoom(t, "a key that was used")
-		b.look(t, s.url+"/console", program)
-		b.until(t, `document.querySelector("[aria-label^=\"Keys that still call\"] tbody").textContent.includes("3")`)
-		for _, what := range []string{"", "/rotate", "/revoke"} {
-			b.look(t, s.url+"/console/keys/"+s.keyNamed("demo", "kiosk")+what, program)
-		}
-		b.quiet(t)
-	})
+	}
+	for _, path := range []string{"/console/pets/%d", "/console/stock/%d", "/console/pets/%d/delete", "/console/orders/new?petId=%d"} {
+		paths = append(paths, fmt.Sprintf(path, pet.ID))
+	}
+	return b, s.url, append(paths, inside()...)
+}
+
+// operatorsPages are those of the operator's console, with a workspace that has the longest name, and a banned key.
+func operatorsPages(t *testing.T) (b *tab, of string, paths []string) {
+	t.Helper()
+	s := serve(t)
+	long := strings.Repeat("W", 100)
+	s.newKey(long, 5, 100)
+	id := s.keys(long)[0].ID
+	s.command("key", "ban", id, "--for=1h", "--reason=too <i>fast</i>")
+	b = newTab(t)
+	b.open(t, s.operatorLink())
+	b.submit(t, "^/console$")
+	return b, s.ops, []string{
+		"/console", "/console?range=day", "/console/workspaces", "/console/workspaces?sort=use", "/console/workspaces/new", "/console/workspaces/1", "/console/workspaces/2?range=day",
+		"/console/workspaces/2/plan", "/console/workspaces/2/name", "/console/workspaces/2/reset", "/console/workspaces/2/delete", "/console/workspaces/2/keys/new",
+		"/console/keys/" + id + "/ban", "/console/keys/" + id + "/rotate", "/console/busy", "/console/bans", "/console/bans/" + id, "/console/health", "/console/audit",
+	}
+}
+
+// TestForms looks at what is not there before somebody sent a form: its faults, a new key, and what that did.
+func TestForms(t *testing.T) {
+	t.Parallel()
+	s, b := serve(t), newTab(t)
+	b.look(t, s.signIn)
+	b.signIn(t, s, s.key)
+	b.open(t, s.url+"/console/pets/new")
+	b.do(t, chromedp.SendKeys("#f-name", "   "), chromedp.SendKeys("#f-categoryId", "Dogs"))
+	b.submit(t, "^/console/pets/new$")
+	b.until(t, `document.querySelector("#h-name.error") !== null`)
+	b.inspect(t, "a form with a fault")
+	b.quiet(t, "422")
+	b.open(t, s.url+"/console/keys/new")
+	b.do(t, chromedp.SendKeys("#f-name", "kiosk"))
+	b.submit(t, "^/console/keys/new$")
+	b.until(t, `document.querySelector("#made") !== null`)
+	b.inspect(t, "a key that was made")
+	key := ask(t, b, chromedp.Text("#made"))
+	for range 3 {
+		s.call(key, "GET", "/pets/1", "")
+	}
+	s.call(key, "GET", "/inventory/1", "")
+	b.open(t, s.url+"/console")
+	b.until(t, `document.querySelector("[aria-label^=\"Keys that still call\"] tbody").textContent.includes("3")`)
+	b.inspect(t, "an overview with a key that calls what is deprecated")
+	for _, what := range []string{"", "/rotate", "/revoke"} {
+		b.look(t, s.url+"/console/keys/"+s.keyNamed("demo", "kiosk")+what)
+	}
+	b.quiet(t)
 }
 
 // TestBigShop: with 100,000 pets every page is quick, and has at most 40 KB on its way. Under the race detector,
@@ -253,7 +175,7 @@ func TestBigShop(t *testing.T) {
 	s.command("import", "demo", file)
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	cookie := s.session(client)
-	for _, path := range append(slices.Concat(reference(), guides(), inside()), fmt.Sprint("/console/pets?name=number+", pets-1), "/console/pets?name=nothing+like+it",
+	for _, path := range append(inside(), fmt.Sprint("/console/pets?name=number+", pets-1), "/console/pets?name=nothing+like+it",
 		fmt.Sprint("/console/pets?after=", pets-1000),
 		"/console/pets?status=available&max=1", "/console/pets?status=sold&max=3", "/console/pets?max=50", "/console/pets?max=1&categoryId=1", "/console/pets?max=4&name=99", "/console/pets?categoryId=Kind+149") {
 		quickest, size := time.Hour, 0

@@ -10,7 +10,6 @@ import (
 // TestWhyRefused: from a refusal in the log to why, until when and what it would take for a ban, and to the request as curl.
 func TestWhyRefused(t *testing.T) {
 	t.Parallel()
-	program := axe(t)
 	s := serve(t)
 	b := newTab(t)
 	key := s.newKey("small", 9, 1000)
@@ -25,7 +24,7 @@ func TestWhyRefused(t *testing.T) {
 	const row = `JSON.stringify([...[...document.querySelectorAll("tbody tr")].find((r) => r.textContent.includes("429")).querySelectorAll("td:not(:last-child)")]
 		.map((td) => [td.className, td.textContent, [...td.querySelectorAll("a")].map((a) => a.href)]))`
 	live := ask(t, b, chromedp.Evaluate[string](row))
-	b.look(t, s.url+"/console/requests?outcome=errors", program)
+	b.look(t, s.url+"/console/requests?outcome=errors")
 	if loaded := ask(t, b, chromedp.Evaluate[string](row)); loaded != live {
 		t.Errorf("a row that is loaded is\n%s\nand one that comes live\n%s", loaded, live)
 	}
@@ -35,7 +34,7 @@ func TestWhyRefused(t *testing.T) {
 	b.until(t, `["The 9 requests of the minute were spent", "9 of 9", "more strikes ban the key"].every((text) => document.querySelector(".refused").textContent.includes(text))`)
 	b.until(t, `new Date(document.querySelector(".refused time").dateTime) > Date.now() && document.querySelector(".refused time").textContent.split(":").length === 3`)
 	b.until(t, `document.querySelector("#curl").textContent.includes("/pets?limit=5'")`)
-	b.inspect(t, "a refused request", program)
+	b.inspect(t, "a refused request")
 
 	b.open(t, s.url+"/console/requests?path=color%3Dred")
 	b.do(t, chromedp.Evaluate[chromedp.Void](`document.querySelector('main td:nth-child(3) a').click(); undefined`))

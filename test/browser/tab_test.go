@@ -30,7 +30,8 @@ type browser struct {
 
 func (c *browser) start(path string) {
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.DisableGPU,
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("force-prefers-reduced-motion", true)) // an animation has the browser draw sixty times a second
 	if os.Getuid() == 0 {
 		options = append(options, chromedp.NoSandbox)
 	}
@@ -62,7 +63,7 @@ func newTab(t *testing.T) *tab {
 	if chromium.once.Do(func() { chromium.start(path) }); chromium.err != nil {
 		t.Fatalf("chromium: %v", chromium.err)
 	}
-	ctx, stop := context.WithTimeout(chromium.ctx, 8*time.Minute)
+	ctx, stop := context.WithTimeout(chromium.ctx, 20*time.Minute)
 	ctx, closeTab := chromedp.NewContext(ctx, chromedp.WithNewBrowserContext())
 	t.Cleanup(func() { closeTab(); stop() })
 	b := &tab{ctx: ctx}

@@ -13,7 +13,6 @@ import (
 // tested, fails, and is tried again, paused and deleted.
 func TestWebhookLife(t *testing.T) {
 	t.Parallel()
-	program := axe(t)
 	s, b := serve(t, "--webhook-allow-http", "--webhook-allow-to=127.0.0.0/8"), newTab(t)
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusServiceUnavailable)
@@ -25,7 +24,7 @@ func TestWebhookLife(t *testing.T) {
 	b.do(t, chromedp.SendKeys("#f-url", receiver.URL+"/hook"), chromedp.Click(`input[value="category.created"]`))
 	b.submit(t, "^/console/webhooks/new$")
 	b.until(t, `document.querySelector("#made")?.textContent.startsWith("whsec_")`)
-	b.inspect(t, "a webhook that was made", program)
+	b.inspect(t, "a webhook that was made")
 	b.do(t, chromedp.Click("main .button:not(.plain)"))
 	b.until(t, `/^\/console\/webhooks\/wh_/.test(location.pathname)`)
 	at := ask(t, b, chromedp.Evaluate[string](`location.pathname`))
@@ -43,22 +42,22 @@ func TestWebhookLife(t *testing.T) {
 	b.until(t, `document.querySelector("main table").textContent.includes("503")`)
 	b.until(t, `document.querySelector(".facts").textContent.includes("failing")`)
 	for _, what := range []string{"", "/edit", "/pause", "/test", "/rotate", "/replay", "/delete"} {
-		b.look(t, s.url+at+what, program)
+		b.look(t, s.url+at+what)
 	}
 	b.open(t, s.url+at)
 	b.do(t, chromedp.Click(`main table a[href*="/delivery?"]`))
 	b.until(t, `document.querySelector("h1").textContent.startsWith("Delivery of event ") && document.querySelector("pre").textContent.includes("Insects")`)
-	b.inspect(t, "a delivery", program)
+	b.inspect(t, "a delivery")
 	b.submit(t, at+"/delivery$")
 	b.until(t, `document.querySelector(".note[role=status]").textContent.includes("sent again")`)
 	b.until(t, `[...document.querySelectorAll("main table tr")].filter((row) => row.textContent.includes("out of order")).length >= 2`)
 	b.open(t, s.url+"/console")
 	b.until(t, `[...document.querySelectorAll("main table")].some((table) => table.textContent.includes("out of order"))`)
-	b.inspect(t, "an overview with a webhook that fails", program)
+	b.inspect(t, "an overview with a webhook that fails")
 	b.open(t, s.url+at+"/test")
 	b.submit(t, "/test$")
 	b.until(t, `document.querySelector(".note.bad[role=alert]:not(.limits)").textContent.includes("503")`)
-	b.inspect(t, "a test that failed", program)
+	b.inspect(t, "a test that failed")
 	b.open(t, s.url+at+"/pause")
 	b.submit(t, at+"$")
 	b.until(t, `document.querySelector(".badge.paused") !== null`)

@@ -49,7 +49,7 @@ func TestKeyPage(t *testing.T) {
 	g.post(at, "name", "till 2", "version", version).want(422, "Now: <strong><bdi>web shop</bdi></strong>. You entered: <strong><bdi>till 2")
 	looker := h.signedIn(w, access.Read|access.Write)
 	looker.get(at).want(403, "This key may not see that")
-	looker.post(at, "name", "mine").want(403, "")
+	looker.post(at, "name", "mine").want(403, "This key cannot do that").want(403, "the scope manage")
 }
 
 // TestFirstSteps: an empty workspace is told what to do first, until it is done.

@@ -149,27 +149,6 @@ func TestStreamsAreBounded(t *testing.T) {
 	h.signedIn(h.workspace("other"), access.Read).stream("/console/live").until("event: figures")
 }
 
-// TestKeysNeedManage: who may only read and write the shop sees none of its keys, and makes, rotates and revokes none.
-func TestKeysNeedManage(t *testing.T) {
-	t.Parallel()
-	h := newHouse(t)
-	w := h.workspace("shop")
-	other, _ := h.key(w, access.Read, time.Time{})
-	g := h.signedIn(w, access.Read|access.Write)
-	for path, pairs := range map[string][]string{
-		"/console/keys/new":                     {"name", "x", "scope", "read", "expires", "0"},
-		"/console/keys/" + other.ID + "/rotate": {"overlap", "0"},
-		"/console/keys/" + other.ID + "/revoke": nil,
-	} {
-		g.get(path).want(403, "This key may not see that").want(403, "the scope manage")
-		g.post(path, pairs...).want(403, "This key cannot do that").want(403, "the scope manage")
-	}
-	if k, err := h.db.Key(t.Context(), other.ID); err != nil || !k.RevokedAt.IsZero() || k.RotatedTo != "" {
-		t.Errorf("the key is %+v, %v, want it as it was", k, err)
-	}
-	h.signedIn(w, access.Read|access.Manage).post("/console/keys/" + other.ID + "/revoke").leadsTo("/console/keys")
-}
-
 // TestGrants: a key that ends makes none that outlives it, by making or by rotating.
 func TestGrants(t *testing.T) {
 	t.Parallel()
@@ -299,17 +278,6 @@ func TestSignOutEndsTheSession(t *testing.T) {
 	all[2].get("/console/signin").want(200, "signed out everywhere")
 	thief.get("/console").leadsTo("/console/signin?next=%2Fconsole")
 	stranger.get("/console").want(200, "Overview")
-}
-
-// TestOperatorSignsOut: of an operator too.
-func TestOperatorSignsOut(t *testing.T) {
-	t.Parallel()
-	h := newHouse(t)
-	g := h.signedInOperator()
-	thief := g.keep()
-	thief.get("/console/audit").want(200, "Audit log")
-	g.post("/console/signout/everywhere").leadsTo("/console/signin")
-	thief.get("/console/audit").leadsTo("/console/signin?next=%2Fconsole%2Faudit")
 }
 
 // TestKeysArePaged: a workspace with a long history has short pages, and no more than a hundred live keys.

@@ -1,0 +1,101 @@
+package browser
+
+import (
+	_ "embed"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+//go:embed inspect.js
+var inspector string
+
+// axe returns the program of axe-core.
+func axe(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("node_modules", "axe-core", "axe.min.js"))
+	if err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatalf("axe-core is not installed: %v", err)
+		}
+		t.Skipf("SKIPPED: axe-core is not installed (npm ci in test/browser): %v", err)
+	}
+	return string(text)
+}
+
+// inspected has which kinds of elements were looked at in every width and scheme, and how many pages.
+var inspected = struct {
+	sync.Mutex
+	kinds map[string]bool
+	pages int
+}{kinds: map[string]bool{}}
+
+// note returns whether the page that is shown has an element of a kind that no page before had, and how many those were.
+func (b *tab) note(t *testing.T) (isNew bool, before int) {
+	t.Helper()
+	kinds := ask(t, b, chromedp.Evaluate[[]string](`inspect.kinds()`))
+	inspected.Lock()
+	defer inspected.Unlock()
+	for _, kind := range kinds {
+		isNew = isNew || !inspected.kinds[kind]
+		inspected.kinds[kind] = true
+	}
+	before = inspected.pages
+	inspected.pages++
+	return isNew, before
+}
+
+// look opens a page and inspects it.
+func (b *tab) look(t *testing.T, url string) {
+	t.Helper()
+	b.open(t, url)
+	b.inspect(t, url)
+}
+
+// inspect looks at the page that is shown from a small phone to a desktop, at twice the size, and on paper: nothing is
+// wider than the window, and axe-core finds nothing. axe-core takes most of the time. It looks in four widths and both
+// schemes if the page has a kind of element that was not looked at before, else in one of them.
+func (b *tab) inspect(t *testing.T, page string) {
+	t.Helper()
+	b.do(t, chromedp.Evaluate[chromedp.Void](axe(t)+inspector+"undefined"))
+	isNew, n := b.note(t)
+	first, second := "light", "dark"
+	if n/4%2 == 1 {
+		first, second = second, first
+	}
+	for i, width := range []int64{390, 700, 1024, 1440} {
+		b.window(t, width, 900)
+		if !isNew && i != n%4 {
+			b.finds(t, fmt.Sprintf("%s, %d wide", page, width), "tables")
+			continue
+		}
+		b.scheme(t, first)
+		b.finds(t, fmt.Sprintf("%s, %d wide, %s", page, width, first), "tables", "rest", "colours")
+		if isNew {
+			b.scheme(t, second)
+			b.finds(t, fmt.Sprintf("%s, %d wide, %s", page, width, second), "colours")
+		}
+	}
+	for _, width := range []int64{720, 320} { // what a window of 1440 has at 200 %, and a small phone
+		b.window(t, width, 450)
+		b.finds(t, fmt.Sprintf("%s, %d wide", page, width))
+	}
+	b.window(t, 720, 1000)
+	b.media(t, "print")
+	b.finds(t, page+" on paper", "paper")
+	b.media(t, "")
+	b.window(t, 1440, 900)
+}
+
+// finds fails for each fault of the page, as it is shown.
+func (b *tab) finds(t *testing.T, page string, what ...string) {
+	t.Helper()
+	for _, f := range ask(t, b, chromedp.Evaluate[[]string](fmt.Sprintf(`inspect.faults("%s")`, strings.Join(what, `", "`)), chromedp.EvalAwaitPromise)) {
+		t.Errorf("%s: %s", page, f)
+	}
+}
