@@ -9,11 +9,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"time"
+
+	"example.com/petstore/internal/store/postgres/postgrestest"
 )
 
 // A dataset is a database with one workspace to work in.
 type dataset struct {
-	path    string
+	db      string // a file or a URL
 	pets    int    // with the ids from 1 on, all with stock that no run can use up
 	key     string // of a workspace whose limits are out of reach
 	spent   string // of a workspace that has one request a day
@@ -28,22 +30,25 @@ const (
 )
 
 // newDataset makes a database with so many pets, and with their orders if asked to, by the commands that users have.
-func (b *bench) newDataset(ctx context.Context, name string, pets int, orders bool) (*dataset, error) {
-	d := &dataset{path: filepath.Join(b.dir, name), pets: pets}
+func (b *bench) newDataset(ctx context.Context, db string, pets int, orders bool) (*dataset, error) {
+	d := &dataset{db: db, pets: pets}
+	another, err := os.MkdirTemp(b.dir, "another")
+	if err != nil {
+		return nil, err
+	}
 	one := []string{"enterprise", "--per-minute=1", "--per-day=1"}
 	for _, w := range []struct {
 		key      *string
 		db, name string
 		plan     []string
-	}{{&d.key, d.path, "busy", nil}, {&d.spent, d.path, "spent", one}, {&d.unknown, filepath.Join(b.dir, "another-"+name), "stranger", nil}} {
-		var err error
+	}{{&d.key, d.db, "busy", nil}, {&d.spent, d.db, "spent", one}, {&d.unknown, filepath.Join(another, "petstore.db"), "stranger", nil}} {
 		if *w.key, err = b.newWorkspace(w.db, w.name, w.plan); err != nil {
 			return nil, err
 		}
 	}
 	lines, write := io.Pipe()
 	go func() { write.CloseWithError(writePets(write, pets, orders, time.Now())) }()
-	cmd := exec.CommandContext(ctx, string(b.binary), "import", "busy", "-", "--format", "ndjson", "--db", d.path)
+	cmd := exec.CommandContext(ctx, string(b.binary), "import", "busy", "-", "--format", "ndjson", "--db", d.db)
 	cmd.Stdin, cmd.Env = lines, environment()
 	return d, runOnBoth(cmd)
 }
@@ -91,6 +96,24 @@ func writeOrders(w io.Writer, pet int, shipped time.Time) {
 	}
 	fmt.Fprintf(w, `{"type":"order","id":%d,"petId":%d,"quantity":1,"complete":false}`+"\n", first+ordersPerPet-1, pet)
 }
+
+// postgresDatabase starts PostgreSQL on the server's core and returns the URL of an empty database.
+func (b *bench) postgresDatabase(ctx context.Context) (string, error) {
+	var server *postgrestest.Server
+	err := onCores(func() (err error) {
+		server, err = postgrestest.Open()
+		return err
+	}, serverCore)
+	if err != nil {
+		return "", err
+	}
+	b.atEnd(server.Close)
+	name, err := server.Create(ctx, "")
+	return server.URL(name), err
+}
+
+// file returns the path of a file of the run.
+func (b *bench) file(name string) string { return filepath.Join(b.dir, name) }
 
 func fileMiB(path string) (float64, error) {
 	info, err := os.Stat(path)

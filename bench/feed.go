@@ -7,7 +7,7 @@ func (b *bench) measureFeed(ctx context.Context) error {
 	say("orders with events and without")
 	var sides []*side
 	for _, retention := range []string{"720h", "0"} {
-		d, err := b.newDataset(ctx, "feed-"+retention+".db", b.pets, false)
+		d, err := b.newDataset(ctx, b.file("feed-"+retention+".db"), b.pets, false)
 		if err != nil {
 			return err
 		}

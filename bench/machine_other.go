@@ -15,13 +15,12 @@ import (
 // and says so at its first step.
 var errLinuxOnly = errors.New("the benchmark runs on Linux only")
 
-func pinSelf(int) error                            { return errLinuxOnly }
-func startOn(*exec.Cmd, ...int) error              { return errLinuxOnly }
-func onCores(func() error, ...int) error           { return errLinuxOnly }
-func endsWithUs() *syscall.SysProcAttr             { return nil }
-func cpuTime(int) (time.Duration, error)           { return 0, errLinuxOnly }
-func syncData(f *os.File) error                    { return f.Sync() }
-func lockInPageCache(string) (func() error, error) { return nil, errLinuxOnly }
+func pinSelf(int) error                  { return errLinuxOnly }
+func startOn(*exec.Cmd, ...int) error    { return errLinuxOnly }
+func onCores(func() error, ...int) error { return errLinuxOnly }
+func endsWithUs() *syscall.SysProcAttr   { return nil }
+func cpuTime(int) (time.Duration, error) { return 0, errLinuxOnly }
+func syncData(f *os.File) error          { return f.Sync() }
 
 func loadHTTP1(context.Context, *process, *workload, *row, time.Duration, time.Duration) (*sample, error) {
 	return nil, errLinuxOnly

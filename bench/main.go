@@ -52,7 +52,8 @@ func parts() []part {
 		{"webhooks", (*bench).measureWebhooks, false},
 		{"memory", (*bench).measureMemory, false},
 		{"redis", (*bench).measureRedis, false},
-		{"scale", (*bench).measureScale, true},         // ten million pets beside ten thousand
+		{"scale", (*bench).measureScale, true}, // a million pets and their orders
+		{"scale-postgresql", (*bench).measurePostgresScale, true},
 		{"sandboxes", (*bench).measureSandboxes, true}, // resets, and a thousand visitors
 		{"sandboxes-postgresql", (*bench).measurePostgresSandboxes, true},
 		{"growth", (*bench).measureGrowth, true}, // nodes that share PostgreSQL, beside a simulation of them
@@ -102,7 +103,7 @@ func parse(args []string) (*settings, error) {
 	pattern := flags.String("rows", "", "measure only the rows that match `REGEXP`")
 	flags.StringVar(&s.profile, "profile", "", "with -rows: write the server's CPU profile under the last of them to `FILE`")
 	flags.StringVar(&s.binary, "binary", "", "measure the server in `FILE` instead of building it")
-	flags.IntVar(&s.scalePets, "pets", 10_000_000, "`N` pets in the larger database of the part scale, with three orders each")
+	flags.IntVar(&s.scalePets, "pets", 1_000_000, "`N` pets in the database of the part scale, with three orders each")
 	flags.StringVar(&s.part, "part", "", "measure only `PART`: "+strings.Join(names, ", "))
 	if err := flags.Parse(args); err != nil {
 		return nil, err

@@ -33,15 +33,15 @@ func searchTarget(pets int, took spread, most float64) target {
 
 func (b *bench) measureMemory(ctx context.Context) error {
 	say("memory and search with %d pets", b.manyPets)
-	d, err := b.newDataset(ctx, "many.db", b.manyPets, false)
+	d, err := b.newDataset(ctx, b.file("many.db"), b.manyPets, false)
 	if err != nil {
 		return err
 	}
 	m := &memory{pets: b.manyPets}
-	if m.file, err = fileMiB(d.path); err != nil {
+	if m.file, err = fileMiB(d.db); err != nil {
 		return err
 	}
-	p, err := b.startServer(ctx, d.path)
+	p, err := b.startServer(ctx, d.db)
 	if err != nil {
 		return err
 	}

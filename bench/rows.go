@@ -21,7 +21,7 @@ func (b *bench) newDuel(ctx context.Context, db string) (*duel, error) {
 		return nil, err
 	}
 	say("filling %d pets", b.pets)
-	data, err := b.newDataset(ctx, db, b.pets, false)
+	data, err := b.newDataset(ctx, b.file(db), b.pets, false)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func (d *duel) withHTTPS(ctx context.Context) (err error) {
 	if err := d.ours.process.Stop(); err != nil {
 		return err
 	}
-	d.ours.process, err = d.startServer(ctx, d.ours.workload.path, "--tls-cert", d.cert, "--tls-key", d.key)
+	d.ours.process, err = d.startServer(ctx, d.ours.workload.db, "--tls-cert", d.cert, "--tls-key", d.key)
 	return err
 }
 

@@ -9,21 +9,18 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"time"
-
-	"example.com/petstore/internal/store/postgres/postgrestest"
 )
 
 // What is measured of sandboxes: resets of one that is full, and visitors beside a workspace that pays.
 const (
 	fullRows   = 4900 // pets, and as many orders; there can be 5,000, with those that are under way
 	fullResets = 5
-	visitors   = 1000        // with a sandbox each
-	payers     = 4           // callers of the workspace that pays
+	visitors   = 1000 // with a sandbox each
+	payers     = 4    // callers of the workspace that pays
 	payerPause = 4 * time.Millisecond
 	visitTime  = 5 * time.Second
 )
@@ -74,24 +71,15 @@ func (v *visitor) reset(ctx context.Context, catalogue string) (time.Duration, e
 }
 
 func (b *bench) measureSandboxes(ctx context.Context) error {
-	return b.measureVisits(ctx, filepath.Join(b.dir, "sandboxes.db"))
+	return b.measureVisits(ctx, b.file("sandboxes.db"))
 }
 
 func (b *bench) measurePostgresSandboxes(ctx context.Context) error {
-	var server *postgrestest.Server
-	err := onCores(func() (err error) {
-		server, err = postgrestest.Open()
-		return err
-	}, serverCore)
+	db, err := b.postgresDatabase(ctx)
 	if err != nil {
 		return err
 	}
-	b.atEnd(server.Close)
-	name, err := server.Create(ctx, "")
-	if err != nil {
-		return err
-	}
-	return b.measureVisits(ctx, server.URL(name))
+	return b.measureVisits(ctx, db)
 }
 
 // measureVisits measures resets of full sandboxes, and what visitors cost a workspace that pays.
@@ -109,7 +97,7 @@ func (b *bench) measureVisits(ctx context.Context, db string) error {
 	if err := b.timeResets(ctx, db, p); err != nil {
 		return err
 	}
-	apart, err := b.startServer(ctx, filepath.Join(b.dir, "apart.db"), "--sandbox", "--sandbox-max=10000")
+	apart, err := b.startServer(ctx, b.file("apart.db"), "--sandbox", "--sandbox-max=10000")
 	if err != nil {
 		return err
 	}

@@ -144,7 +144,7 @@ func (b *bench) startServer(ctx context.Context, db string, flags ...string) (*p
 
 // newSide starts the service on a database, with more flags, for what works on it.
 func (b *bench) newSide(ctx context.Context, name string, d *dataset, flags ...string) (*side, error) {
-	p, err := b.startServer(ctx, d.path, flags...)
+	p, err := b.startServer(ctx, d.db, flags...)
 	if err != nil {
 		return nil, err
 	}
