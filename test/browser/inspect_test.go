@@ -83,7 +83,7 @@ func (b *tab) inspect(t *testing.T, page string) {
 	}
 	for _, width := range []int64{720, 320} { // what a window of 1440 has at 200 %, and a small phone
 		b.window(t, width, 450)
-		b.finds(t, fmt.Sprintf("%s, %d wide", page, width))
+		b.finds(t, fmt.Sprintf("%s, %d wide", page, width), "tables")
 	}
 	b.window(t, 720, 1000)
 	b.media(t, "print")
