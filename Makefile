@@ -12,14 +12,14 @@ SEED ?= 1
 # whole only when something is generated: bench/peers (see peers below), and test/clients/goclient (its test).
 MODULES := $(filter-out bench/peers,$(patsubst %/go.mod,%,$(wildcard */go.mod */*/go.mod)))
 
-# Half an hour for each package, on a machine that does other things too. Many tests wait for a disk, a database or a browser
-# and not for a processor: so more of them run at once than there are processors.
-TEST := go test -timeout=30m -parallel=6
+# Half an hour for each package, on a machine that does other things too.
+TEST := go test -timeout=30m
 
 # The race detector waits for a second at the end of each process.
 export GORACE := atexit_sleep_ms=0
 
-# Packages whose own code runs in their tests, the longest first.
+# Packages whose own code runs in their tests, the longest first. Many of these wait for a database and not for a processor:
+# so more of them run at once than there are processors.
 INSIDE := ./internal/store/postgres ./internal/store/sqlite ./internal/httpapi $$(go list ./... | grep -v /petstore/test)
 
 # Packages that run the program. They are run each time: Go's cache of results does not see what a test builds. Those on
@@ -35,7 +35,7 @@ SLOW := ./test/contract ./test/packaging
 # each runs a command in every nested module.
 each = @for dir in $(MODULES); do echo "$(1) in $$dir" && (cd $$dir && $(1)) || exit 1; done
 
-.PHONY: help build test test-inside test-outside test-on-disk check lint drift peers secrets slow clients tools tools-clients fmt generate pictures \
+.PHONY: help build test check lint drift peers secrets slow clients tools tools-clients fmt generate pictures \
 	bench bench-short bench-scale bench-parts fuzz soak security release deb clean
 
 help: ## print this list
@@ -45,21 +45,13 @@ help: ## print this list
 build: ## the binary, as bin/petstore
 	go build -trimpath -ldflags="-s -w" -o bin/petstore ./cmd/petstore
 
-# CI sets RACE to flags for the race detector. The three run at the same time: the two that run the program wait more than
-# they compute.
+# CI sets RACE to flags for the race detector.
 test: tools ## the tests that every change must pass (7 to 10 minutes)
-	@$(MAKE) --no-print-directory -j3 test-inside test-outside test-on-disk
-
-test-inside:
 	$(call each,go vet ./... && go test ./...)
-	scripts/in-memory $(TEST) $(RACE) $(INSIDE)
-
-test-outside:
-	scripts/in-memory $(TEST) -count=1 $(OUTSIDE)
-
-test-on-disk:
-	$(TEST) -count=1 $(ON_DISK)
+	scripts/in-memory $(TEST) -parallel=6 $(RACE) $(INSIDE)
 	scripts/in-memory $(TEST) -count=1 $(RACE) $(NODES)
+	scripts/in-memory $(TEST) -count=1 $(OUTSIDE)
+	$(TEST) -count=1 $(ON_DISK)
 
 check: lint drift peers secrets slow ## static checks, generated files, and slow tests that are not in "make test"
 
