@@ -16,7 +16,8 @@ MODULES := $(filter-out bench/peers,$(patsubst %/go.mod,%,$(wildcard */go.mod */
 TEST := go test -timeout=30m
 
 # The race detector waits for a second at the end of each process.
-export GORACE := atexit_sleep_ms=0
+GORACE ?= atexit_sleep_ms=0
+export GORACE
 
 # Packages whose own code runs in their tests, the longest first. Many of these wait for a database and not for a processor:
 # so more of them run at once than there are processors.

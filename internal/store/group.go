@@ -129,8 +129,13 @@ const (
 	petsToChange       = "SELECT " + storedColumns + " FROM pets WHERE workspace = $1 AND id"
 	categoriesToChange = "SELECT " + categoryColumns + " FROM categories WHERE workspace = $1 AND id"
 
-	// withPetsOf follows petsToChange where orders are loaded. The %s are the conditions for ids
-	// of pets and of orders.
+	// petsOf follows petsToChange where only orders are loaded. The %s is the condition for
+	// their ids.
+	petsOf = " IN (SELECT pet FROM orders WHERE workspace = $1 AND id%s)"
+
+	// withPetsOf follows petsToChange where pets and orders are loaded. The %s are the conditions
+	// for ids of pets and of orders. With an empty list of pets PostgreSQL would plan it anew
+	// each time.
 	withPetsOf = " IN (SELECT id FROM pets WHERE workspace = $1 AND id%s UNION SELECT pet FROM orders WHERE workspace = $1 AND id%s)"
 
 	// selectCategoryUse is asked after the lock, to see who referred meanwhile.
@@ -198,7 +203,7 @@ func need(ids []int64, id int64) []int64 {
 	return ids
 }
 
-// bar notes a workspace that takes no changes.
+// noteRemoval notes a workspace that takes no changes.
 func (g *Group) noteRemoval(row Row) error {
 	var id int64
 	err := row.Scan(&id)
@@ -225,9 +230,12 @@ func (g *Group) loadPets(b *Batch, w *groupedWorkspace) {
 		return
 	}
 	condition, ids := g.dialect.among(w.pets)
+	ofOrders, orders := g.dialect.among(w.orders)
 	args := []any{w.id, ids}
-	if len(w.orders) > 0 {
-		ofOrders, orders := g.dialect.among(w.orders)
+	switch {
+	case len(w.pets) == 0:
+		condition, args[1] = fmt.Sprintf(petsOf, ofOrders), orders
+	case len(w.orders) > 0:
 		condition = fmt.Sprintf(withPetsOf, condition, strings.Replace(ofOrders, "$2", "$3", 1))
 		args = append(args, orders)
 	}

@@ -90,12 +90,11 @@ func (q *queue) add(ctx context.Context, c *change) error {
 	if q.closed {
 		return ErrClosed
 	}
-	q.count.Add(1)
 	select {
 	case q.waits <- c:
+		q.count.Add(1) // it may be taken already
 		return nil
 	case <-ctx.Done():
-		q.count.Add(-1)
 		return ctx.Err()
 	}
 }
@@ -104,12 +103,14 @@ func (q *queue) add(ctx context.Context, c *change) error {
 func (s *Store) EndChanges() {
 	s.queue.mu.Lock()
 	defer s.queue.mu.Unlock()
-	s.queue.closed = true
-	close(s.queue.waits)
+	if !s.queue.closed {
+		s.queue.closed = true
+		close(s.queue.waits)
+	}
 }
 
 // Waiting returns how many changes wait for a committer.
-func (s *Store) Waiting() int { return int(s.queue.count.Load()) }
+func (s *Store) Waiting() int { return int(max(s.queue.count.Load(), 0)) }
 
 // CommitChanges is a committer of what [Store.Do] is asked for: it carries out one group
 // after the other. It returns after EndChanges, when none waits any more. It locks the writer,

@@ -41,7 +41,7 @@ type DB interface {
 	// then its Keep. An error means that nothing was kept, unless it says that this
 	// is not known.
 	Load(ctx context.Context, l *Load) error
-	// Bar makes sure that each write to the workspace either is committed or will
+	// AwaitWrites makes sure that each write to the workspace either is committed or will
 	// see what tx does.
 	AwaitWrites(tx Tx, workspace int64) error
 }

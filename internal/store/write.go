@@ -15,7 +15,7 @@ var ErrUsedUp = errors.New("its ids are used up")
 
 func usedUp(workspace int64) error { return fmt.Errorf("workspace %d: %w", workspace, ErrUsedUp) }
 
-// A idCounts is a number for each kind of row: how many ids, or one of them.
+// An idCounts is a number for each kind of row: how many ids, or one of them.
 type idCounts struct{ pets, categories, orders, movements int64 }
 
 // addIDs raises the counters of a workspace by what is needed of each kind.
@@ -35,7 +35,7 @@ func issueIDs(b *Batch, w *groupedWorkspace) {
 	}, addIDs, n.pets, n.categories, n.orders, n.movements, w.id)
 }
 
-// number gives the new rows of a change their ids, and links the effects.
+// assignIDs gives the new rows of a change their ids, and links the effects.
 func (g *Group) assignIDs(m *groupedChange) error {
 	w, e := m.workspace, &m.effects
 	if !m.inserted.pet && !m.inserted.category && !m.inserted.order && e.Movement == nil {

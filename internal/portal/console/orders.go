@@ -275,7 +275,7 @@ func showOrder(v *visit) (page.Form, error) {
 		if p.Facts, err = orderFacts(v, o, gone); err != nil {
 			return err
 		}
-		p.State, p.Lead = &p.Facts[2].Cell, page.Counted(o.Quantity, "unit", "units")+" of "+p.Facts[0].Text+". "+p.Lead
+		p.State, p.Lead = &p.Facts[2].Cell, page.Counted(o.Quantity, "unit", "units")+" of "+"\u2068"+p.Facts[0].Text+"\u2069"+". "+p.Lead
 		history, err := orderHistory(v, o, moves)
 		p.Sheets = []page.List{history}
 		return err

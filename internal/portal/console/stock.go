@@ -142,13 +142,16 @@ func stockHistory(v *visit, i petstore.InventoryItem) (page.List, error) {
 }
 
 // keyCells returns a function that returns a cell with the name of the key that made a
-// change.
+// change. Without the scope for keys, it does not tell the others apart.
 func keyCells(ctx context.Context, v *visit) (func(id string) page.Cell, error) {
 	keys, err := knownKeys(ctx, v)
 	names := page.KeyNames(keys)
 	return func(id string) page.Cell {
 		if id == "" {
 			return page.Cell{Text: "a command"}
+		}
+		if names[id] == "" && !v.May(access.Manage) {
+			return page.Cell{Text: "another key"}
 		}
 		return page.Cell{Text: cmp.Or(names[id], id), Name: true}
 	}, err

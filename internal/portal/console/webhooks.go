@@ -405,6 +405,9 @@ func lastEventBefore(v *visit, t petstore.Time) (int64, error) {
 	}
 	begin := first.Events[0].ID - 1
 	n := sort.Search(int(first.Last-begin), func(i int) bool {
+		if err != nil {
+			return true
+		}
 		next, failed := read(petstore.EventQuery{After: begin + int64(i)})
 		err = cmp.Or(err, failed)
 		return err != nil || len(next.Events) == 0 || next.Events[0].CreatedAt.Millis >= t.Millis

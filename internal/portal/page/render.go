@@ -268,6 +268,9 @@ var errNoPage = errors.New("no such page")
 
 // fail answers with a page that says what went wrong.
 func (v *Visit) fail(err error) {
+	if v.R.Context().Err() != nil && petstore.CodeOf(err) == petstore.CodeServiceUnavailable {
+		panic(http.ErrAbortHandler) // the reader has gone, or gave way: no store has failed
+	}
 	e, ok := errors.AsType[*petstore.Error](err)
 	if ok && e.Code == access.CodeWorkspaceNotFound && v.Session != nil && v.Session.KeyID != "" { // it was reset or removed since the session was checked
 		e = access.Resetting()

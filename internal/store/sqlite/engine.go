@@ -9,6 +9,7 @@ import (
 
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/store"
+	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
@@ -130,7 +131,7 @@ func (db *DB) read(ctx context.Context, f func(*conn) error) error {
 			defer c.SetInterrupt(nil)
 		}
 		err := f(c)
-		if err != nil && ctx.Err() != nil {
+		if ctx.Err() != nil && sqlite.ErrCode(err) == sqlite.ResultInterrupt {
 			err = ctx.Err()
 		}
 		return db.toClientError(err)

@@ -70,7 +70,7 @@ const (
 
 	// removeNames is [store.Dialect.RemoveNames].
 	removeNames = "INSERT INTO pet_names (pet_names, rowid, name) SELECT 'delete', (workspace << 40) + id, folded FROM pets" +
-		" WHERE workspace = +$1 AND id IN (SELECT id FROM pets WHERE workspace = +$1 LIMIT +$2)" +
+		" WHERE workspace = $1 AND id IN (SELECT id FROM pets WHERE workspace = $1 LIMIT $2)" +
 		" AND workspace < 1 << 23 AND id < 1 << 40"
 )
 
