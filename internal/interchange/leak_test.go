@@ -16,5 +16,7 @@ func TestMain(m *testing.M) { os.Exit(shared.Main(m.Run)) }
 // must ends the test if err is not nil.
 func must(tb failer, err error) {
 	tb.Helper()
-	must(tb, err)
+	if err != nil {
+		tb.Fatal(err)
+	}
 }
