@@ -53,6 +53,7 @@ func (c *change) alone() bool { return c.Needs.CategoryUse }
 type queue struct {
 	waits  chan *change
 	count  atomic.Int64
+	taking sync.Mutex   // so that one committer takes all that wait
 	mu     sync.RWMutex // waits is closed under it
 	closed bool
 }
@@ -116,21 +117,30 @@ func (s *Store) Waiting() int { return int(max(s.queue.count.Load(), 0)) }
 // after the other. It returns after EndChanges, when none waits any more. It locks the writer,
 // if there is one, before it takes a group, so that nobody waits who cannot withdraw.
 func (s *Store) CommitChanges() {
-	for next := range s.queue.waits {
-		for next != nil {
+	for next, group := (*change)(nil), []*change(nil); ; {
+		first := next == nil
+		if first {
+			s.queue.taking.Lock()
+			if next = <-s.queue.waits; next == nil { // closed
+				s.queue.taking.Unlock()
+				return
+			}
 			// On one processor the first of many callers wakes the committer before
 			// the others have come so far as to wait: let them.
 			runtime.Gosched()
-			if s.options.Writer != nil {
-				s.options.Writer.Lock()
-			}
-			var group []*change
-			if group, next = s.queue.take(next); len(group) > 0 {
-				s.commit(group)
-			}
-			if s.options.Writer != nil {
-				s.options.Writer.Unlock()
-			}
+		}
+		if s.options.Writer != nil {
+			s.options.Writer.Lock()
+		}
+		group, next = s.queue.take(next)
+		if first {
+			s.queue.taking.Unlock()
+		}
+		if len(group) > 0 {
+			s.commit(group)
+		}
+		if s.options.Writer != nil {
+			s.options.Writer.Unlock()
 		}
 	}
 }
