@@ -19,8 +19,7 @@ TEST := go test -timeout=30m
 GORACE ?= atexit_sleep_ms=0
 export GORACE
 
-# Packages whose own code runs in their tests, the longest first. Many of these wait for a database and not for a processor:
-# so more of them run at once than there are processors.
+# Packages whose own code runs in their tests, the longest first.
 INSIDE := ./internal/store/postgres ./internal/store/sqlite ./internal/httpapi $$(go list ./... | grep -v /petstore/test)
 
 # Packages that run the program. They are run each time: Go's cache of results does not see what a test builds. Those on
@@ -49,7 +48,7 @@ build: ## the binary, as bin/petstore
 # CI sets RACE to flags for the race detector.
 test: tools ## the tests that every change must pass (7 to 10 minutes)
 	$(call each,go vet ./... && go test ./...)
-	scripts/in-memory $(TEST) -parallel=6 $(RACE) $(INSIDE)
+	scripts/in-memory $(TEST) $(RACE) $(INSIDE)
 	scripts/in-memory $(TEST) -count=1 $(RACE) $(NODES)
 	scripts/in-memory $(TEST) -count=1 $(OUTSIDE)
 	$(TEST) -count=1 $(ON_DISK)
