@@ -30,9 +30,9 @@ type overview struct {
 // figures are what changes on the page while it is looked at.
 type figures struct {
 	page.Drawing
-	Meters []page.Gauge   `json:"meters"`
-	Limits page.LimitNote `json:"limits"` // of the key that is signed in
-	Forms  string         `json:"-"`      // how many the console was sent
+	Meters []page.Gauge `json:"meters"`
+	Limits page.Refusal `json:"limits"` // of the key that is signed in
+	Forms  string       `json:"-"`      // how many the console was sent
 }
 
 // readFigures reads what changes; d is how the key stands.

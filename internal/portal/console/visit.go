@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/netip"
@@ -120,7 +121,8 @@ func (v *visit) refuseByLimits() error {
 func (v *visit) tooMany(title, text string, retryAfter int64) error {
 	v.limits = page.KeyLimits{} // the page says it
 	v.RetryAfter(retryAfter)
-	return v.RefuseUntil(v.Now().Add(time.Duration(retryAfter)*time.Second), http.StatusTooManyRequests, title, text)
+	why := page.Refusal{Title: title, Text: text, Until: v.Now().Add(time.Duration(retryAfter) * time.Second)}
+	return cmp.Or(v.Render(http.StatusTooManyRequests, "refused", title, why), error(page.ErrRefused))
 }
 
 func (v *visit) Enter(write bool) (leave func(), err error) { return v.gate.Enter(write) }

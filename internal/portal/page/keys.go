@@ -157,27 +157,27 @@ func (s KeyLimits) Spent() (w ratelimit.Window, name string) {
 	return w, name
 }
 
-// A LimitNote says on every page that the key cannot be used now, and until when. It is empty if the
-// key can be used.
-type LimitNote struct {
+// A Refusal says why there is no page, or on every page that the key cannot be used now, and until when if that is
+// known. It is empty if nothing is refused.
+type Refusal struct {
 	Title string    `json:"title"`
 	Text  string    `json:"text"`
 	Until time.Time `json:"until,omitzero"`
 }
 
 // Note says why the key cannot ask now, and until when: until the end of the ban or of the full window, whichever is later.
-func (s KeyLimits) Note() LimitNote {
+func (s KeyLimits) Note() Refusal {
 	w, name := s.Spent()
 	banned, afresh, title := s.Banned(), time.Unix(w.Reset, 0).UTC(), "The requests of this "+name+" are used up"
 	switch {
 	case banned.IsZero() && name == "":
-		return LimitNote{}
+		return Refusal{}
 	case banned.IsZero():
-		return LimitNote{title, "The plan has " + Counted(w.Limit, "request", "requests") + " a " + name + ", and what you change here counts too.", afresh}
+		return Refusal{title, "The plan has " + Counted(w.Limit, "request", "requests") + " a " + name + ", and what you change here counts too.", afresh}
 	case name != "" && afresh.After(banned):
-		return LimitNote{title, "The key is banned besides, until " + InWords(banned) + ".", afresh}
+		return Refusal{title, "The key is banned besides, until " + InWords(banned) + ".", afresh}
 	}
-	return LimitNote{"This key is banned", "You can still look at these pages, but change or download nothing. The API refuses its requests.", banned}
+	return Refusal{"This key is banned", "You can still look at these pages, but change or download nothing. The API refuses its requests.", banned}
 }
 
 // A Gauge is one window of the limits.

@@ -51,7 +51,7 @@ func (s *Site) parsePages() (map[string]*template.Template, error) {
 type View struct {
 	Title, Path string
 	Note        string
-	Limits      LimitNote
+	Limits      Refusal
 	Workspace   string // "" unless signed in
 	Plan, Key   string
 	Write       bool   // what the page offers to do can be done
@@ -241,20 +241,9 @@ func (v *Visit) RetryAfter(seconds int64) {
 // WholeSeconds returns d in seconds, rounded up.
 func WholeSeconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
 
-// A refusal is the page "refused", which says why there is no other, and until when if that is known.
-type refusal struct {
-	Title, Text string
-	Until       time.Time
-}
-
 // Refuse answers with a page that says why there is no other, and returns ErrRefused.
 func (v *Visit) Refuse(status int, title, text string) error {
-	return v.RefuseUntil(time.Time{}, status, title, text)
-}
-
-// RefuseUntil is Refuse with an instant at which there may be another page.
-func (v *Visit) RefuseUntil(until time.Time, status int, title, text string) error {
-	return cmp.Or(v.Render(status, "refused", title, refusal{title, text, until}), error(ErrRefused))
+	return cmp.Or(v.Render(status, "refused", title, Refusal{Title: title, Text: text}), error(ErrRefused))
 }
 
 // busy is the answer of a busy service. It has no layout: whoever waits for a processor is not helped by pages that say so.
