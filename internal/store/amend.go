@@ -11,7 +11,7 @@ import (
 func (s *Store) Amend(ctx context.Context, workspace int64, changes []*petstore.Change, whole bool, file string, through int) ([]error, error) {
 	asked := make([]*change, len(changes))
 	for i, c := range changes {
-		asked[i] = &change{Change: c, done: make(chan struct{})}
+		asked[i] = &change{Change: c}
 	}
 	g := s.group(asked)
 	g.whole = whole

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync"
-	"sync/atomic"
 
 	"example.com/petstore/internal/petstore"
 )
@@ -32,15 +32,14 @@ func Guard(f func() error) (panicked any, err error) {
 	return nil, f()
 }
 
-// A change waits for a committer. Its outcome is the committer's until done is closed, and
-// then the caller's.
+// A change waits for a committer. Once it was taken, its outcome is the committer's until
+// done is closed, and then the caller's.
 type change struct {
 	*petstore.Change
 
 	answer   *petstore.Receipt
 	err      error
 	panicked any
-	taken    atomic.Bool // by a committer, or by a caller who withdraws it
 	done     chan struct{}
 }
 
@@ -51,11 +50,10 @@ func (c *change) alone() bool { return c.Needs.CategoryUse }
 
 // A queue holds the changes that wait, in the order of their coming.
 type queue struct {
-	waits  chan *change
-	count  atomic.Int64
-	taking sync.Mutex   // so that one committer takes all that wait
-	mu     sync.RWMutex // waits is closed under it
-	closed bool
+	mu      sync.Mutex
+	waits   []*change
+	closed  bool
+	changed sync.Cond // of mu: a change came, or no more will
 }
 
 // Do implements [petstore.Store].
@@ -71,7 +69,7 @@ func (s *Store) Do(ctx context.Context, c *petstore.Change) (*petstore.Receipt, 
 	select {
 	case <-w.done:
 	case <-ctx.Done():
-		if w.taken.CompareAndSwap(false, true) {
+		if s.queue.withdraw(w) {
 			return nil, petstore.Unavailable(ctx.Err())
 		}
 		<-w.done
@@ -83,60 +81,57 @@ func (s *Store) Do(ctx context.Context, c *petstore.Change) (*petstore.Receipt, 
 }
 
 func (q *queue) add(ctx context.Context, c *change) error {
-	q.mu.RLock()
-	defer q.mu.RUnlock()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	if q.closed {
 		return ErrClosed
 	}
-	select {
-	case q.waits <- c:
-		q.count.Add(1) // it may be taken already
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+	q.waits = append(q.waits, c)
+	q.changed.Signal()
+	return nil
+}
+
+// withdraw takes back a change unless a committer has it.
+func (q *queue) withdraw(c *change) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	i := slices.Index(q.waits, c)
+	if i >= 0 {
+		q.waits = slices.Delete(q.waits, i, i+1)
 	}
+	return i >= 0
 }
 
 // EndChanges refuses further changes. Those that wait are still carried out.
 func (s *Store) EndChanges() {
 	s.queue.mu.Lock()
 	defer s.queue.mu.Unlock()
-	if !s.queue.closed {
-		s.queue.closed = true
-		close(s.queue.waits)
-	}
+	s.queue.closed = true
+	s.queue.changed.Broadcast()
 }
 
 // Waiting returns how many changes wait for a committer.
-func (s *Store) Waiting() int { return int(max(s.queue.count.Load(), 0)) }
+func (s *Store) Waiting() int {
+	s.queue.mu.Lock()
+	defer s.queue.mu.Unlock()
+	return len(s.queue.waits)
+}
 
 // CommitChanges is a committer of what [Store.Do] is asked for: it carries out one group
 // after the other. It returns after EndChanges, when none waits any more. It locks the writer,
 // if there is one, before it takes a group, so that nobody waits who cannot withdraw.
 func (s *Store) CommitChanges() {
-	for next, group := (*change)(nil), []*change(nil); ; {
-		first := next == nil
-		if first {
-			s.queue.taking.Lock()
-			if next = <-s.queue.waits; next == nil { // closed
-				s.queue.taking.Unlock()
-				return
-			}
-			// On one processor the first of many callers wakes the committer before
-			// the others have come so far as to wait: let them.
-			runtime.Gosched()
-		}
+	for s.queue.await() {
+		// On one processor the first of many callers wakes the committer before
+		// the others have come so far as to wait: let them.
+		runtime.Gosched()
 		if s.options.Writer != nil {
 			s.options.Writer.Lock()
 		}
-		group, next = s.queue.take(next)
-		if first {
-			s.queue.taking.Unlock()
-		}
-		if len(group) > 0 {
+		if group := s.queue.take(); len(group) > 0 {
 			s.commit(group)
 		}
 		if s.options.Writer != nil {
@@ -145,27 +140,28 @@ func (s *Store) CommitChanges() {
 	}
 }
 
-// take returns the changes that share a commit: c and those that wait, but for those
-// withdrawn; and the one of the next group, if it has come to see that.
-func (q *queue) take(c *change) (group []*change, next *change) {
-	group = make([]*change, 0, min(len(q.waits)+1, MaxGroup))
-	for c != nil {
-		if c.alone() && len(group) > 0 {
-			return group, c
-		}
-		q.count.Add(-1)
-		if c.taken.CompareAndSwap(false, true) {
-			if group = append(group, c); c.alone() || len(group) == MaxGroup {
-				return group, nil
-			}
-		}
-		select {
-		case c = <-q.waits: // nil after the last
-		default:
-			return group, nil
-		}
+// await waits for a change, and reports whether there is one. There is none at the end.
+func (q *queue) await() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for len(q.waits) == 0 && !q.closed {
+		q.changed.Wait()
 	}
-	return group, nil
+	return len(q.waits) > 0
+}
+
+// take returns the changes that share the next commit: none if another committer, or their
+// callers, took them.
+func (q *queue) take() []*change {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n := min(len(q.waits), MaxGroup)
+	if i := slices.IndexFunc(q.waits[:n], (*change).alone); i >= 0 {
+		n = max(i, 1)
+	}
+	group := slices.Clone(q.waits[:n])
+	q.waits = slices.Delete(q.waits, 0, n)
+	return group
 }
 
 // commit carries out a group and answers it, one by one if the whole of it is refused

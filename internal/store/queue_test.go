@@ -95,7 +95,7 @@ func TestGroups(t *testing.T) {
 	})
 }
 
-// TestMost: more than fit into one commit, and into the queue, have several, those that wait
+// TestMost: more than fit into one commit have several, those that wait
 // at the end are carried out, and two committers end.
 func TestMost(t *testing.T) {
 	t.Parallel()
@@ -108,7 +108,7 @@ func TestMost(t *testing.T) {
 			largest, all = max(largest, g.Len()), all+g.Len()
 			return nil
 		})
-		callers := cap(s.queue.waits) + MaxGroup + 1
+		callers := 5*MaxGroup + 1
 		for range callers {
 			go func() {
 				if _, err := s.Do(t.Context(), &petstore.Change{}); err != nil {

@@ -82,5 +82,7 @@ var _ access.Store = (*Store)(nil)
 
 // New returns the store in a database.
 func New(db DB, o Options) *Store {
-	return &Store{Follower: db, db: db, options: o, now: o.Now, queue: queue{waits: make(chan *change, 4*MaxGroup)}}
+	s := &Store{Follower: db, db: db, options: o, now: o.Now}
+	s.queue.changed.L = &s.queue.mu
+	return s
 }

@@ -81,7 +81,8 @@ func assignID(id, last *int64) bool {
 
 // Write gives the new rows their ids, in the order of the changes, and adds the
 // statements for all effects: rows before those that refer to them, and existing rows in
-// the order of their keys. Of a row that several changed, the last state is written.
+// the order of their keys. Of a row that several changed, the last state is written. A
+// category that is removed is alone in its group: no row refers to it.
 func (g *Group) Write(b *Batch) error {
 	if g.whole && slices.ContainsFunc(g.changes, func(m groupedChange) bool { return m.err != nil }) {
 		return petstore.ErrRefused
