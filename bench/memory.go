@@ -59,7 +59,7 @@ func (b *bench) measureMemory(ctx context.Context) error {
 	for _, mixed := range []row{
 		{name: "mixed reads", callers: 64, want: 200, request: readMixed},
 		{name: "orders", callers: 64, want: 201, request: orderAny},
-		{name: "searches", callers: 8, want: 200, request: search(rareName)},
+		{name: "searches", callers: 8, want: 200, request: searchSome(rareName)},
 		{name: "mixed reads", callers: 64, want: 200, request: readMixed},
 	} {
 		if _, err := load(ctx, p, w, &mixed, max(b.round, time.Second)); err != nil {
@@ -76,7 +76,7 @@ func (b *bench) measureMemory(ctx context.Context) error {
 // measureSearch returns the median time in each round, in milliseconds, of the search for the full name of one pet among
 // ordinary names, by one caller alone.
 func measureSearch(ctx context.Context, s *side, rounds int, round time.Duration) (spread, error) {
-	r := row{name: "search for one", callers: 1, want: 200, request: search(rareName)}
+	r := row{name: "search for one", callers: 1, want: 200, request: searchSome(rareName)}
 	err := measureSides(ctx, &r, []*side{s}, rounds, round)
 	return spreadOf(each(latencies(s.samples, .5), func(took float64) float64 { return took / 1000 })), err
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -139,11 +138,6 @@ func get(path string) newRequest {
 	}
 }
 
-// search asks for the pets with a text in their names.
-func search(text string) newRequest {
-	return get("/pets?" + url.Values{"name": {text}}.Encode())
-}
-
 func createPet(dst []byte, w *workload, r *rand.Rand) []byte {
 	body := fmt.Appendf(nil, `{"name":%q,"categoryId":%d}`, petName(r.Int()), 1+r.Int64N(categories))
 	return send(dst, "POST", "/pets", w.key, body)
@@ -152,10 +146,6 @@ func createPet(dst []byte, w *workload, r *rand.Rand) []byte {
 // orderAny orders a pet that is available, orderPopular one that is popular, too.
 func orderAny(dst []byte, w *workload, r *rand.Rand) []byte {
 	return order(dst, w, firstOfTen(w.anyPet(r)))
-}
-
-func orderPopular(dst []byte, w *workload, r *rand.Rand) []byte {
-	return order(dst, w, firstOfTen(w.popularPet(r)))
 }
 
 // firstOfTen returns the id of a pet that is available, near another.
