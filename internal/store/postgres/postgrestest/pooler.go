@@ -24,25 +24,21 @@ const pgbouncer = "/usr/sbin/pgbouncer"
 // PgBouncer is not installed, the test is skipped or fails as [Start] says.
 func (s *Server) Pooler(tb testing.TB, mode, database string) string {
 	tb.Helper()
-	program, err := exec.LookPath("pgbouncer")
+	path, err := exec.LookPath("pgbouncer")
 	if err != nil {
-		program = pgbouncer
+		path = pgbouncer
 	}
-	if _, err := os.Stat(program); err != nil {
+	if _, err := os.Stat(path); err != nil {
 		if os.Getenv("CI") != "true" {
 			tb.Skip("PgBouncer is not installed (Debian: pgbouncer)")
 		}
 		tb.Fatal(err)
 	}
 	dir, err := s.poolerFolder(mode)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	tb.Cleanup(func() { _ = os.RemoveAll(dir) }) // the server's folder is removed too
 	at := "postgres:///" + database + "?" + url.Values{"host": {dir}, "port": {"6432"}, "user": {"postgres"}}.Encode()
-	if err := s.runPooler(tb, program, dir, at); err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, s.runPooler(tb, path, dir, at))
 	return at
 }
 
@@ -62,16 +58,12 @@ func (s *Server) poolerFolder(mode string) (string, error) {
 			return "", err
 		}
 	}
-	if who := unprivileged(); who != nil {
-		err = os.Chown(dir, int(who.Uid), int(who.Gid))
-	}
-	return dir, err
+	return dir, own(dir)
 }
 
 // runPooler starts the program, which ends with the test, and returns when it answers.
-func (s *Server) runPooler(tb testing.TB, program, dir, at string) error {
-	cmd := exec.Command(program, filepath.Join(dir, "pgbouncer.ini"))
-	cmd.Dir, cmd.SysProcAttr = dir, attributes(unprivileged())
+func (s *Server) runPooler(tb testing.TB, path, dir, at string) error {
+	cmd := program(dir, path, filepath.Join(dir, "pgbouncer.ini"))
 	if err := cmd.Start(); err != nil {
 		return err
 	}

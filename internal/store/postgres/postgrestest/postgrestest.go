@@ -60,25 +60,36 @@ func Open(settings ...string) (*Server, error) {
 func Start(tb testing.TB, settings ...string) *Server {
 	tb.Helper()
 	s, err := Open(settings...)
-	if err != nil {
-		Missing(tb, err)
-	}
+	available(tb, err)
+	s.closeWith(tb)
+	return s
+}
+
+// closeWith closes the server at the end of a test.
+func (s *Server) closeWith(tb testing.TB) {
 	tb.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			tb.Error(err)
 		}
 	})
-	return s
 }
 
-// Missing ends a test that has no server because of err: it skips the test if
+// available ends a test that has no server because of err: it skips the test if
 // PostgreSQL is not installed and the variable CI is not "true", else fails it.
-func Missing(tb testing.TB, err error) {
+func available(tb testing.TB, err error) {
 	tb.Helper()
 	if errors.Is(err, ErrNoPrograms) && os.Getenv("CI") != "true" {
 		tb.Skip(err)
 	}
-	tb.Fatal(err)
+	must(tb, err)
+}
+
+// must ends a test if err is not nil.
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
 }
 
 // newServer prepares a folder that the server's user owns.
@@ -99,10 +110,7 @@ func newServer(settings []string) (*Server, error) {
 		"deadlock_timeout = 200ms",
 		"hot_standby_feedback = on",
 	}, settings...)}
-	if who := unprivileged(); who != nil {
-		err = os.Chown(dir, int(who.Uid), int(who.Gid))
-	}
-	if err != nil {
+	if err := own(dir); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	return s, nil
@@ -130,10 +138,8 @@ func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 // Program returns the command of one of PostgreSQL's programs, to run as the
 // server's user with the environment of its clients.
 func (s *Server) Program(name string, args ...string) *exec.Cmd {
-	cmd := exec.Command(filepath.Join(s.bin, name), args...)
-	cmd.Dir = s.dir
+	cmd := program(s.dir, filepath.Join(s.bin, name), args...)
 	cmd.Env = append(os.Environ(), "PGHOST="+s.dir, "PGUSER=postgres", "LC_ALL=C.UTF-8")
-	cmd.SysProcAttr = attributes(unprivileged())
 	return cmd
 }
 
@@ -150,10 +156,8 @@ func (s *Server) start() error {
 	if err := os.WriteFile(conf, []byte(strings.Join(s.settings, "\n")+"\n"), 0o600); err != nil {
 		return err
 	}
-	if who := unprivileged(); who != nil {
-		if err := os.Chown(conf, int(who.Uid), int(who.Gid)); err != nil {
-			return err
-		}
+	if err := own(conf); err != nil {
+		return err
 	}
 	log, err := os.OpenFile(filepath.Join(s.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -194,11 +198,7 @@ func (s *Server) await(ended chan struct{}) error {
 func (s *Server) ping() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	conn, err := pgx.Connect(ctx, s.URL("postgres"))
-	if err != nil {
-		return err
-	}
-	return conn.Close(ctx)
+	return s.Exec(ctx, "postgres", "")
 }
 
 // Log returns what the server has said.
@@ -225,12 +225,23 @@ func URL(database string, servers ...*Server) string {
 
 // Exec carries out SQL in a database of the server.
 func (s *Server) Exec(ctx context.Context, database, sql string) error {
+	return s.with(ctx, database, func(c *pgx.Conn) error {
+		_, err := c.Exec(ctx, sql, pgx.QueryExecModeSimpleProtocol)
+		return err
+	})
+}
+
+// ask reads the one value that a query returns.
+func (s *Server) ask(ctx context.Context, query string, value any) error {
+	return s.with(ctx, "postgres", func(c *pgx.Conn) error { return c.QueryRow(ctx, query).Scan(value) })
+}
+
+func (s *Server) with(ctx context.Context, database string, do func(*pgx.Conn) error) error {
 	conn, err := pgx.Connect(ctx, s.URL(database))
 	if err != nil {
 		return err
 	}
-	_, err = conn.Exec(ctx, sql, pgx.QueryExecModeSimpleProtocol)
-	return errors.Join(err, conn.Close(ctx))
+	return errors.Join(do(conn), conn.Close(ctx))
 }
 
 // Create makes a database with the contents of template, or an empty one if
@@ -247,9 +258,7 @@ func (s *Server) Create(ctx context.Context, template string) (string, error) {
 func (s *Server) Database(tb testing.TB, template string) string {
 	tb.Helper()
 	name, err := s.Create(context.Background(), template)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	tb.Cleanup(func() {
 		if err := s.Exec(context.Background(), "postgres", "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
 			tb.Error(err)

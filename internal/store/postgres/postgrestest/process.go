@@ -2,6 +2,7 @@ package postgrestest
 
 import (
 	"os"
+	"os/exec"
 	"os/user"
 	"strconv"
 	"syscall"
@@ -27,7 +28,19 @@ func unprivileged() *syscall.Credential {
 	return nil
 }
 
-// attributes keeps the terminal's signals away from the server.
-func attributes(who *syscall.Credential) *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Credential: who, Setpgid: true}
+// own gives a file or a folder to the servers' user.
+func own(path string) error {
+	who := unprivileged()
+	if who == nil {
+		return nil
+	}
+	return os.Chown(path, int(who.Uid), int(who.Gid))
+}
+
+// program returns a program that runs as the servers' user.
+func program(dir, path string, args ...string) *exec.Cmd {
+	cmd := exec.Command(path, args...)
+	cmd.Dir = dir
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: unprivileged(), Setpgid: true} // the terminal's signals are kept away
+	return cmd
 }

@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // An Archive has what is needed to recover a server up to any moment since its base
@@ -28,15 +26,13 @@ func (s *Server) Archive(tb testing.TB) Archive {
 	tb.Helper()
 	dir := filepath.Join(tb.TempDir(), "archive")
 	a := Archive{backup: filepath.Join(dir, "backup"), log: filepath.Join(dir, "log")}
-	if err := a.begin(tb.Context(), s, dir); err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, a.begin(tb.Context(), s, dir))
 	return a
 }
 
 func (a Archive) begin(ctx context.Context, s *Server, dir string) error {
 	for _, d := range []string{dir, a.log} {
-		if err := ownDir(d); err != nil {
+		if err := errors.Join(os.Mkdir(d, 0o700), own(d)); err != nil {
 			return err
 		}
 	}
@@ -49,18 +45,6 @@ func (a Archive) begin(ctx context.Context, s *Server, dir string) error {
 		return err
 	}
 	return s.program("pg_basebackup", "-D", a.backup, "--checkpoint=fast", "--wal-method=none", "--no-sync")
-}
-
-// ownDir makes a folder that the servers' user owns.
-func ownDir(path string) error {
-	if err := os.Mkdir(path, 0o700); err != nil {
-		return err
-	}
-	who := unprivileged()
-	if who == nil {
-		return nil
-	}
-	return os.Chown(path, int(who.Uid), int(who.Gid))
 }
 
 // Archived ends the segment of the log that is being written, and returns when it is
@@ -90,17 +74,9 @@ func Recover(tb testing.TB, a Archive, until time.Time) *Server {
 		settings = append(settings, "recovery_target_time = '"+until.UTC().Format("2006-01-02 15:04:05.999999+00")+"'")
 	}
 	s, err := newServer(settings)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			tb.Error(err)
-		}
-	})
-	if err := s.recover(tb.Context(), a); err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
+	s.closeWith(tb)
+	must(tb, s.recover(tb.Context(), a))
 	return s
 }
 
@@ -124,13 +100,4 @@ func (s *Server) recover(ctx context.Context, a Archive) error {
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
-}
-
-// ask reads the one value that a query returns.
-func (s *Server) ask(ctx context.Context, query string, value any) error {
-	conn, err := pgx.Connect(ctx, s.URL("postgres"))
-	if err != nil {
-		return err
-	}
-	return errors.Join(conn.QueryRow(ctx, query).Scan(value), conn.Close(ctx))
 }

@@ -24,13 +24,11 @@ type Shared struct {
 // the machine does not.
 func Lax() []string { return []string{"fsync = off", "full_page_writes = off"} }
 
-// Server returns the server, or ends the test as Missing does.
+// Server returns the server, or ends the test as [Start] does.
 func (s *Shared) Server(tb testing.TB) *Server {
 	tb.Helper()
 	s.once.Do(s.open)
-	if s.err != nil {
-		Missing(tb, s.err)
-	}
+	available(tb, s.err)
 	return s.server
 }
 

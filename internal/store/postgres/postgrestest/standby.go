@@ -2,7 +2,6 @@ package postgrestest
 
 import (
 	"context"
-	"errors"
 	"os"
 	"slices"
 	"strings"
@@ -14,27 +13,11 @@ import (
 // standbys in synchronous_standby_names; its name is "standby".
 func (s *Server) Standby(tb testing.TB, settings ...string) *Server {
 	tb.Helper()
-	standby, err := s.openStandby(settings)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		if err := standby.Close(); err != nil {
-			tb.Error(err)
-		}
-	})
-	return standby
-}
-
-func (s *Server) openStandby(settings []string) (*Server, error) {
 	standby, err := newServer(settings)
-	if err != nil {
-		return nil, err
-	}
-	if err := standby.Follow(s); err != nil {
-		return nil, errors.Join(err, standby.Close())
-	}
-	return standby, nil
+	must(tb, err)
+	standby.closeWith(tb)
+	must(tb, standby.Follow(s))
+	return standby
 }
 
 // Follow makes a server that does not run a streaming standby of another one,
