@@ -46,6 +46,12 @@ type shopkeeper struct {
 	ctx context.Context
 }
 
+// ok ends the test if one of some calls failed.
+func (k shopkeeper) ok(errs ...error) { k.Helper(); ok(k.T, errors.Join(errs...)) }
+
+// errOf returns the error of a call.
+func errOf[T any](_ T, err error) error { return err }
+
 // newFile makes a database with rows in all of its tables, and returns its path. A copy of
 // it ends with ".before".
 func newFile(t *testing.T) string {
@@ -56,37 +62,32 @@ func newFile(t *testing.T) string {
 	k := shopkeeper{t, db, t.Context()}
 	acme, gone := k.workspace("acme"), k.workspace("gone")
 	k.trade(acme)
-	_, err = db.Load(k.ctx, acme, &petstore.Batch{File: "digest", Through: 42})
-	ok(t, err)
 	k.keys(acme)
 	k.webhook(acme)
-	ok(t, db.SaveLimits(k.ctx, ratelimit.Saved{
-		Windows: []ratelimit.SavedWindow{{Subject: "w:1", MinuteStart: 5, MinuteUsed: 3, Day: 20500, DayUsed: 4}, {Subject: "a:*", Day: 20500, DayUsed: 1}},
-		Keys:    []ratelimit.SavedKey{{KeyID: "key_a", Workspace: acme, CleanSince: 9, Strikes: "8,9"}},
-	}))
-	for i := range int64(40) {
-		row := usage.Row{Workspace: acme, Interval: usage.Minute, Start: 60 * i}
-		row.Requests[usage.Success], row.Latency[2] = i, i
-		ok(t, db.AddUsage(k.ctx, []usage.Row{row}))
+	now, hour := time.Now(), time.Now().Add(time.Hour)
+	usages := make([]usage.Row, 40)
+	for i := range usages {
+		usages[i] = usage.Row{Workspace: acme, Interval: usage.Minute, Start: int64(60 * i)}
+		usages[i].Requests[usage.Success], usages[i].Latency[2] = int64(i), int64(i)
 	}
 	day := usage.KeyDay{Workspace: acme, KeyID: "key_a", Day: 86400}
 	day.Requests[usage.Success] = 7
-	ok(t, db.AddKeyDays(k.ctx, []usage.KeyDay{day}))
-	_, err = db.UseLink(k.ctx, access.Link{Hash: [32]byte{1, 2}, Until: time.Now().Add(time.Hour)}, access.AuditEntry{Actor: "cli", Action: "operator.sign_in"})
-	ok(t, db.StartSession(k.ctx, access.Session{Hash: [32]byte{3}, KeyID: "key_a", Started: time.Now(), Until: time.Now().Add(time.Hour)}))
-	ok(t, db.AddToken(k.ctx, access.Token{ID: "op_a", Name: "ci", Hash: access.Hash{4}, CreatedAt: time.Now(), ExpiresAt: time.Now().Add(time.Hour)}, "cli"))
-	ok(t, errors.Join(err, db.DeleteWorkspace(k.ctx, gone, "cli")))
-	if gone <= acme {
-		t.Errorf("the workspaces have the ids %d and %d", acme, gone)
-	}
-	ok(t, db.Close())
-	ok(t, sqlite.Backup(t.Context(), path, path+".before"))
+	k.ok(errOf(db.Load(k.ctx, acme, &petstore.Batch{File: "digest", Through: 42})),
+		db.SaveLimits(k.ctx, ratelimit.Saved{
+			Windows: []ratelimit.SavedWindow{{Subject: "w:1", MinuteStart: 5, MinuteUsed: 3, Day: 20500, DayUsed: 4}, {Subject: "a:*", Day: 20500, DayUsed: 1}},
+			Keys:    []ratelimit.SavedKey{{KeyID: "key_a", Workspace: acme, CleanSince: 9, Strikes: "8,9"}},
+		}),
+		db.AddUsage(k.ctx, usages), db.AddKeyDays(k.ctx, []usage.KeyDay{day}),
+		errOf(db.UseLink(k.ctx, access.Link{Hash: [32]byte{1, 2}, Until: hour}, access.AuditEntry{Actor: "cli", Action: "operator.sign_in"})),
+		db.StartSession(k.ctx, access.Session{Hash: [32]byte{3}, KeyID: "key_a", Started: now, Until: hour}),
+		db.AddToken(k.ctx, access.Token{ID: "op_a", Name: "ci", Hash: access.Hash{4}, CreatedAt: now, ExpiresAt: hour}, "cli"),
+		db.DeleteWorkspace(k.ctx, gone, "cli"), db.Close(), sqlite.Backup(t.Context(), path, path+".before"))
 	return path
 }
 
 func (k shopkeeper) workspace(name string) int64 {
 	w, err := k.CreateWorkspace(k.ctx, access.Workspace{Name: name, Plan: access.Free, Quota: access.FreeQuota}, "cli")
-	ok(k.T, err)
+	k.ok(err)
 	return w.ID
 }
 
@@ -96,28 +97,22 @@ func (k shopkeeper) keys(workspace int64) {
 		if i == 0 {
 			key.ExpiresAt = time.Now().Add(time.Hour)
 		}
-		_, err := k.MakeKey(k.ctx, access.KeyRequest{Key: key, By: "cli"})
-		ok(k.T, err)
+		k.ok(errOf(k.MakeKey(k.ctx, access.KeyRequest{Key: key, By: "cli"})))
 	}
-	ok(k.T, access.Keyring{Store: k.DB, Now: time.Now, By: "cli"}.Revoke(k.ctx, "key_b", petstore.Condition{}))
-	ok(k.T, k.SetBan(k.ctx, access.Ban{KeyID: "key_a", From: time.Now(), Until: time.Now().Add(time.Hour), Reason: "too eager", By: "operator"}, "cli"))
+	k.ok(access.Keyring{Store: k.DB, Now: time.Now, By: "cli"}.Revoke(k.ctx, "key_b", petstore.Condition{}),
+		k.SetBan(k.ctx, access.Ban{KeyID: "key_a", From: time.Now(), Until: time.Now().Add(time.Hour), Reason: "too eager", By: "operator"}, "cli"))
 }
 
 // webhook makes a webhook to which all events so far are due.
 func (k shopkeeper) webhook(workspace int64) {
 	const id = "wh_AAAAAAAAAAAAAAAAAAAAAAAAAA"
 	now := time.Now()
-	_, err := k.ChangeWebhook(k.ctx, webhook.Change{Workspace: workspace, By: "cli", Action: "webhook.create", Edit: func(w *webhook.Webhook, _ webhook.Feed) error {
+	k.ok(errOf(k.ChangeWebhook(k.ctx, webhook.Change{Workspace: workspace, By: "cli", Action: "webhook.create", Edit: func(w *webhook.Webhook, _ webhook.Feed) error {
 		*w = webhook.Webhook{ID: id, Workspace: workspace, URL: "https://example.com/events", State: webhook.Active, CreatedAt: now, Secret: "whsec_new"}
 		return nil
-	}})
-	ok(k.T, err)
-	_, err = k.HoldWebhooks(k.ctx, webhook.Lease{Node: "a", Now: now, Until: now.Add(time.Minute)})
-	ok(k.T, err)
-	queued, err := k.QueueDeliveries(k.ctx, id, "a", now, 100)
-	ok(k.T, err)
-	if !queued {
-		k.Error("no events are due to the webhook")
+	}})), errOf(k.HoldWebhooks(k.ctx, webhook.Lease{Node: "a", Now: now, Until: now.Add(time.Minute)})))
+	if queued, err := k.QueueDeliveries(k.ctx, id, "a", now, 100); err != nil || !queued {
+		k.Errorf("QueueDeliveries = %t, %v, want that events are due to the webhook", queued, err)
 	}
 }
 
@@ -140,14 +135,12 @@ func (k shopkeeper) trade(workspace int64) {
 	s := petstore.NewService(k.DB)
 	description := "ä, 猫 and 'quotes'"
 	dogs, err := s.CreateCategory(k.ctx, workspace, petstore.NewCategory{Name: "Dogs", Description: &description}, nil)
-	ok(k.T, err)
+	k.ok(err)
 	for i := range 30 {
 		p, err := s.CreatePet(k.ctx, workspace, petstore.NewPet{Name: fmt.Sprint("Rex ", i), CategoryID: dogs.ID}, nil)
-		ok(k.T, err)
-		_, err = s.CreateOrder(k.ctx, workspace, ordered(i, p.ID), once(i))
-		ok(k.T, err)
+		k.ok(err, errOf(s.CreateOrder(k.ctx, workspace, ordered(i, p.ID), once(i))))
 		if i%10 == 0 {
-			ok(k.T, s.DeletePet(k.ctx, workspace, p.ID, petstore.Condition{}))
+			k.ok(s.DeletePet(k.ctx, workspace, p.ID, petstore.Condition{}))
 		}
 	}
 }

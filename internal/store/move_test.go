@@ -136,46 +136,61 @@ func wantSame(t *testing.T, got, want stock) {
 	}
 }
 
-// openBoth opens both sides after the move: of the file, which is refused, a copy of
-// before.
-func openBoth(t *testing.T, y try) (file, server stock) {
+// wantFileRefused fails the test unless nothing takes the file after the move.
+func wantFileRefused(t *testing.T, y try) {
 	t.Helper()
-	const want = "petstore.db: was moved to the shop's new place: name that with --db, or in the variable PETSTORE_DB"
-	for _, o := range []sqlite.Options{{Readers: 1}, {ReadOnly: true}, {NoMigrate: true}, {Serve: true}} {
-		if _, err := sqlite.Open(t.Context(), y.from, o); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("Open of the file with %+v = %v, want %q", o, err, want)
-		}
+	ctx := t.Context()
+	open := func(o sqlite.Options) error {
+		_, err := sqlite.Open(ctx, y.from, o)
+		return err
 	}
-	_, restored := sqlite.Restore(t.Context(), y.from, y.from+".restored", sqlite.Options{})
-	for name, err := range map[string]error{
-		"Backup":  sqlite.Backup(t.Context(), y.from, y.from+".backup"),
-		"Restore": restored,
+	_, restored := sqlite.Restore(ctx, y.from, y.from+".restored", sqlite.Options{})
+	_, migrated := sqlite.MigrateUp(ctx, y.from, nil)
+	const want = "petstore.db: was moved to the shop's new place: name that with --db, or in the variable PETSTORE_DB"
+	for i, err := range []error{
+		open(sqlite.Options{Readers: 1}), open(sqlite.Options{ReadOnly: true}), open(sqlite.Options{NoMigrate: true}), open(sqlite.Options{Serve: true}),
+		restored, migrated, sqlite.Backup(ctx, y.from, y.from+".backup"),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s of the file = %v, want %q", name, err, want)
+			t.Errorf("use %d of the file = %v, want %q", i, err, want)
 		}
 	}
-	if _, err := sqlite.MigrateUp(t.Context(), y.from, nil); err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("MigrateUp of the file = %v, want %q", err, want)
-	}
-	a, err := sqlite.Open(t.Context(), y.from+".before", sqlite.Options{Readers: 1})
+}
+
+// wantMoved compares what the server has after the move with a copy of the file of before, and returns the server's.
+func wantMoved(t *testing.T, y try) *postgres.DB {
+	t.Helper()
+	file, err := sqlite.Open(t.Context(), y.from+".before", sqlite.Options{Readers: 1})
 	ok(t, err)
-	b, err := postgres.Open(t.Context(), y.to, postgres.Options{Readers: 1})
+	server, err := postgres.Open(t.Context(), y.to, postgres.Options{Readers: 1})
 	ok(t, err)
 	t.Cleanup(func() {
-		if err := errors.Join(a.Close(), b.Close()); err != nil {
+		if err := errors.Join(file.Close(), server.Close()); err != nil {
 			t.Error(err)
 		}
 	})
-	return a, b
+	wantSame(t, server, file)
+	return server
 }
 
-// TestMove: what was moved is the same, and goes on with new ids and old
-// receipts.
+// TestMove: what was moved is the same, and goes on with new ids and old receipts. The tables of the target may be divided.
 func TestMove(t *testing.T) {
 	t.Parallel()
-	url, _ := emptyDatabase(t)
-	y := try{from: newFile(t), to: url}
+	for _, divided := range []bool{false, true} {
+		url, database := emptyDatabase(t)
+		if divided {
+			_, err := postgres.MigrateUp(t.Context(), url, nil)
+			ok(t, err)
+			script, err := os.ReadFile("../../deploy/postgres/partition.sql")
+			ok(t, err)
+			ok(t, shared.Server(t).Exec(t.Context(), database, "BEGIN;"+string(script)+"COMMIT"))
+		}
+		move(t, try{from: newFile(t), to: url})
+	}
+}
+
+func move(t *testing.T, y try) {
+	t.Helper()
 	result, err := y.run(t.Context())
 	ok(t, err)
 	moved := map[string]int64{}
@@ -187,8 +202,8 @@ func TestMove(t *testing.T) {
 	if moved["pets"] != 27 || moved["movements"] != 63 || moved["receipts"] != 30 {
 		t.Errorf("moved %v, want 27 pets, 63 movements and 30 receipts", moved)
 	}
-	file, server := openBoth(t, y)
-	wantSame(t, server, file)
+	wantFileRefused(t, y)
+	server := wantMoved(t, y)
 	s := petstore.NewService(server)
 	made, err := s.CreateOrder(t.Context(), 1, ordered(7, 8), once(7))
 	if err != nil || !made.Replayed || made.ID != 8 {
@@ -202,7 +217,7 @@ func TestMove(t *testing.T) {
 	if err != nil || w.ID != 3 {
 		t.Errorf("the next workspace = %d, %v, want 3: 2 was deleted", w.ID, err)
 	}
-	limits, err := server.(*postgres.DB).LoadLimits(t.Context())
+	limits, err := server.LoadLimits(t.Context())
 	if err != nil || len(limits.Windows) != 2 || len(limits.Keys) != 1 || limits.Keys[0].CleanSince != 9 {
 		t.Errorf("LoadLimits = %+v, %v", limits, err)
 	}
@@ -237,15 +252,20 @@ func TestMoveIsInterrupted(t *testing.T) {
 		if _, err := y.run(ctx); !errors.Is(err, context.Canceled) {
 			t.Fatalf("a run that was ended returned %v", err)
 		}
-		db, err := sqlite.Open(t.Context(), y.from, sqlite.Options{Readers: 1})
-		ok(t, err)
-		ok(t, db.Close())
+		wantOpen(t, y.from)
 	}
 	y.onProgress = nil
 	_, err = y.run(t.Context())
 	ok(t, err)
-	file, server := openBoth(t, y)
-	wantSame(t, server, file)
+	wantMoved(t, y)
+}
+
+// wantOpen fails the test unless the file can be used.
+func wantOpen(t *testing.T, path string) {
+	t.Helper()
+	db, err := sqlite.Open(t.Context(), path, sqlite.Options{Readers: 1})
+	ok(t, err)
+	ok(t, db.Close())
 }
 
 // TestMoveFailsAtItsEnd: the file is marked as moved only when the target has everything.
@@ -257,9 +277,7 @@ func TestMoveFailsAtItsEnd(t *testing.T) {
 		if _, err := y.run(t.Context()); !errors.Is(err, fault) || !strings.Contains(err.Error(), want) {
 			t.Errorf("a move that fails at the %s = %v, want %q", name, err, want)
 		}
-		db, err := sqlite.Open(t.Context(), y.from, sqlite.Options{Readers: 1})
-		ok(t, err)
-		ok(t, db.Close())
+		wantOpen(t, y.from)
 	}
 	url, _ := emptyDatabase(t)
 	y := try{from: newFile(t), to: url}
@@ -275,8 +293,7 @@ func TestMoveFailsAtItsEnd(t *testing.T) {
 	}}
 	_, err := y.run(ctx) // it is too late to end it
 	ok(t, err)
-	file, server := openBoth(t, y)
-	wantSame(t, server, file)
+	wantMoved(t, y)
 }
 
 // TestMoveWithoutStatistics: they are no reason to say that a move failed which did not.
@@ -297,6 +314,8 @@ func TestMoveWithoutStatistics(t *testing.T) {
 // moved.
 func TestMoveFindsDifferences(t *testing.T) {
 	t.Parallel()
+	url, _ := emptyDatabase(t)
+	y := try{from: newFile(t), to: url}
 	for name, alter := range map[string]func(table string, rows [][]any) [][]any{
 		"another value": func(table string, rows [][]any) [][]any {
 			if table == "movements" {
@@ -312,20 +331,15 @@ func TestMoveFindsDifferences(t *testing.T) {
 			return rows
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			url, _ := emptyDatabase(t)
-			y := try{from: newFile(t), to: url, alter: alter}
-			if _, err := y.run(t.Context()); err == nil || !strings.Contains(err.Error(), " differs: ") {
-				t.Fatalf("the move = %v, want a difference", err)
-			}
-			y.alter = nil
-			_, err := y.run(t.Context())
-			ok(t, err)
-			file, server := openBoth(t, y)
-			wantSame(t, server, file)
-		})
+		y.alter = alter
+		if _, err := y.run(t.Context()); err == nil || !strings.Contains(err.Error(), " differs: ") {
+			t.Fatalf("the move with %s = %v, want a difference", name, err)
+		}
 	}
+	y.alter = nil
+	_, err := y.run(t.Context())
+	ok(t, err)
+	wantMoved(t, y)
 }
 
 func TestMoveIsRefused(t *testing.T) {
@@ -365,25 +379,4 @@ func TestMoveIsRefused(t *testing.T) {
 		ok(t, errors.Join(err, db.Close()))
 		wantRefused(t, try{from: from, to: url}, "the target holds other data (in the table workspaces)")
 	})
-}
-
-// TestMoveIntoPartitions: the tables of the target may be divided.
-func TestMoveIntoPartitions(t *testing.T) {
-	t.Parallel()
-	url, database := emptyDatabase(t)
-	_, err := postgres.MigrateUp(t.Context(), url, nil)
-	ok(t, err)
-	script, err := os.ReadFile("../../deploy/postgres/partition.sql")
-	ok(t, err)
-	ok(t, shared.Server(t).Exec(t.Context(), database, "BEGIN;"+string(script)+"COMMIT"))
-	y := try{from: newFile(t), to: url}
-	result, err := y.run(t.Context())
-	ok(t, err)
-	for _, table := range result.Tables {
-		if table.Rows == 0 {
-			t.Errorf("moved %+v, want rows of every table", table)
-		}
-	}
-	file, server := openBoth(t, y)
-	wantSame(t, server, file)
 }
