@@ -1,4 +1,4 @@
-package postgres_test
+package postgres
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/store/postgres"
 	"example.com/petstore/internal/store/postgres/postgrestest"
 )
 
@@ -21,10 +20,10 @@ var catalogues = []struct {
 
 // stocked makes a database of a workspace with that many pets on a server that waits
 // for its disk, and returns the workspace's id.
-func stocked(b *testing.B, server *postgrestest.Server, pets int64) (url string, db *postgres.DB, workspace int64) {
+func stocked(b *testing.B, server *postgrestest.Server, pets int64) (url string, db *DB, workspace int64) {
 	b.Helper()
 	url = server.Database(b, "")
-	db = node(b, url, postgres.Options{})
+	db = node(b, url, Options{})
 	workspace, first := newStocked(b, db, petstore.MaxQuantity)
 	execute(b, url, `INSERT INTO petstore.pets (workspace, id, name, category, status, quantity, open_orders, movements, folded)
 		SELECT workspace, id + n, name, category, status, quantity, open_orders, movements, folded

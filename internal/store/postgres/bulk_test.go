@@ -1,11 +1,9 @@
-package postgres_test
+package postgres
 
 import (
 	"testing"
 
-	"github.com/jackc/pgx/v5"
-
-	"example.com/petstore/internal/store/postgres"
+	"example.com/petstore/internal/petstore"
 )
 
 // TestLostAnswer: a load whose commit got no answer asks the server what became
@@ -13,10 +11,8 @@ import (
 func TestLostAnswer(t *testing.T) {
 	t.Parallel()
 	url := newDatabase(t)
-	db := node(t, url, postgres.Options{})
-	c, err := pgx.Connect(t.Context(), url)
-	must(t, err)
-	t.Cleanup(func() { c.Close(t.Context()) })
+	db := node(t, url, Options{})
+	c := direct(t, url)
 	for end, want := range map[string]bool{"COMMIT": true, "ROLLBACK": false} {
 		var xid string
 		tx, err := c.Begin(t.Context())
@@ -27,11 +23,11 @@ func TestLostAnswer(t *testing.T) {
 			_, err = c.Exec(t.Context(), end)
 		}
 		must(t, err)
-		if got := postgres.Committed(t.Context(), db, xid); got != want {
+		if got := db.committed(t.Context(), xid, petstore.Unavailable(nil)); got != want {
 			t.Errorf("after %s: committed = %v, want %v", end, got, want)
 		}
 	}
-	if postgres.Committed(t.Context(), db, "4000000000") { // a server that crashed may never have heard of it
+	if db.committed(t.Context(), "4000000000", petstore.Unavailable(nil)) { // a server that crashed may never have heard of it
 		t.Error("a transaction that there never was counts as committed")
 	}
 }

@@ -1,4 +1,4 @@
-package postgres_test
+package postgres
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/store/postgres"
 	"example.com/petstore/internal/store/postgres/postgrestest"
 )
 
@@ -25,7 +24,7 @@ type crowd struct {
 }
 
 // buy starts the buyers; every database is a node.
-func buy(t *testing.T, workspace, pet int64, buyers int, nodes ...*postgres.DB) *crowd {
+func buy(t *testing.T, workspace, pet int64, buyers int, nodes ...*DB) *crowd {
 	c := &crowd{t: t, workspace: workspace, confirmed: map[int64]time.Time{}, stop: make(chan struct{})}
 	for i := range buyers {
 		s := petstore.NewService(nodes[i%len(nodes)])
@@ -70,7 +69,7 @@ func (c *crowd) more(n int64) {
 }
 
 // wantKept ends the buying; every confirmed order must be there.
-func (c *crowd) wantKept(db *postgres.DB) {
+func (c *crowd) wantKept(db *DB) {
 	c.t.Helper()
 	c.end()
 	kept := ordersOf(c.t, db, c.workspace)
@@ -87,7 +86,7 @@ func TestRestart(t *testing.T) {
 	t.Parallel()
 	server := postgrestest.Start(t, postgrestest.Lax()...)
 	url := server.URL("postgres")
-	a, b, idle := node(t, url, postgres.Options{}), node(t, url, postgres.Options{}), node(t, url, postgres.Options{})
+	a, b, idle := node(t, url, Options{}), node(t, url, Options{}), node(t, url, Options{})
 	p := newPast(t, a)
 	workspace, pet := newStockedIn(t, a, "busy", petstore.MaxQuantity)
 	news := follow(t, b)
@@ -110,11 +109,11 @@ func TestRestart(t *testing.T) {
 		<-news // the listener has come back
 	}
 	crowd.wantKept(b)
-	p.wantNoGap(t, node(t, url, postgres.Options{}))
+	p.wantNoGap(t, node(t, url, Options{}))
 }
 
 // watch has a node watch its database until the test ends.
-func watch(t *testing.T, db *postgres.DB) {
+func watch(t *testing.T, db *DB) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
@@ -127,7 +126,7 @@ func watch(t *testing.T, db *postgres.DB) {
 func TestSessionsAreEnded(t *testing.T) {
 	t.Parallel()
 	url := newDatabase(t)
-	db := node(t, url, postgres.Options{})
+	db := node(t, url, Options{})
 	workspace, pet := newStocked(t, db, petstore.MaxQuantity)
 	crowd := buy(t, workspace, pet, 8, db)
 	for range 5 {
@@ -145,8 +144,8 @@ func TestSessionsAreEnded(t *testing.T) {
 func TestReadOnlyServer(t *testing.T) {
 	t.Parallel()
 	url := newDatabase(t)
-	workspace, pet := newStocked(t, node(t, url, postgres.Options{}), 5)
-	db := node(t, url+"&default_transaction_read_only=on", postgres.Options{NoMigrate: true})
+	workspace, pet := newStocked(t, node(t, url, Options{}), 5)
+	db := node(t, url+"&default_transaction_read_only=on", Options{NoMigrate: true})
 	_, err := petstore.NewService(db).CreateOrder(t.Context(), workspace, petstore.NewOrder{PetID: pet, Quantity: 1}, nil)
 	if petstore.CodeOf(err) != petstore.CodeServiceUnavailable {
 		t.Errorf("CreateOrder = %v, want %s", err, petstore.CodeServiceUnavailable)
@@ -162,7 +161,7 @@ func TestUnconfirmedCommit(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	server := postgrestest.Start(t, postgrestest.Lax()...)
-	db := node(t, server.URL("postgres"), postgres.Options{})
+	db := node(t, server.URL("postgres"), Options{})
 	workspace, pet := newStocked(t, db, 5)
 	must(t, server.Configure(ctx, "synchronous_standby_names", "nobody"))
 	admin := direct(t, server.URL("postgres"))

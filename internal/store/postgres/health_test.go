@@ -1,4 +1,4 @@
-package postgres_test
+package postgres
 
 import (
 	"strings"
@@ -6,12 +6,11 @@ import (
 	"time"
 
 	"example.com/petstore/internal/access"
-	"example.com/petstore/internal/store/postgres"
 )
 
 func TestStatsOfPools(t *testing.T) {
 	t.Parallel()
-	db := node(t, newDatabase(t), postgres.Options{Readers: 3})
+	db := node(t, newDatabase(t), Options{Readers: 3})
 	if got := db.MaxReaders(); got != 3 {
 		t.Errorf("MaxReaders() = %d before any was opened, want 3", got)
 	}
@@ -35,11 +34,11 @@ func TestStatsOfPools(t *testing.T) {
 func TestDiagnose(t *testing.T) {
 	t.Parallel()
 	url := newDatabase(t)
-	db := node(t, url, postgres.Options{Now: func() time.Time { return time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC) }})
+	db := node(t, url, Options{Now: func() time.Time { return time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC) }})
 	newStocked(t, db, 1)
 	began := time.Date(2032, 1, 1, 0, 0, 0, 0, time.UTC)
 	must(t, db.StartSession(t.Context(), access.Session{Hash: [32]byte{1}, Started: began, Until: began.Add(time.Hour)}))
-	d, err := postgres.Diagnose(t.Context(), url)
+	d, err := Diagnose(t.Context(), url)
 	if err != nil || !d.Newest.Equal(began) || time.Since(d.Now).Abs() > time.Minute {
 		t.Errorf("Diagnose = %+v, %v, want the newest of 2032 and the present", d, err)
 	}

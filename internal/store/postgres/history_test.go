@@ -1,14 +1,13 @@
-package postgres_test
+package postgres
 
 import (
 	"bytes"
-	"example.com/petstore/internal/store"
 	"strings"
 	"testing"
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/store/postgres"
+	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/postgres/postgrestest"
 )
 
@@ -19,7 +18,7 @@ type past struct {
 }
 
 // newPast returns a shop with an order.
-func newPast(t *testing.T, db *postgres.DB) *past {
+func newPast(t *testing.T, db *DB) *past {
 	t.Helper()
 	p := &past{}
 	p.workspace, p.pet = newStocked(t, db, petstore.MaxQuantity)
@@ -28,7 +27,7 @@ func newPast(t *testing.T, db *postgres.DB) *past {
 }
 
 // goOn makes an order, and a key that is revoked.
-func (p *past) goOn(t *testing.T, db *postgres.DB) {
+func (p *past) goOn(t *testing.T, db *DB) {
 	t.Helper()
 	ctx := t.Context()
 	o, err := petstore.NewService(db).CreateOrder(ctx, p.workspace, petstore.NewOrder{PetID: p.pet, Quantity: 1}, nil)
@@ -45,7 +44,7 @@ func (p *past) goOn(t *testing.T, db *postgres.DB) {
 
 // wantGap fails the test unless ids go on at n times the gaps, those who have read all
 // events are told to read everything again, and the state of access is a new one.
-func (p *past) wantGap(t *testing.T, db *postgres.DB, n int64) {
+func (p *past) wantGap(t *testing.T, db *DB, n int64) {
 	t.Helper()
 	ctx := t.Context()
 	o, err := petstore.NewService(db).CreateOrder(ctx, p.workspace, petstore.NewOrder{PetID: p.pet, Quantity: 1}, nil)
@@ -74,7 +73,7 @@ func TestIDsAfterLostCommits(t *testing.T) {
 	ctx := t.Context()
 	primary := postgrestest.Start(t, postgrestest.Lax()...)
 	standby := primary.Standby(t, postgrestest.Lax()...)
-	db := node(t, postgrestest.URL("postgres", standby, primary), postgres.Options{})
+	db := node(t, postgrestest.URL("postgres", standby, primary), Options{})
 	p := newPast(t, db)
 	eventually(t, "the order at the standby", func() bool {
 		var n int
@@ -108,7 +107,7 @@ func TestIDsAfterADump(t *testing.T) {
 	server := shared.Server(t)
 	name, err := server.Create(t.Context(), "")
 	must(t, err)
-	db := node(t, server.URL(name), postgres.Options{})
+	db := node(t, server.URL(name), Options{})
 	p := newPast(t, db)
 	dump, err := server.Program("pg_dump", "-d", name).Output()
 	must(t, err)
@@ -120,12 +119,12 @@ func TestIDsAfterADump(t *testing.T) {
 	if out, err := restore.CombinedOutput(); err != nil {
 		t.Fatalf("psql: %v: %s", err, out)
 	}
-	p.wantGap(t, node(t, server.URL(other), postgres.Options{}), 1)
+	p.wantGap(t, node(t, server.URL(other), Options{}), 1)
 }
 
 // wantNoGap fails the test unless the second order has the id 2, and nobody is told to read
 // everything again.
-func (p *past) wantNoGap(t *testing.T, db *postgres.DB) {
+func (p *past) wantNoGap(t *testing.T, db *DB) {
 	t.Helper()
 	p.goOn(t, db)
 	if p.order != 2 {
@@ -144,6 +143,6 @@ func TestIDsByARole(t *testing.T) {
 	name, err := server.Create(t.Context(), "")
 	must(t, err)
 	execute(t, server.URL(name), "CREATE ROLE plain_"+name+" LOGIN; GRANT ALL ON DATABASE "+name+" TO plain_"+name)
-	db := node(t, strings.Replace(server.URL(name), "user=postgres", "user=plain_"+name, 1), postgres.Options{})
+	db := node(t, strings.Replace(server.URL(name), "user=postgres", "user=plain_"+name, 1), Options{})
 	newPast(t, db)
 }

@@ -1,10 +1,9 @@
-package postgres_test
+package postgres
 
 import (
 	"testing"
 
 	"example.com/petstore/internal/ratelimit"
-	"example.com/petstore/internal/store/postgres"
 )
 
 // TestSharedWindow: the most that a node saw of a window holds, whoever saves
@@ -12,26 +11,21 @@ import (
 func TestSharedWindow(t *testing.T) {
 	t.Parallel()
 	url := newDatabase(t)
-	a, b := node(t, url, postgres.Options{}), node(t, url, postgres.Options{})
-	save := func(db *postgres.DB, w ratelimit.SavedWindow) {
-		t.Helper()
-		w.Subject = "w:1"
-		must(t, db.SaveLimits(t.Context(), ratelimit.Saved{Windows: []ratelimit.SavedWindow{w}}))
-		got, err := db.LoadLimits(t.Context())
-		if err != nil || len(got.Windows) != 1 {
-			t.Fatalf("LoadLimits = %+v, %v", got, err)
+	a, b := node(t, url, Options{}), node(t, url, Options{})
+	window := func(minute, inMinute, day, inDay int64) ratelimit.SavedWindow {
+		return ratelimit.SavedWindow{Subject: "w:1", MinuteStart: minute, MinuteUsed: inMinute, Day: day, DayUsed: inDay}
+	}
+	for _, step := range []struct {
+		by          *DB
+		saved, want ratelimit.SavedWindow
+	}{
+		{a, window(60, 9, 20500, 90), window(60, 9, 20500, 90)},
+		{b, window(60, 8, 20500, 91), window(60, 9, 20500, 91)},
+		{b, window(120, 1, 20501, 2), window(120, 1, 20501, 2)},
+	} {
+		must(t, step.by.SaveLimits(t.Context(), ratelimit.Saved{Windows: []ratelimit.SavedWindow{step.saved}}))
+		if got, err := b.LoadLimits(t.Context()); err != nil || len(got.Windows) != 1 || got.Windows[0] != step.want {
+			t.Errorf("LoadLimits = %+v, %v, want %+v", got.Windows, err, step.want)
 		}
 	}
-	want := func(w ratelimit.SavedWindow) {
-		t.Helper()
-		w.Subject = "w:1"
-		if got, err := b.LoadLimits(t.Context()); err != nil || len(got.Windows) != 1 || got.Windows[0] != w {
-			t.Errorf("LoadLimits = %+v, %v, want %+v", got.Windows, err, w)
-		}
-	}
-	save(a, ratelimit.SavedWindow{MinuteStart: 60, MinuteUsed: 9, Day: 20500, DayUsed: 90})
-	save(b, ratelimit.SavedWindow{MinuteStart: 60, MinuteUsed: 8, Day: 20500, DayUsed: 91})
-	want(ratelimit.SavedWindow{MinuteStart: 60, MinuteUsed: 9, Day: 20500, DayUsed: 91})
-	save(b, ratelimit.SavedWindow{MinuteStart: 120, MinuteUsed: 1, Day: 20501, DayUsed: 2})
-	want(ratelimit.SavedWindow{MinuteStart: 120, MinuteUsed: 1, Day: 20501, DayUsed: 2})
 }

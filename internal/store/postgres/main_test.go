@@ -1,19 +1,19 @@
-package postgres_test
+package postgres
 
 import (
 	"context"
 	"errors"
 	"flag"
 	"os"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/store/postgres"
 	"example.com/petstore/internal/store/postgres/postgrestest"
 	"example.com/petstore/internal/store/storetest"
-	"example.com/petstore/internal/usage"
+	"github.com/jackc/pgx/v5"
 )
 
 // shared is the server of this run, with a migrated database to copy. Tests that end a
@@ -35,7 +35,7 @@ func makeTemplate(s *postgrestest.Server) error {
 	if err := s.Exec(ctx, "postgres", "CREATE DATABASE "+template); err != nil {
 		return err
 	}
-	_, err := postgres.MigrateUp(ctx, s.URL(template), nil)
+	_, err := MigrateUp(ctx, s.URL(template), nil)
 	// Each copy is an installation of its own.
 	return errors.Join(err, s.Exec(ctx, template, "DELETE FROM petstore.meta"))
 }
@@ -44,6 +44,11 @@ func makeTemplate(s *postgrestest.Server) error {
 func newDatabase(tb testing.TB) string {
 	tb.Helper()
 	return copyOf(tb, template)
+}
+
+func emptyDatabase(t *testing.T) string {
+	t.Helper()
+	return shared.Server(t).Database(t, "")
 }
 
 // copyOf returns the URL of a copy of a migrated database.
@@ -55,9 +60,9 @@ func copyOf(tb testing.TB, database string) string {
 }
 
 // node opens the database as one node does.
-func node(tb testing.TB, url string, o postgres.Options) *postgres.DB {
+func node(tb testing.TB, url string, o Options) *DB {
 	tb.Helper()
-	db, err := postgres.Open(context.Background(), url, o)
+	db, err := Open(context.Background(), url, o)
 	must(tb, err)
 	tb.Cleanup(func() {
 		if err := db.Close(); err != nil {
@@ -67,10 +72,29 @@ func node(tb testing.TB, url string, o postgres.Options) *postgres.DB {
 	return db
 }
 
+// A pair is two nodes, which make changes in turn.
+type pair struct {
+	*DB
+	other *DB
+	turns atomic.Int64
+}
+
+func (p *pair) Do(ctx context.Context, c *petstore.Change) (*petstore.Receipt, error) {
+	if p.turns.Add(1)%2 == 0 {
+		return p.other.Do(ctx, c)
+	}
+	return p.DB.Do(ctx, c)
+}
+
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(t *testing.T, now func() time.Time) storetest.Stores {
-		return node(t, newDatabase(t), postgres.Options{Now: now})
+		t.Helper()
+		return node(t, newDatabase(t), Options{Now: now})
+	}, func(t *testing.T, now func() time.Time) storetest.Stores {
+		t.Helper()
+		url := newDatabase(t)
+		return &pair{DB: node(t, url, Options{Now: now}), other: node(t, url, Options{Now: now})}
 	})
 }
 
@@ -84,31 +108,18 @@ func TestDamage(t *testing.T) {
 	t.Parallel()
 	storetest.RunDamage(t, func(t *testing.T, now func() time.Time) (storetest.Stores, storetest.Damage) {
 		url := newDatabase(t)
-		return node(t, url, postgres.Options{Now: now}), func(statements string) { execute(t, url, unconstrained+statements) }
+		return node(t, url, Options{Now: now}), func(statements string) { execute(t, url, unconstrained+statements) }
 	})
-}
-
-func TestRestarts(t *testing.T) {
-	t.Parallel()
-	url := newDatabase(t)
-	storetest.RunRestarts(t, func(t *testing.T, now func() time.Time) storetest.Stores {
-		return node(t, url, postgres.Options{Now: now})
-	})
-}
-
-func TestUsage(t *testing.T) {
-	t.Parallel()
-	storetest.RunUsage(t, func(t *testing.T) usage.Store { return node(t, newDatabase(t), postgres.Options{}) })
 }
 
 // newStocked makes a workspace with one pet of that stock, and returns their ids.
-func newStocked(tb testing.TB, db *postgres.DB, stock int64) (workspace, pet int64) {
+func newStocked(tb testing.TB, db *DB, stock int64) (workspace, pet int64) {
 	tb.Helper()
 	return newStockedIn(tb, db, "acme", stock)
 }
 
 // newStockedIn is newStocked with the name of the workspace.
-func newStockedIn(tb testing.TB, db *postgres.DB, name string, stock int64) (workspace, pet int64) {
+func newStockedIn(tb testing.TB, db *DB, name string, stock int64) (workspace, pet int64) {
 	tb.Helper()
 	ctx := context.Background()
 	w, err := db.CreateWorkspace(ctx, access.Workspace{Name: name, Plan: access.Free, Quota: access.FreeQuota}, "cli")
@@ -125,7 +136,7 @@ func newStockedIn(tb testing.TB, db *postgres.DB, name string, stock int64) (wor
 }
 
 // wantSound fails the test unless Check finds nothing.
-func wantSound(tb testing.TB, db *postgres.DB) {
+func wantSound(tb testing.TB, db *DB) {
 	tb.Helper()
 	problems, err := db.Check(context.Background())
 	if err != nil || len(problems) > 0 {
@@ -137,6 +148,40 @@ func wantSound(tb testing.TB, db *postgres.DB) {
 func must(tb testing.TB, err error) {
 	tb.Helper()
 	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// direct returns a connection beside the store's own.
+func direct(tb testing.TB, url string) *pgx.Conn {
+	tb.Helper()
+	c, err := pgx.Connect(context.Background(), url)
+	return closed(tb, c, err)
+}
+
+// readingConn returns a connection that is set up as the store's own for reading.
+func readingConn(tb testing.TB, url string) *pgx.Conn {
+	tb.Helper()
+	c, err := connect(context.Background(), url, reading)
+	return closed(tb, c, err)
+}
+
+// closed returns a connection that ends with the test.
+func closed(tb testing.TB, c *pgx.Conn, err error) *pgx.Conn {
+	tb.Helper()
+	must(tb, err)
+	tb.Cleanup(func() {
+		if err := c.Close(context.Background()); err != nil {
+			tb.Error(err)
+		}
+	})
+	return c
+}
+
+// execute carries out SQL beside the store.
+func execute(tb testing.TB, url, sql string, args ...any) {
+	tb.Helper()
+	if _, err := direct(tb, url).Exec(context.Background(), sql, args...); err != nil {
 		tb.Fatal(err)
 	}
 }

@@ -1,4 +1,4 @@
-package postgres_test
+package postgres
 
 import (
 	"flag"
@@ -8,7 +8,6 @@ import (
 
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/store"
-	"example.com/petstore/internal/store/postgres"
 	"example.com/petstore/internal/store/storetest"
 )
 
@@ -28,7 +27,7 @@ func TestTrigramPattern(t *testing.T) {
 		"straße":         "%str%aße%",
 		"100%_\\":        `%100%\%\_\\%`,
 	} {
-		if got := postgres.TrigramPattern(text); got != want {
+		if got := trigramPattern(text); got != want {
 			t.Errorf("TrigramPattern(%q) = %q, want %q", text, got, want)
 		}
 	}
@@ -52,15 +51,15 @@ func fillNames(tb testing.TB, url string, workspace int64, pets int) {
 func TestNameIsFoundByTheIndex(t *testing.T) {
 	t.Parallel()
 	url := newDatabase(t)
-	workspace, _ := newStocked(t, node(t, url, postgres.Options{}), 1)
+	workspace, _ := newStocked(t, node(t, url, Options{}), 1)
 	fillNames(t, url, workspace, *searched)
 	execute(t, url, "UPDATE petstore.pets SET folded = 'clara hartdale' WHERE id = $1 AND workspace = $2", *searched-100, workspace)
 	execute(t, url, "VACUUM ANALYZE")
 	for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
-		c := reading(t, url+"&plan_cache_mode="+mode)
+		c := readingConn(t, url+"&plan_cache_mode="+mode)
 		for _, name := range []string{"clara hartdale", "zebra", "ada 100%", "flora hartbury"} {
 			for _, newest := range []bool{false, true} {
-				statements := storetest.Asked(postgres.Dialect, func(s *store.Store) {
+				statements := storetest.Asked(dialect, func(s *store.Store) {
 					_, _ = s.Pets(t.Context(), workspace, petstore.PetQuery{Page: petstore.Page{Limit: 20, Newest: newest}, Name: name})
 				})
 				asked := statements[len(statements)-1]
@@ -83,7 +82,7 @@ func TestWithoutExtensions(t *testing.T) {
 	execute(t, url, `CREATE FUNCTION refuse() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN
 		RAISE EXCEPTION 'no extensions here' USING ERRCODE = 'insufficient_privilege'; END $$`)
 	execute(t, url, `CREATE EVENT TRIGGER refuse ON ddl_command_start WHEN TAG IN ('CREATE EXTENSION') EXECUTE FUNCTION refuse()`)
-	_, err := postgres.Open(t.Context(), url, postgres.Options{})
+	_, err := Open(t.Context(), url, Options{})
 	want := "the extensions pg_trgm and btree_gin are needed (no extensions here); have an administrator run in this database: CREATE EXTENSION pg_trgm; CREATE EXTENSION btree_gin"
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("Open = %v, want %q", err, want)
@@ -92,7 +91,7 @@ func TestWithoutExtensions(t *testing.T) {
 	execute(t, url, "CREATE SCHEMA extensions")
 	execute(t, url, "CREATE EXTENSION pg_trgm SCHEMA extensions")
 	execute(t, url, "CREATE EXTENSION btree_gin SCHEMA extensions")
-	db := node(t, url, postgres.Options{})
+	db := node(t, url, Options{})
 	workspace, pet := newStocked(t, db, 1)
 	found, err := db.Pets(t.Context(), workspace, petstore.PetQuery{Page: petstore.Page{Limit: 20}, Name: "rex"})
 	if err != nil || len(found) != 1 || found[0].ID != pet {

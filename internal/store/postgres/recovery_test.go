@@ -1,4 +1,4 @@
-package postgres_test
+package postgres
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/store/postgres"
 	"example.com/petstore/internal/store/postgres/postgrestest"
 )
 
@@ -18,7 +17,7 @@ import (
 func TestRecovery(t *testing.T) {
 	t.Parallel()
 	primary := postgrestest.Start(t, append(postgrestest.Lax(), "archive_mode = on")...)
-	db := node(t, primary.URL("postgres"), postgres.Options{})
+	db := node(t, primary.URL("postgres"), Options{})
 	p := newPast(t, db)
 	busy, pet := newStockedIn(t, db, "busy", petstore.MaxQuantity)
 	crowd := buy(t, busy, pet, 16, db)
@@ -56,14 +55,14 @@ func TestRecovery(t *testing.T) {
 }
 
 // recovered starts a server and a node from an archive.
-func recovered(t *testing.T, archive postgrestest.Archive, until time.Time) (*postgrestest.Server, *postgres.DB) {
+func recovered(t *testing.T, archive postgrestest.Archive, until time.Time) (*postgrestest.Server, *DB) {
 	t.Helper()
 	server := postgrestest.Recover(t, archive, until)
-	return server, node(t, server.URL("postgres"), postgres.Options{})
+	return server, node(t, server.URL("postgres"), Options{})
 }
 
 // wantOrder fails the test unless an order can be placed.
-func wantOrder(t *testing.T, db *postgres.DB, workspace, pet int64) {
+func wantOrder(t *testing.T, db *DB, workspace, pet int64) {
 	t.Helper()
 	_, err := petstore.NewService(db).CreateOrder(t.Context(), workspace, petstore.NewOrder{PetID: pet, Quantity: 1}, nil)
 	if err != nil {
@@ -85,7 +84,7 @@ func (c *crowd) end() {
 }
 
 // ordersOf returns the ids of the orders that are there.
-func ordersOf(t *testing.T, db *postgres.DB, workspace int64) map[int64]bool {
+func ordersOf(t *testing.T, db *DB, workspace int64) map[int64]bool {
 	t.Helper()
 	all, err := db.Orders(context.Background(), workspace, petstore.OrderQuery{Page: petstore.Page{Limit: petstore.MaxOrder}})
 	must(t, err)

@@ -1,23 +1,34 @@
-package postgres_test
+package postgres
 
 import (
 	"fmt"
 	"regexp"
 	"strings"
 	"testing"
+	"testing/fstest"
+	"time"
 
 	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/store/postgres"
+	"example.com/petstore/internal/store"
+	"github.com/jackc/pgx/v5"
 )
 
 // migrateFurther migrates a database as a later version would, with one more migration,
 // which says which programs may go on beside it.
 func migrateFurther(t *testing.T, url, beside string) {
 	t.Helper()
-	applied, err := postgres.MigrateFurther(t.Context(), url, beside+"ALTER TABLE pets ADD COLUMN colour text NOT NULL DEFAULT 'grey'")
-	if err != nil || len(applied) != 1 || applied[0].Name != "further" {
-		t.Fatalf("MigrateUp of a later version = %+v, %v, want one migration", applied, err)
+	script := beside + "ALTER TABLE pets ADD COLUMN colour text NOT NULL DEFAULT 'grey'"
+	files := fstest.MapFS{fmt.Sprintf("migrations/%04d_further.sql", known.Latest()+1): {Data: []byte(script)}}
+	for version := 1; version <= known.Latest(); version++ {
+		files[fmt.Sprintf("migrations/%04d_of_today.sql", version)] = &fstest.MapFile{Data: []byte(known.Script(version))}
 	}
+	must(t, administer(t.Context(), url, func(c *pgx.Conn) error {
+		applied, err := migrate(t.Context(), c, store.LoadMigrations(files), time.Now)
+		if err == nil && (len(applied) != 1 || applied[0].Name != "further") {
+			t.Errorf("migrate of a later version = %+v, want one migration", applied)
+		}
+		return err
+	}))
 }
 
 // TestUpgradeRolls: when a later version has migrated the database, nodes of
@@ -25,11 +36,11 @@ func migrateFurther(t *testing.T, url, beside string) {
 func TestUpgradeRolls(t *testing.T) {
 	t.Parallel()
 	url := newDatabase(t)
-	before := node(t, url, postgres.Options{})
+	before := node(t, url, Options{})
 	workspace, pet := newStocked(t, before, 3)
-	migrateFurther(t, url, fmt.Sprintf("-- beside: %d\n", len(postgres.Scripts())))
-	after := node(t, url, postgres.Options{})
-	for _, db := range []*postgres.DB{before, after} {
+	migrateFurther(t, url, fmt.Sprintf("-- beside: %d\n", known.Latest()))
+	after := node(t, url, Options{})
+	for _, db := range []*DB{before, after} {
 		s := petstore.NewService(db)
 		if _, err := s.CreatePet(t.Context(), workspace, petstore.NewPet{Name: "Tom", CategoryID: 1}, nil); err != nil {
 			t.Errorf("CreatePet = %v", err)
@@ -39,27 +50,33 @@ func TestUpgradeRolls(t *testing.T) {
 		}
 		wantSound(t, db)
 	}
-	if applied, err := postgres.MigrateUp(t.Context(), url, nil); err != nil || len(applied) > 0 {
+	if applied, err := MigrateUp(t.Context(), url, nil); err != nil || len(applied) > 0 {
 		t.Errorf("MigrateUp = %v, %v, want nothing to do", applied, err)
 	}
-	known, err := postgres.MigrateStatus(t.Context(), url)
+	known, err := MigrateStatus(t.Context(), url)
 	if err != nil || !known[len(known)-1].Applied {
 		t.Errorf("MigrateStatus = %v, %v, want all applied", known, err)
 	}
 }
 
+// refusals returns what is said of a database to those who open it, look at it and migrate it.
+func refusals(t *testing.T, url string) []error {
+	t.Helper()
+	_, err1 := Open(t.Context(), url, Options{})
+	_, err2 := MigrateStatus(t.Context(), url)
+	_, err3 := MigrateUp(t.Context(), url, nil)
+	return []error{err1, err2, err3}
+}
+
 func TestNewerSchemaIsRefused(t *testing.T) {
 	t.Parallel()
-	next := len(postgres.Scripts()) + 1
+	next := known.Latest() + 1
 	for name, beside := range map[string]string{"which needs more": fmt.Sprintf("-- beside: %d\n", next), "which says nothing": ""} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			url := newDatabase(t)
 			migrateFurther(t, url, beside)
-			_, err1 := postgres.Open(t.Context(), url, postgres.Options{})
-			_, err2 := postgres.MigrateStatus(t.Context(), url)
-			_, err3 := postgres.MigrateUp(t.Context(), url, nil)
-			for _, err := range []error{err1, err2, err3} {
+			for _, err := range refusals(t, url) {
 				if err == nil || !strings.Contains(err.Error(), "was made by a newer version of petstore (schema "+fmt.Sprint(next)+"; this one knows 1 to ") {
 					t.Errorf("error = %v, want that the schema is newer", err)
 				}
@@ -72,7 +89,8 @@ func TestNewerSchemaIsRefused(t *testing.T) {
 // can roll.
 func TestMigrationsSayWhoMayGoOn(t *testing.T) {
 	t.Parallel()
-	for version, script := range postgres.Scripts() {
+	for version := 1; version <= known.Latest(); version++ {
+		script := known.Script(version)
 		if !regexp.MustCompile(`^-- beside: [1-9][0-9]*\n`).MatchString(script) {
 			t.Errorf("migration %d begins with %.30q, want -- beside: and the number of migrations that a program must know to go on beside this one", version, script)
 		}
@@ -86,10 +104,7 @@ func TestOlderDatabaseIsRefused(t *testing.T) {
 	execute(t, url, `CREATE SCHEMA petstore;
 		CREATE TABLE petstore.migrations (version integer PRIMARY KEY, name text NOT NULL, at bigint NOT NULL, beside integer);
 		INSERT INTO petstore.migrations (version, name, at, beside) VALUES (1, 'init', 0, NULL), (2, 'usage', 0, NULL), (3, 'beside', 0, 2)`)
-	_, err1 := postgres.Open(t.Context(), url, postgres.Options{})
-	_, err2 := postgres.MigrateStatus(t.Context(), url)
-	_, err3 := postgres.MigrateUp(t.Context(), url, nil)
-	for _, err := range []error{err1, err2, err3} {
+	for _, err := range refusals(t, url) {
 		if err == nil || !strings.Contains(err.Error(), "from before the first release") || !strings.Contains(err.Error(), "export each workspace with the old version") {
 			t.Errorf("error = %v, want that the database is of before, and what to do", err)
 		}

@@ -1,4 +1,4 @@
-package postgres_test
+package postgres
 
 import (
 	"fmt"
@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/store/postgres"
 )
 
 // TestPooler: behind PgBouncer with sessions a node works, and its tables are in their
@@ -28,7 +27,7 @@ func TestPooler(t *testing.T) {
 			name, err := server.Create(t.Context(), "")
 			must(t, err)
 			execute(t, server.URL(name), "ALTER DATABASE "+name+" SET log_statement = 'all'")
-			db, err := postgres.Open(t.Context(), server.Pooler(t, c.mode, name)+"&petstore.note=of-"+name, postgres.Options{})
+			db, err := Open(t.Context(), server.Pooler(t, c.mode, name)+"&petstore.note=of-"+name, Options{})
 			if c.want != "" {
 				if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 					t.Errorf("Open = %v, want one line with %q", err, c.want)
@@ -72,17 +71,17 @@ func TestSettingsOfTheRole(t *testing.T) {
 		fmt.Fprintf(&all, "EXECUTE format('ALTER DATABASE %%I SET %s = %s', current_database());", setting, strings.ReplaceAll(value, "'", "''"))
 	}
 	execute(t, url, "DO $$ BEGIN "+all.String()+" END $$") // what comes after it has all of them
-	db := node(t, url, postgres.Options{})
+	db := node(t, url, Options{})
 	workspace, pet := newStocked(t, db, petstore.MaxQuantity)
-	other := node(t, url+"&target_session_attrs=read-write", postgres.Options{})
-	ofHosts := node(t, strings.Replace(url, "&", "%2C%2Fnowhere&", 1), postgres.Options{}) // host is the first parameter
+	other := node(t, url+"&target_session_attrs=read-write", Options{})
+	ofHosts := node(t, strings.Replace(url, "&", "%2C%2Fnowhere&", 1), Options{}) // host is the first parameter
 	crowd := buy(t, workspace, pet, 16, db, other, ofHosts)
 	crowd.more(200)
 	crowd.wantKept(db)
 	if n := crowd.outages.Load(); n > 0 {
 		t.Errorf("%d writes were unavailable, want none", n)
 	}
-	if got := postgres.SettingsOf(t, db); got != "read committed off petstore 0 on 0" {
+	if got := settingsOf(t, db); got != "read committed off petstore 0 on 0" {
 		t.Errorf("settings of a session that writes = %q", got)
 	}
 }
@@ -93,11 +92,23 @@ func TestSettingsOfTheRole(t *testing.T) {
 func TestSettingsOfTheURL(t *testing.T) {
 	t.Parallel()
 	url := newDatabase(t)
-	db := node(t, url+`&statement_timeout=7s&synchronous_commit=remote_apply&Search_Path=public&petstore.note=it's%20\`, postgres.Options{})
-	if got := postgres.SettingsOf(t, db); got != "read committed off petstore 7s remote_apply 0" {
+	db := node(t, url+`&statement_timeout=7s&synchronous_commit=remote_apply&Search_Path=public&petstore.note=it's%20\`, Options{})
+	if got := settingsOf(t, db); got != "read committed off petstore 7s remote_apply 0" {
 		t.Errorf("settings of a session that writes = %q", got)
 	}
-	if _, err := postgres.Open(t.Context(), url+"&no_setting=1", postgres.Options{}); err == nil || !strings.Contains(err.Error(), "no_setting") {
+	if _, err := Open(t.Context(), url+"&no_setting=1", Options{}); err == nil || !strings.Contains(err.Error(), "no_setting") {
 		t.Errorf("Open with a setting that does not exist = %v, want it named", err)
 	}
+}
+
+// settingsOf returns some settings of a session that writes.
+func settingsOf(t *testing.T, db *DB) string {
+	t.Helper()
+	var settings string
+	err := db.writer.QueryRow(t.Context(), `SELECT concat_ws(' ', current_setting('transaction_isolation'), current_setting('transaction_read_only'),
+		current_setting('search_path'), current_setting('statement_timeout'), current_setting('synchronous_commit'), current_setting('idle_session_timeout'))`).Scan(&settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return settings
 }

@@ -1,4 +1,4 @@
-package sqlite_test
+package sqlite
 
 import (
 	"context"
@@ -11,31 +11,19 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/store"
-	"example.com/petstore/internal/store/sqlite"
 )
 
-// A workspace with one pet that can be ordered for ever.
-func openStocked(t *testing.T, path string) (*sqlite.DB, *petstore.Service, int64) {
+// openStocked opens the database in a file and makes a workspace with one pet that can be ordered for ever.
+func openStocked(t *testing.T, path string) (*DB, *petstore.Service, int64) {
 	t.Helper()
-	db, err := sqlite.Open(t.Context(), path, sqlite.Options{Serve: true})
+	db := openAt(t, path, Options{Serve: true})
+	service, workspace := petstore.NewService(db), newShop(t, db, "acme")
+	createPet(t, db, workspace, "Guppy")
+	_, err := service.UpdateInventory(t.Context(), workspace, 1, petstore.MaxQuantity, petstore.Condition{})
 	must(t, err)
-	t.Cleanup(func() { db.Close() })
-	w, err := db.CreateWorkspace(t.Context(), access.Workspace{Name: "acme", Plan: access.Free, Quota: access.FreeQuota}, "test")
-	must(t, err)
-	service := petstore.NewService(db)
-	if _, err := service.CreateCategory(t.Context(), w.ID, petstore.NewCategory{Name: "Fish"}, nil); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := service.CreatePet(t.Context(), w.ID, petstore.NewPet{Name: "Guppy", CategoryID: 1}, nil); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := service.UpdateInventory(t.Context(), w.ID, 1, petstore.MaxQuantity, petstore.Condition{}); err != nil {
-		t.Fatal(err)
-	}
-	return db, service, w.ID
+	return db, service, workspace
 }
 
 // Every order that was acknowledged before a backup began is in it.
@@ -60,7 +48,7 @@ func TestBackupUnderLoad(t *testing.T) {
 	for range 3 {
 		before := acknowledged.Load()
 		path := filepath.Join(dir, "copy.db")
-		must(t, sqlite.Backup(t.Context(), filepath.Join(dir, "petstore.db"), path))
+		must(t, Backup(t.Context(), filepath.Join(dir, "petstore.db"), path))
 		if got := openOrders(t, path, workspace); got < before {
 			t.Errorf("the backup has %d orders, want at least %d", got, before)
 		}
@@ -76,42 +64,17 @@ func TestBackupUnderLoad(t *testing.T) {
 // checking that it is sound and readable by its owner alone.
 func openOrders(t *testing.T, path string, workspace int64) int64 {
 	t.Helper()
-	if problems, err := sqlite.Verify(t.Context(), path); err != nil || len(problems) > 0 {
+	if problems, err := Verify(t.Context(), path); err != nil || len(problems) > 0 {
 		t.Fatalf("Verify(%s) = %v, %v, want none", path, problems, err)
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode = %v, %v, want 0600", info.Mode(), err)
 	}
-	db, err := sqlite.Open(t.Context(), path, sqlite.Options{Readers: 1, ReadOnly: true})
+	db, err := Open(t.Context(), path, Options{Readers: 1, ReadOnly: true})
 	must(t, err)
-	defer db.Close()
 	item, err := db.InventoryItem(t.Context(), workspace, 1)
-	must(t, err)
+	must(t, errors.Join(err, db.Close()))
 	return petstore.MaxQuantity - item.Quantity
-}
-
-func TestRestore(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	path, copied := filepath.Join(dir, "petstore.db"), filepath.Join(dir, "copy.db")
-	db, service, workspace := openStocked(t, path)
-	must(t, sqlite.Backup(t.Context(), path, copied))
-	if _, err := service.CreateOrder(t.Context(), workspace, petstore.NewOrder{PetID: 1, Quantity: 5}, nil); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := sqlite.Restore(t.Context(), copied, path, sqlite.Options{}); !errors.Is(err, sqlite.ErrInUse) {
-		t.Errorf("Restore over an open database = %v, want ErrInUse", err)
-	}
-	if got := petstore.MaxQuantity - quantity(t, db, workspace); got != 5 {
-		t.Errorf("after a refused restore %d units are taken, want 5", got)
-	}
-	must(t, db.Close())
-	if _, err := sqlite.Restore(t.Context(), copied, path, sqlite.Options{}); err != nil {
-		t.Fatal(err)
-	}
-	if got := openOrders(t, path, workspace); got != 0 {
-		t.Errorf("after the restore %d units are taken, want 0", got)
-	}
 }
 
 // TestRestoreWarnsOfLostIDs: what cannot be read of the database that is replaced is said.
@@ -120,13 +83,13 @@ func TestRestoreWarnsOfLostIDs(t *testing.T) {
 	dir := t.TempDir()
 	path, copied := filepath.Join(dir, "petstore.db"), filepath.Join(dir, "copy.db")
 	db, _, workspace := openStocked(t, path)
-	must(t, errors.Join(sqlite.Backup(t.Context(), path, copied), db.Close()))
+	must(t, errors.Join(Backup(t.Context(), path, copied), db.Close()))
 	for content, want := range map[string]string{
 		"":                                     "",
 		strings.Repeat("not a database ", 100): "the ids of " + path + ", which was replaced, could not be read, and some may be issued again: is not an SQLite database",
 	} {
 		must(t, os.WriteFile(path, []byte(content), 0o600))
-		warning, err := sqlite.Restore(t.Context(), copied, path, sqlite.Options{})
+		warning, err := Restore(t.Context(), copied, path, Options{})
 		if err != nil || (warning == nil) != (want == "") || warning != nil && !strings.HasPrefix(warning.Error(), want) {
 			t.Errorf("Restore over %.5q = %v, %v, want the warning %q", content, warning, err, want)
 		}
@@ -136,13 +99,6 @@ func TestRestoreWarnsOfLostIDs(t *testing.T) {
 	}
 }
 
-func quantity(t *testing.T, db *sqlite.DB, workspace int64) int64 {
-	t.Helper()
-	item, err := db.InventoryItem(t.Context(), workspace, 1)
-	must(t, err)
-	return item.Quantity
-}
-
 // TestRestoredIDsGoOn: ids that were issued after the backup are never issued again, also
 // if the same backup is restored twice, and all feeds say that it was restored.
 func TestRestoredIDsGoOn(t *testing.T) {
@@ -150,21 +106,16 @@ func TestRestoredIDsGoOn(t *testing.T) {
 	dir := t.TempDir()
 	path, copied := filepath.Join(dir, "petstore.db"), filepath.Join(dir, "copy.db")
 	db, service, workspace := openStocked(t, path)
-	must(t, sqlite.Backup(t.Context(), path, copied))
-	if _, err := service.CreateOrder(t.Context(), workspace, petstore.NewOrder{PetID: 1, Quantity: 1}, nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, Backup(t.Context(), path, copied))
+	_, err := service.CreateOrder(t.Context(), workspace, petstore.NewOrder{PetID: 1, Quantity: 1}, nil)
+	must(t, err)
 	last := lastEvent(t, db, workspace)
 	for restored := int64(1); restored <= 3; restored++ {
 		must(t, db.Close())
-		if warning, err := sqlite.Restore(t.Context(), copied, path, sqlite.Options{}); err != nil || warning != nil {
+		if warning, err := Restore(t.Context(), copied, path, Options{}); err != nil || warning != nil {
 			t.Fatal(warning, err)
 		}
-		var err error
-		if db, err = sqlite.Open(t.Context(), path, sqlite.Options{}); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { db.Close() })
+		db = openAt(t, path, Options{})
 		want := restored*1_000_000 + 1
 		if got := firstIDs(t, petstore.NewService(db), workspace); got != [3]int64{want, want, want} {
 			t.Errorf("the ids of the first category, pet and order after restore %d = %d, want %d", restored, got, want)
@@ -174,9 +125,8 @@ func TestRestoredIDsGoOn(t *testing.T) {
 			t.Errorf("events after %d, after restore %d = %+v, %v, want %s with the id %d", last, restored, page.Events, err, petstore.WorkspaceReset, restored<<36)
 		}
 		last = lastEvent(t, db, workspace)
-		w, err := db.CreateWorkspace(t.Context(), access.Workspace{Name: fmt.Sprint("new ", restored), Plan: access.Free, Quota: access.FreeQuota}, "test")
-		if err != nil || w.ID != restored*10_000+1 {
-			t.Errorf("CreateWorkspace after restore %d = %d, %v, want the id %d", restored, w.ID, err, restored*10_000+1)
+		if id := newWorkspace(t, db, fmt.Sprint("new ", restored)); id != restored*10_000+1 {
+			t.Errorf("the id of a workspace after restore %d = %d, want %d", restored, id, restored*10_000+1)
 		}
 	}
 	if problems, err := db.Check(t.Context()); err != nil || len(problems) > 0 {
@@ -198,7 +148,7 @@ func firstIDs(t *testing.T, s *petstore.Service, workspace int64) [3]int64 {
 }
 
 // lastEvent returns the id of the latest event.
-func lastEvent(t *testing.T, db *sqlite.DB, workspace int64) int64 {
+func lastEvent(t *testing.T, db *DB, workspace int64) int64 {
 	t.Helper()
 	page, err := db.Events(t.Context(), workspace, petstore.EventQuery{Oldest: true, Limit: 1})
 	must(t, err)

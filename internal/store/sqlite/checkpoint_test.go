@@ -53,28 +53,18 @@ func longest(t *testing.T, db *DB, n int) (most int64) {
 	return most
 }
 
+// TestTheLogBeginsAnew has two write as fast as they can, as a
+// server does beside a command that removes a large workspace.
 func TestTheLogBeginsAnew(t *testing.T) {
 	db := shorten(openTest(t, Options{}))
-	if most := longest(t, db, farLog+longLog); most < shortLog || most > farLog {
-		t.Errorf("the log had up to %d frames, want %d to %d", most, shortLog, farLog)
-	}
-	if err := db.Err(); err != nil {
-		t.Error(err)
-	}
-}
-
-// TestTheLogBeginsAnewBesideAnotherProcess has two write as fast as they can, as a
-// server does beside a command that removes a large workspace.
-func TestTheLogBeginsAnewBesideAnotherProcess(t *testing.T) {
-	db := shorten(openTest(t, Options{}))
-	other := shorten(openAt(t, db.path))
+	other := shorten(openAt(t, db.path, Options{}))
 	ended := make(chan int64)
 	go func() { ended <- longest(t, other, 2*farLog) }()
 	most := max(longest(t, db, 2*farLog), <-ended)
 	if most < shortLog || most > farLog {
 		t.Errorf("the log had up to %d frames, want %d to %d", most, shortLog, farLog)
 	}
-	if err := errors.Join(db.Err(), other.Err(), other.Close()); err != nil {
+	if err := errors.Join(db.Err(), other.Err()); err != nil {
 		t.Error(err)
 	}
 }
@@ -125,12 +115,4 @@ func TestTheLogStaysShortWhileLittleIsWritten(t *testing.T) {
 	if most < shortLog || most >= 4*shortLog {
 		t.Errorf("the log had up to %d frames, want %d, and little more on a fast disk", most, shortLog)
 	}
-}
-
-func openAt(t *testing.T, path string) *DB {
-	t.Helper()
-	db, err := Open(t.Context(), path, Options{})
-	must(t, err)
-	t.Cleanup(func() { _ = db.Close() })
-	return db
 }

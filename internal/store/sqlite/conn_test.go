@@ -11,23 +11,16 @@ import (
 func TestPlansStay(t *testing.T) {
 	t.Parallel()
 	raw, err := sqlite.OpenConn(":memory:")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c := &conn{Conn: raw}
 	t.Cleanup(func() { c.Close() })
-	for _, script := range []string{"CREATE TABLE pets (id INTEGER PRIMARY KEY, status TEXT, quantity INTEGER)", "CREATE INDEX low ON pets (quantity) WHERE status = 'sold'"} {
-		if err := c.exec(script); err != nil {
-			t.Fatal(err)
-		}
-	}
+	must(t, c.exec("CREATE TABLE pets (id INTEGER PRIMARY KEY, status TEXT, quantity INTEGER)"))
+	must(t, c.exec("CREATE INDEX low ON pets (quantity) WHERE status = 'sold'"))
 	planned := 0
-	if err := c.SetAuthorizer(sqlite.AuthorizeFunc(func(sqlite.Action) sqlite.AuthResult {
+	must(t, c.SetAuthorizer(sqlite.AuthorizeFunc(func(sqlite.Action) sqlite.AuthResult {
 		planned++ // SQLite asks for each thing that a statement does, when it plans the statement
 		return sqlite.AuthResultOK
-	})); err != nil {
-		t.Fatal(err)
-	}
+	})))
 	for query, args := range map[string][]any{
 		"SELECT id FROM pets ORDER BY id LIMIT $1":                          {int64(1)},
 		"SELECT id FROM pets WHERE status = $1 AND quantity > $2":           {"sold", int64(1)},
@@ -37,9 +30,7 @@ func TestPlansStay(t *testing.T) {
 	} {
 		for n := range 3 {
 			planned = 0
-			if err := c.run(query, args, func(store.Row) error { return nil }); err != nil {
-				t.Fatalf("%s: %v", query, err)
-			}
+			must(t, c.run(query, args, func(store.Row) error { return nil }))
 			if (planned > 0) != (n == 0) {
 				t.Errorf("%s: in run %d SQLite planned it: %v, want only in the first", query, n, planned > 0)
 			}

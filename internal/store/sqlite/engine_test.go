@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -12,13 +11,11 @@ import (
 	"example.com/petstore/internal/store"
 )
 
-// A troubled is an engine with which a load fails once after it was carried out, and
-// groups of changes panic while that is set.
+// A troubled is an engine with which a load fails once after it was carried out.
 type troubled struct {
 	engine
 
-	loads  int
-	panics bool
+	loads int
 }
 
 var errLost = errors.New("the connection was lost")
@@ -36,25 +33,13 @@ func (e *troubled) Load(ctx context.Context, l *store.Load) error {
 	return e.Load(ctx, l)
 }
 
-func (e *troubled) Group(ctx context.Context, g *store.Group) error {
-	if e.panics {
-		panic("boom")
-	}
-	return e.engine.Group(ctx, g)
-}
-
-func openTroubled(t *testing.T) (*troubled, *store.Store, int64) {
-	t.Helper()
-	db := openTest(t, Options{Readers: 1})
-	e := &troubled{engine: engine{db}}
-	s := store.New(e, store.Options{Dialect: dialect, Now: time.Now, Written: db.WakeReaders, Writer: db.writing})
-	return e, s, newWorkspace(t, t.Context(), db, "w")
-}
-
 // TestLoadAgain: a load that is tried again issues ids that nobody has.
 func TestLoadAgain(t *testing.T) {
 	t.Parallel()
-	e, s, workspace := openTroubled(t)
+	db := openTest(t, Options{Readers: 1})
+	workspace := newWorkspace(t, db, "w")
+	e := &troubled{engine: engine{db}}
+	s := store.New(e, store.Options{Dialect: dialect, Now: time.Now, Written: db.WakeReaders, Writer: db.writing})
 	load := func(units ...petstore.Unit) {
 		t.Helper()
 		if refused, err := s.Load(t.Context(), workspace, &petstore.Batch{Units: units}); err != nil || len(refused) > 0 {
@@ -82,27 +67,5 @@ func TestLoadAgain(t *testing.T) {
 	}
 	if want := []int64{1, 2, 3, 1, 2, 3}; !slices.Equal(ids, want) {
 		t.Errorf("ids of categories and pets = %v, want %v", ids, want)
-	}
-}
-
-// TestEnginePanics: what an engine panics with is the caller's, and the committer goes on.
-func TestEnginePanics(t *testing.T) {
-	t.Parallel()
-	e, s, workspace := openTroubled(t)
-	go s.CommitChanges()
-	defer s.EndChanges()
-	service := petstore.NewService(changedBy{e.db, s})
-	place := func() (panicked any, err error) {
-		defer func() { panicked = recover() }()
-		_, err = service.CreateCategory(t.Context(), workspace, petstore.NewCategory{Name: "Dogs"}, nil)
-		return nil, err
-	}
-	e.panics = true
-	if v, err := place(); v == nil || !strings.HasPrefix(v.(string), "boom") || err != nil {
-		t.Errorf("CreateCategory panicked with %v and returned %v, want boom", v, err)
-	}
-	e.panics = false
-	if v, err := place(); v != nil || err != nil {
-		t.Errorf("CreateCategory panicked with %v and returned %v, want neither", v, err)
 	}
 }

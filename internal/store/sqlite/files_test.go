@@ -200,25 +200,3 @@ func TestOneServer(t *testing.T) {
 		t.Errorf("Alone twice after the servers = %v, want nil; f ran: %t", err, ran)
 	}
 }
-
-func TestCheckOverwrite(t *testing.T) {
-	t.Parallel()
-	db := newDatabase(t)
-	link := filepath.Join(t.TempDir(), "link.db")
-	must(t, os.Symlink(db.path, link))
-	free := filepath.Join(t.TempDir(), "backup.db")
-	for _, test := range []struct{ database, path, want string }{
-		{db.path, free, ""},
-		{"", free, ""},
-		{db.path, link, "that is the database itself"},
-		{link, db.path + "-wal", "that is the database itself"},
-		{"", db.path + "-shm", "belongs to the database " + db.path},
-		{"", db.path + "-lock", "belongs to the database " + db.path},
-		{"", link, "is in use, or was not closed: petstore.db-wal"},
-	} {
-		err := CheckOverwrite(test.database, test.path)
-		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
-			t.Errorf("CheckOverwrite(%q, %q) = %v, want %q", test.database, test.path, err, test.want)
-		}
-	}
-}

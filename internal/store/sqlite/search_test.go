@@ -1,14 +1,11 @@
 package sqlite
 
 import (
-	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
 )
 
@@ -20,32 +17,6 @@ func openUnsynced(t testing.TB) *DB {
 		t.Fatal(err)
 	}
 	return db
-}
-
-func newWorkspace(t testing.TB, ctx context.Context, db *DB, name string) int64 { //nolint:revive // as long as others use it so
-	t.Helper()
-	w, err := db.CreateWorkspace(ctx, access.Workspace{Name: name, Plan: access.Free, Quota: access.FreeQuota}, "test")
-	must(t, err)
-	return w.ID
-}
-
-// TestSearchesFindNoncharacters, which FTS5 takes for another letter.
-func TestSearchesFindNoncharacters(t *testing.T) {
-	t.Parallel()
-	db := openUnsynced(t)
-	workspace := newShop(t, db)
-	for _, name := range []string{"a\uFFFEb", "\uFFFF", "\uFFFDabc", "\U0001FFFF"} {
-		pet := createPet(t, db, workspace, name)
-		for _, text := range append(strings.Split(name, ""), name) {
-			found, err := db.Pets(t.Context(), workspace, petstore.PetQuery{Page: petstore.Page{Limit: 20}, Name: text})
-			if err != nil || !slices.ContainsFunc(found, func(p petstore.Pet) bool { return p.ID == pet }) {
-				t.Errorf("Pets of %+q = %+v, %v, want %+q among them", text, found, err, name)
-			}
-		}
-	}
-	if problems, err := db.Check(t.Context()); err != nil || len(problems) > 0 {
-		t.Errorf("Check = %q, %v, want nothing", problems, err)
-	}
 }
 
 // importNames imports a pet for each name.
@@ -76,7 +47,7 @@ func TestCheckFindsLostNames(t *testing.T) {
 		"a structure is lost": "DELETE FROM pet_names_data WHERE id=(SELECT max(id) FROM pet_names_data)",
 	} {
 		db := openUnsynced(t)
-		importNames(t, db, newWorkspace(t, t.Context(), db, "acme"), "Rex", "Rex", "Rex")
+		importNames(t, db, newWorkspace(t, db, "acme"), "Rex", "Rex", "Rex")
 		if problems, err := db.Check(t.Context()); err != nil || len(problems) > 0 {
 			t.Fatalf("Check = %q, %v, want nothing", problems, err)
 		}

@@ -9,21 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/store"
 	"zombiezen.com/go/sqlite"
 )
-
-// eventually fails the test unless what becomes true within ten seconds.
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !ok(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: not within ten seconds", what)
-		}
-	}
-}
 
 // occupy keeps the writer busy until the returned function is called.
 func occupy(t *testing.T, db *DB) (release func()) {
@@ -62,32 +50,11 @@ func kept(t *testing.T, db *DB) int {
 	return len(entries)
 }
 
-// TestGroupsOfChanges: changes that wait share a commit, up to a bound.
-func TestGroupsOfChanges(t *testing.T) {
-	t.Parallel()
-	db := openTest(t, Options{})
-	ws := newShop(t, db)
-	before := db.Stats()
-	release := occupy(t, db)
-	const callers = store.MaxGroup + 40
-	errs := make(chan error, callers)
-	for range callers {
-		go func() {
-			_, err := petstore.NewService(db).CreatePet(context.Background(), ws, petstore.NewPet{Name: "Rex", CategoryID: 1}, nil)
-			errs <- err
-		}()
-	}
-	eventually(t, "all changes wait", func() bool { return db.Waiting() == callers })
-	release()
-	for range callers {
-		if err := <-errs; err != nil {
-			t.Error(err)
-		}
-	}
-	got := db.Stats()
-	if groups := got.Groups - before.Groups; groups != 2 || got.Writes-before.Writes != callers || got.Waiting != 0 || got.LostGroups != 0 {
-		t.Errorf("Stats = %+v, before them %+v, want 2 groups more of %d changes", got, before, callers)
-	}
+// waiting returns how many writes wait for the writer.
+func waiting(db *DB) int {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	return len(db.writes)
 }
 
 // TestFailures: an error, a broken constraint and a panic undo their own write, and leave
@@ -126,11 +93,7 @@ func TestFailures(t *testing.T) {
 	for i := range 12 {
 		all.Go(func() { write(i % 4) })
 	}
-	eventually(t, "all writes wait", func() bool {
-		db.mu.Lock()
-		defer db.mu.Unlock()
-		return len(db.writes) == 12
-	})
+	eventually(t, "all writes wait", func() bool { return waiting(db) == 12 })
 	release()
 	all.Wait()
 	if n := kept(t, db); n != 4 {
@@ -138,34 +101,23 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestWithdrawn: who waits for the writer can go, a change and any other write.
+// TestWithdrawn: who waits for the writer can go.
 func TestWithdrawn(t *testing.T) {
 	t.Parallel()
 	db := openTest(t, Options{})
-	ws := newShop(t, db)
 	release := occupy(t, db)
 	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 2)
+	done := make(chan error, 1)
 	go func() { done <- db.change(ctx, func(c *conn) error { return insert(c, "x") }) }()
-	go func() {
-		_, err := petstore.NewService(db).CreatePet(ctx, ws, petstore.NewPet{Name: "Rex", CategoryID: 1}, nil)
-		done <- err
-	}()
-	eventually(t, "the change waits", func() bool { return db.Waiting() == 1 })
+	eventually(t, "the write waits", func() bool { return waiting(db) == 1 })
 	cancel()
-	for range cap(done) { // while the writer is still occupied
-		if err := <-done; petstore.CodeOf(err) != petstore.CodeServiceUnavailable || !errors.Is(err, context.Canceled) {
-			t.Errorf("withdrawn write = %v, want %s because of %v", err, petstore.CodeServiceUnavailable, context.Canceled)
-		}
+	if err := <-done; petstore.CodeOf(err) != petstore.CodeServiceUnavailable || !errors.Is(err, context.Canceled) { // while the writer is still occupied
+		t.Errorf("withdrawn write = %v, want %s because of %v", err, petstore.CodeServiceUnavailable, context.Canceled)
 	}
-	rows := kept(t, db)
 	release()
-	if err := db.Close(); err != nil { // after all that waits
-		t.Fatal(err)
-	}
-	db = openAt(t, db.path)
-	if pets, err := db.Pets(t.Context(), ws, petstore.PetQuery{Page: petstore.Page{Limit: 1}}); err != nil || len(pets) > 0 || kept(t, db) != rows {
-		t.Errorf("Pets = %v, %v, rows = %d, want none of withdrawn writes", pets, err, kept(t, db)-rows)
+	must(t, db.change(t.Context(), func(*conn) error { return nil })) // after all that waits
+	if n := kept(t, db); n != 0 {
+		t.Errorf("rows = %d, want none of a withdrawn write", n)
 	}
 }
 
@@ -228,11 +180,10 @@ func TestBusy(t *testing.T) {
 func TestFailed(t *testing.T) {
 	t.Parallel()
 	db := openTest(t, Options{Readers: 1})
-	w, err := db.CreateWorkspace(t.Context(), access.Workspace{Name: "acme", Plan: access.Free, Quota: access.FreeQuota}, "cli")
-	must(t, err)
+	workspace := newWorkspace(t, db, "acme")
 	must(t, db.change(t.Context(), func(c *conn) error { return nil }))
 	ruin(t, db)
-	_, err = db.Pet(t.Context(), w.ID, 1)
+	_, err := db.Pet(t.Context(), workspace, 1)
 	if got := petstore.CodeOf(err); got != petstore.CodeServiceUnavailable {
 		t.Fatalf("Pet of a ruined file = %v, want %s", err, petstore.CodeServiceUnavailable)
 	}

@@ -1,122 +1,156 @@
 package storetest
 
 import (
+	"fmt"
 	"math/rand/v2"
-	"testing"
+	"slices"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"example.com/petstore/internal/petstore"
 	"github.com/anishathalye/porcupine"
 )
 
-// concurrencyTests have many callers at once.
-var concurrencyTests = map[string]func(*testing.T, Open){
-	"buyers":       testBuyers,
-	"same key":     testSameKey,
-	"neighbours":   testNeighbours,
-	"linearizable": testLinearizable,
+// concurrencyTests have many callers at once, on however many nodes.
+var concurrencyTests = map[string]func(*tenant){
+	"buyers": testBuyers, "same key": testSameKey, "neighbours": testNeighbours, "linearizable": testLinearizable, "many writers": testManyWriters,
+	"beside loads": testBulkBesideWriters,
 }
 
-// testBuyers: exactly as many orders as there are units.
-func testBuyers(t *testing.T, open Open) {
-	s := newTenant(t, open)
-	pet := s.pet(50)
-	got := codes(parallel(200, func(int) error {
-		_, err := s.CreateOrder(s.ctx, s.workspace, petstore.NewOrder{PetID: pet, Quantity: 1}, nil)
+// testBuyers: orders that are placed one by one are numbered without gaps. Of those at once there are
+// exactly as many as there are units; no id is issued twice, and an order that is placed after
+// another was confirmed has the greater id.
+func testBuyers(s *tenant) {
+	pet := s.pet(80)
+	for want := int64(1); want <= 30; want++ {
+		if got := s.order(pet, 1); got != want {
+			s.Fatalf("id of order %d = %d", want, got)
+		}
+	}
+	var confirmed atomic.Int64 // the greatest id
+	ids := make([]int64, 200)
+	got := codes(parallel(len(ids), func(i int) error {
+		before := confirmed.Load()
+		o, err := s.CreateOrder(s.ctx, s.workspace, petstore.NewOrder{PetID: pet, Quantity: 1}, nil)
+		if err == nil && o.ID <= before {
+			s.Errorf("the id %d was issued when %d was confirmed", o.ID, before)
+		}
+		ids[i] = o.ID
+		for old := confirmed.Load(); o.ID > old && !confirmed.CompareAndSwap(old, o.ID); old = confirmed.Load() {
+		}
 		return err
 	}))
 	if got[""] != 50 || got[petstore.CodePetNotAvailable] != 150 {
-		t.Errorf("outcomes of 200 buyers of 50 units = %v, want 50 orders and 150 times %s", got, petstore.CodePetNotAvailable)
+		s.Errorf("outcomes of 200 buyers of 50 units = %v, want 50 orders and 150 times %s", got, petstore.CodePetNotAvailable)
+	}
+	slices.Sort(ids)
+	if n := len(slices.Compact(ids)); n != 51 { // with the 0 of the refused ones
+		s.Errorf("50 orders have %d ids", n-1)
 	}
 	s.wantItem(pet, 0, petstore.Pending)
 }
 
-func (s *tenant) randomWrite(random *rand.Rand) error {
-	pet, order := random.Int64N(6)+1, random.Int64N(60)+1
-	switch random.IntN(10) {
-	case 0:
-		_, err := s.CreatePet(s.ctx, s.workspace, petstore.NewPet{Name: "Rex", CategoryID: pet}, nil)
-		return err
-	case 1:
-		_, err := s.UpdateInventory(s.ctx, s.workspace, pet, random.Int64N(10), petstore.Condition{})
-		return err
+// anyWrite makes a change of one of all kinds, on few rows.
+func (s *tenant) anyWrite(random *rand.Rand) error {
+	id, order, on := random.Int64N(5)+1, random.Int64N(60)+1, petstore.Condition{}
+	switch random.IntN(16) {
+	case 0, 1:
+		return errOf(s.CreateCategory(s.ctx, s.workspace, petstore.NewCategory{Name: "dogs"}, nil))
 	case 2:
-		return s.mark(pet, petstore.Statuses()[random.IntN(3)])
+		return errOf(s.ReplaceCategory(s.ctx, s.workspace, id, petstore.NewCategory{Name: "\"cats\"", Description: new(string)}, on))
 	case 3:
-		return s.cancel(order)
+		return errOf(s.UpdatePet(s.ctx, s.workspace, id, petstore.PetPatch{
+			Name: petstore.Some("Tom"), CategoryID: petstore.Some(random.Int64N(3) + 1), Status: petstore.Null[petstore.Status](),
+		}, on))
 	case 4:
-		return s.complete(order)
-	case 5:
-		return s.DeleteCategory(s.ctx, s.workspace, pet, petstore.Condition{})
-	case 6:
-		if random.IntN(4) > 0 {
-			return nil
+		p := petstore.OrderPatch{ShipDate: petstore.Some(petstore.At(start))}
+		if random.IntN(2) == 0 {
+			p.ShipDate = petstore.Null[petstore.Time]()
 		}
-		return s.DeletePet(s.ctx, s.workspace, pet, petstore.Condition{})
+		return errOf(s.UpdateOrder(s.ctx, s.workspace, order, p, on))
+	case 5:
+		return errOf(s.CreatePet(s.ctx, s.workspace, petstore.NewPet{Name: "Rex", CategoryID: id}, nil))
+	case 6:
+		return errOf(s.UpdateInventory(s.ctx, s.workspace, id, random.Int64N(10), on))
+	case 7:
+		return s.mark(id, petstore.Statuses()[random.IntN(3)])
+	case 8:
+		return s.cancel(order)
+	case 9:
+		return s.complete(order)
+	case 10:
+		return s.DeleteCategory(s.ctx, s.workspace, id, on)
+	case 11:
+		if random.IntN(4) == 0 {
+			return s.deletePet(id)
+		}
 	}
-	_, err := s.CreateOrder(s.ctx, s.workspace, petstore.NewOrder{PetID: pet, Quantity: random.Int64N(3) + 1, Complete: random.IntN(4) == 0}, nil)
-	return err
+	return errOf(s.CreateOrder(s.ctx, s.workspace, petstore.NewOrder{PetID: id, Quantity: random.Int64N(3) + 1, Complete: random.IntN(4) == 0}, nil))
 }
 
-// testSameKey: one row, however many send the request at once, on however many
-// nodes; each node has a service of its own.
-func testSameKey(t *testing.T, open Open) {
-	s := newTenant(t, open)
-	ids := make([]int64, 40)
-	errs := parallel(len(ids), func(i int) error {
-		node := petstore.NewService(s.Stores)
-		got, err := node.CreateCategory(s.ctx, s.workspace, petstore.NewCategory{Name: "dogs"}, once("k", "a"))
+// testSameKey: one row for each of six keys, however many send the request at once.
+func testSameKey(s *tenant) {
+	var ids [60]int64
+	for _, err := range parallel(len(ids), func(i int) error {
+		got, err := petstore.NewService(s.Stores).CreateCategory(s.ctx, s.workspace, petstore.NewCategory{Name: "dogs"}, once(fmt.Sprint(i%6), "a"))
 		ids[i] = got.ID
 		return err
-	})
-	if got := codes(errs); got[""] != len(errs) {
-		t.Errorf("outcomes = %v, want %d successes", got, len(errs))
+	}) {
+		must(s, err)
 	}
-	for _, id := range ids {
-		if id != ids[0] {
-			t.Fatalf("ids = %v, want one", ids)
+	for i, id := range ids {
+		if id != ids[i%6] {
+			s.Fatalf("ids = %v, want one for each of 6 keys", ids)
 		}
 	}
 	all, err := s.Stores.Categories(s.ctx, s.workspace, petstore.CategoryQuery{Page: petstore.Page{Limit: 100}})
-	if len(all) != 1 || err != nil {
-		t.Errorf("Categories = %v, %v, want one", all, err)
+	if len(all) != 6 || err != nil {
+		s.Errorf("Categories = %v, %v, want six", all, err)
 	}
 }
 
-// testNeighbours: what fails, by a rule or by the engine's last line of
-// defence, takes nobody with it, and leaves no event.
-func testNeighbours(t *testing.T, open Open) {
-	s := newTenant(t, open)
+// testNeighbours: what fails, by a rule, by a constraint of the tables or by a panic, takes nobody
+// with it, and leaves no row and no event.
+func testNeighbours(s *tenant) {
 	pet := s.pet(1000)
-	const callers = 90
-	errs := parallel(callers, func(i int) error {
-		switch i % 3 {
-		case 0: // breaks a constraint after it has written
-			_, err := s.Do(s.ctx, &petstore.Change{Workspace: s.workspace, Needs: petstore.Needs{PetID: pet},
-				Decide: func(f petstore.Facts) (petstore.Effects, error) {
-					f.Pet.Quantity = -5
-					return petstore.Effects{SaveCategory: &petstore.Category{Name: "ghost"}, SavePet: f.Pet}, nil
-				}})
-			if err == nil {
-				return petstore.Errorf("accepted", "a negative quantity was kept")
+	const callers = 100
+	do := func(decide func(petstore.Facts) (petstore.Effects, error)) (err error) {
+		defer func() {
+			if v := recover(); v != nil {
+				err = fmt.Errorf("panicked with %.4s", v)
 			}
-			return nil
-		case 1:
-			wantCode(t, "UpdateInventory", s.mark(pet, petstore.Available), "")
-			return nil
-		}
-		_, err := s.CreateOrder(s.ctx, s.workspace, petstore.NewOrder{PetID: pet, Quantity: 1}, nil)
+		}()
+		_, err = s.Do(s.ctx, &petstore.Change{Workspace: s.workspace, Needs: petstore.Needs{PetID: pet}, Decide: decide})
 		return err
-	})
-	if got := codes(errs); got[""] != callers {
-		t.Errorf("outcomes = %v, want %d as they should be", got, callers)
 	}
-	s.wantItem(pet, 1000-callers/3, petstore.Available)
-	ghosts, err := s.Stores.Categories(s.ctx, s.workspace, petstore.CategoryQuery{Page: petstore.Page{Limit: 10}, Name: "ghost"})
-	if len(ghosts) != 0 || err != nil {
-		t.Errorf("Categories = %v, %v, want nothing of the failed changes", ghosts, err)
+	ghost := &petstore.Category{Name: "ghost"}
+	for i, err := range parallel(callers, func(i int) error {
+		switch i % 5 {
+		case 0:
+			return do(func(petstore.Facts) (petstore.Effects, error) { // after it has written
+				return petstore.Effects{SaveCategory: ghost, SavePet: &petstore.StockedPet{Pet: petstore.Pet{Name: "Rex", CategoryID: 99, Status: petstore.Available}}}, nil
+			})
+		case 1:
+			return do(func(f petstore.Facts) (petstore.Effects, error) {
+				f.Pet.Quantity = -5
+				return petstore.Effects{SaveCategory: ghost, SavePet: f.Pet}, nil
+			})
+		case 2:
+			return do(func(petstore.Facts) (petstore.Effects, error) { panic("boom") })
+		case 3:
+			return s.cancel(99)
+		}
+		return errOf(s.CreateOrder(s.ctx, s.workspace, petstore.NewOrder{PetID: pet, Quantity: 1}, nil))
+	}) {
+		if (err == nil) != (i%5 == 4) || (err != nil && strings.Contains(err.Error(), "panicked with boom")) != (i%5 == 2) {
+			s.Errorf("change %d = %v", i, err)
+		}
 	}
-	s.wantMirror(t)
+	s.wantItem(pet, 1000-callers/5, petstore.Available)
+	same(s, "Categories of failed changes", []petstore.Category{})(
+		s.Stores.Categories(s.ctx, s.workspace, petstore.CategoryQuery{Page: petstore.Page{Limit: 10}, Name: "ghost"}))
+	s.wantMirror()
 }
 
 // A step is a call on one pet: its stock is set (op 's'), read ('r'), ordered
@@ -127,13 +161,12 @@ type step struct {
 }
 
 // testLinearizable: every caller sees one pet as if calls came one by one.
-func testLinearizable(t *testing.T, open Open) {
-	s := newTenant(t, open)
+func testLinearizable(s *tenant) {
 	pet := s.pet(10)
 	const callers, calls = 6, 12
 	history := make([][]porcupine.Operation, callers)
 	began := time.Now()
-	errs := parallel(callers, func(caller int) error {
+	for _, err := range parallel(callers, func(caller int) error {
 		random := rand.New(rand.NewPCG(2, uint64(caller)))
 		var orders []int64
 		for range calls {
@@ -151,16 +184,15 @@ func testLinearizable(t *testing.T, open Open) {
 			})
 		}
 		return nil
-	})
-	if got := codes(errs); got[""] != callers {
-		t.Fatalf("outcomes = %v, want no failure", got)
+	}) {
+		must(s, err)
 	}
 	var all []porcupine.Operation
 	for _, h := range history {
 		all = append(all, h...)
 	}
 	if got := porcupine.CheckOperationsTimeout(stockModel(), all, 20*time.Second); got != porcupine.Ok {
-		t.Errorf("history of %d calls = %v, want %v", len(all), got, porcupine.Ok)
+		s.Errorf("history of %d calls = %v, want %v", len(all), got, porcupine.Ok)
 	}
 }
 
@@ -214,5 +246,86 @@ func stockModel() porcupine.Model {
 			}
 			return stock >= in.quantity, stock - in.quantity
 		},
+	}
+}
+
+// testManyWriters: all writes at once, on few rows. A reader who goes on from the last id he
+// saw misses nothing, and the feeds give their workspaces. Whether each order ended once, and
+// what names a category or a pet has it, is checked with the ledger when the test ends.
+func testManyWriters(s *tenant) {
+	other := s.beside("other")
+	for range 4 {
+		s.pet(20)
+		other.pet(20)
+	}
+	var ended atomic.Bool
+	defer ended.Store(true)
+	read := make(chan []petstore.Event, 1)
+	go func() {
+		var seen []petstore.Event
+		for q, last := (petstore.EventQuery{Limit: 7}), false; ; {
+			done := ended.Load()
+			page, err := s.Events(s.ctx, s.workspace, q)
+			if err != nil {
+				s.Error(err)
+				break
+			}
+			seen = append(seen, page.Events...)
+			if q.After = page.Next; last && !page.More {
+				break
+			}
+			last = done
+		}
+		read <- seen
+	}()
+	for _, err := range parallel(32, func(worker int) error {
+		random := rand.New(rand.NewPCG(9, uint64(worker)))
+		for range 50 {
+			one := []*tenant{s, other}[random.IntN(2)]
+			err := one.anyWrite(random)
+			if code := petstore.CodeOf(err); err != nil && (code == "" || code == petstore.CodeServiceUnavailable) {
+				return err
+			}
+		}
+		return nil
+	}) {
+		must(s, err)
+	}
+	ended.Store(true)
+	seen, all := <-read, s.events()
+	if len(seen) != len(all) {
+		s.Errorf("the reader saw %d events of %d", len(seen), len(all))
+	}
+	for i, e := range all {
+		if i > 0 && e.ID <= all[i-1].ID || i < len(seen) && seen[i].ID != e.ID {
+			s.Fatalf("event %d has the id %d", i, e.ID)
+		}
+	}
+	s.wantMirror()
+	other.wantMirror()
+}
+
+// testBulkBesideWriters: several loads and the writes of a server go on at once,
+// and no id is given twice.
+func testBulkBesideWriters(s *tenant) {
+	dogs := s.category("Dogs")
+	const each, rounds = 20, 10
+	for _, err := range parallel(8, func(i int) (err error) {
+		for n := 0; n < rounds && err == nil; n++ {
+			if i%2 == 0 {
+				_, err = s.Load(s.ctx, s.workspace, &petstore.Batch{Units: checked(newPets(each - 1))})
+				continue
+			}
+			var p petstore.Created
+			if p, err = s.CreatePet(s.ctx, s.workspace, petstore.NewPet{Name: "Rex", CategoryID: dogs}, nil); err == nil {
+				_, err = s.CreateOrder(s.ctx, s.workspace, petstore.NewOrder{PetID: p.ID, Quantity: 1}, nil)
+			}
+		}
+		return err
+	}) {
+		must(s, err)
+	}
+	if got, want := len(s.dump().units), 1+4*rounds*each+4*rounds; got != want {
+		s.Errorf("%d units, want %d", got, want)
 	}
 }

@@ -1,6 +1,8 @@
 package storetest
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,90 +15,117 @@ import (
 // for its constraints.
 type Damage func(statements string)
 
-// RunDamage tests that Check of an engine, and CheckFeed, find the faults of damaged
-// databases.
+// RunDamage tests that Check of an engine, and CheckFeed, find the faults of a damaged
+// database. Each is in a workspace of its own.
 func RunDamage(t *testing.T, open func(t *testing.T, now func() time.Time) (Stores, Damage)) {
-	for _, test := range damages {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			var damage Damage
-			s := newDamaged(t, func(t *testing.T, now func() time.Time) (s Stores) {
-				s, damage = open(t, now)
-				return s
-			})
-			pet := s.pet(10)
-			s.order(pet, 1)
-			s.order(pet, 2)
-			damage(test.damage)
-			got, err := s.Check(s.ctx)
-			if strings.Contains(test.want, "last event") {
-				got, err = store.CheckFeed(s.ctx, s, s.workspace)
-			}
-			must(t, err)
-			if all := strings.Join(got, "\n"); (len(got) > 0) != (test.want != "") || !strings.Contains(all, test.want) {
-				t.Errorf("Check = %q, want %q", all, test.want)
-			}
-		})
-	}
-	t.Run("long ledger", func(t *testing.T) {
-		t.Parallel()
-		testLongLedger(t, open)
-	})
-}
-
-// damages are done to a pet that was created, stocked and ordered twice.
-var damages = []struct{ name, damage, want string }{
-	{"none", "", ""},
-	{"stock", "UPDATE pets SET quantity = quantity + 1", "pet 1 of workspace 1: the quantity is 8, and its last movement says 7"},
-	{"lost movement", "DELETE FROM movements WHERE number = 2", "pet 1 of workspace 1: its ledger lacks the movement 2"},
-	{"lost last movement", "DELETE FROM movements WHERE number = 4", "pet 1 of workspace 1: its ledger lacks the last movement"},
-	{"ledger cut short", "UPDATE movements SET before = 0 WHERE number = 3", "the movement 3 follows the movement 0"},
-	{"ledger of another", "UPDATE movements SET pet = 2 WHERE number = 2", "pet 1 of workspace 1: its ledger lacks the movement 2"},
-	{"ledger in a ring", "UPDATE movements SET before = 4 WHERE number = 2", "pet 1 of workspace 1: its ledger lacks the movement 4"},
-	{"movement", "UPDATE movements SET quantity = quantity + 1 WHERE number = 3", "the movement 3 leaves 10, after 10 and a change by -1"},
-	{"nobody's movement", `INSERT INTO movements (workspace, id, before, pet, number, kind, delta, quantity, at)
-		SELECT workspace, 5, 0, pet, 5, kind, delta, quantity, at FROM movements WHERE number = 1; UPDATE counters SET movements = 5`, "workspace 1 has 5 movements, and its pets account for 4"},
-	{"counter of movements", "UPDATE counters SET movements = 3", "movements of workspace 1 have the id 4, which was never issued"},
-	{"deleted", "UPDATE movements SET kind = 'deleted' WHERE number = 4", "pet 1 of workspace 1 was deleted, and is in the catalogue"},
-	{"two movements after one", "UPDATE movements SET before = 2 WHERE number = 4", "the movement 4 follows the movement 2"},
-	{"lost order", "DELETE FROM orders WHERE id = 1", "the number of open orders is 2, and the orders say 1"},
-	{"order of another", "UPDATE orders SET pet = 2 WHERE id = 1", "the number of open orders is 2, and the orders say 1"},
-	{"order that ended", "UPDATE orders SET complete = TRUE WHERE id = 2", "the number of open orders is 2, and the orders say 1"},
-	{"forgotten order", "UPDATE pets SET open_orders = 1", "the number of open orders is 1, and the ledger says 2"},
-	{"lost pet", "DELETE FROM pets", "order 1 of workspace 1 is open, and its pet 1 does not exist"},
-	{"lost pet's ledger", "DELETE FROM pets; DELETE FROM orders", "workspace 1 has 4 movements, and its pets account for 0"},
-	{"gone with stock", "UPDATE movements SET kind = 'deleted' WHERE number = 4; DELETE FROM pets; DELETE FROM orders", "pet 1 of workspace 1 was deleted, and its movements leave 7"},
-	{"lost category", "DELETE FROM categories", "pet 1 of workspace 1 names the category 1, which does not exist"},
-	{"key of nobody", `INSERT INTO api_keys (id, workspace, name, prefix, hash, scopes, created_at)
-		SELECT 'key_x', 7, 'x', 'x', value, 1, 0 FROM meta WHERE name = 'secret'`, "the key key_x is of the workspace 7, which does not exist"},
-	{"ban of no key", "INSERT INTO bans (key_id, begins_at, ends_at, level, reason, imposed_by) VALUES ('key_x', 0, 0, 1, '', '')", "the key key_x is banned, and does not exist"},
-	{"negative stock", "UPDATE pets SET quantity = -1", "the quantity is -1"},
-	{"letters", "UPDATE counters SET letters = 'a'", "names: pet 1 of workspace 1: its name has letters that its workspace does not have"},
-	{"counter", "UPDATE counters SET orders = 1", "orders of workspace 1 have the id 2, which was never issued"},
-	{"pet without an event", "UPDATE pets SET name = 'Tom'", "the pet 1 is not as its last event says"},
-	{"stock without an event", "UPDATE pets SET quantity = 2", "the inventory 1 is not as its last event says"},
-	{"deletion without an event", "DELETE FROM orders WHERE id = 1", "the order 1 is not there, as its last event says"},
-}
-
-// testLongLedger: in a ledger that is read in pieces each movement counts.
-func testLongLedger(t *testing.T, open func(t *testing.T, now func() time.Time) (Stores, Damage)) {
+	t.Helper()
 	var damage Damage
 	s := newDamaged(t, func(t *testing.T, now func() time.Time) (s Stores) {
+		t.Helper()
 		s, damage = open(t, now)
 		return s
 	})
-	dogs := s.category("dogs")
+	ids := make([]*strings.Replacer, len(damages))
+	var statements strings.Builder
+	for i, test := range damages {
+		one := s.beside(test.name)
+		pet := one.pet(10)
+		one.order(pet, 1)
+		one.order(pet, 2)
+		ids[i] = strings.NewReplacer("$w", fmt.Sprint(one.workspace))
+		statements.WriteString(ids[i].Replace(test.damage) + ";")
+	}
+	s.category("dogs")
 	s.load(&petstore.Batch{Units: []petstore.Unit{{
-		PetID: 1, Pet: &petstore.StockedPet{Pet: petstore.Pet{ID: 1, Name: "Rex", CategoryID: dogs, Status: petstore.Available}, Quantity: 2},
+		PetID: 1, Pet: &petstore.StockedPet{Pet: petstore.Pet{ID: 1, Name: "Rex", CategoryID: 1, Status: petstore.Available}, Quantity: 2},
 		Movements: longLedger(1, 25_000, petstore.At(start)),
 	}}})
 	s.checkLedger()
-	damage("UPDATE movements SET quantity = 9 WHERE number = 15001")
-	want := []string{
-		"ledger: pet 1 of workspace 1: the movement 15001 leaves 9, after 2 and a change by -1",
-		"ledger: pet 1 of workspace 1: the movement 15002 leaves 2, after 9 and a change by 1",
+	damage(statements.String() + "UPDATE movements SET quantity = 9 WHERE number = 15001")
+	problems, err := s.Check(s.ctx)
+	must(t, err)
+	for i, test := range damages {
+		found, want := problems, ids[i].Replace(test.want)
+		if strings.HasPrefix(want, "events: ") {
+			var id int64
+			_, err := fmt.Sscanf(want, "events: workspace %d", &id)
+			must(t, err)
+			found, err = store.CheckFeed(s.ctx, s, id)
+			must(t, err)
+		}
+		if !slices.ContainsFunc(found, func(p string) bool { return strings.Contains(p, want) }) {
+			t.Errorf("%s: the problems are %q, want %q", test.name, found, want)
+		}
 	}
-	if got, err := s.Check(s.ctx); err != nil || strings.Join(got, "\n") != strings.Join(want, "\n") {
-		t.Errorf("Check = %q, %v, want %q", got, err, want)
+	of := func(workspace int64) (found []string) {
+		for _, p := range problems {
+			if strings.Contains(p, fmt.Sprintf("workspace %d: ", workspace)) {
+				found = append(found, p)
+			}
+		}
+		return found
 	}
+	long := fmt.Sprintf("ledger: pet 1 of workspace %d: ", s.workspace)
+	want := []string{long + "the movement 15001 leaves 9, after 2 and a change by -1", long + "the movement 15002 leaves 2, after 9 and a change by 1"}
+	if got := of(s.workspace); !slices.Equal(got, want) {
+		t.Errorf("of a ledger that is read in pieces the problems are %q, want %q", got, want)
+	}
+	if got := of(s.workspace + 1); len(got) > 0 {
+		t.Errorf("of the workspace without damage the problems are %q", got)
+	}
+}
+
+// damages are done to a pet that was created, stocked and ordered twice, in the workspace $w.
+var damages = []struct{ name, damage, want string }{
+	{"none", "", ""},
+	{"stock", "UPDATE pets SET quantity = quantity + 1 WHERE workspace = $w",
+		"pet 1 of workspace $w: the quantity is 8, and its last movement says 7"},
+	{"lost movement", "DELETE FROM movements WHERE number = 2 AND workspace = $w", "pet 1 of workspace $w: its ledger lacks the movement 2"},
+	{"lost last movement", "DELETE FROM movements WHERE number = 4 AND workspace = $w",
+		"pet 1 of workspace $w: its ledger lacks the last movement"},
+	{"ledger cut short", "UPDATE movements SET before = 0 WHERE number = 3 AND workspace = $w",
+		"pet 1 of workspace $w: the movement 3 follows the movement 0"},
+	{"ledger of another", "UPDATE movements SET pet = 2 WHERE number = 2 AND workspace = $w",
+		"pet 1 of workspace $w: its ledger lacks the movement 2"},
+	{"ledger in a ring", "UPDATE movements SET before = 4 WHERE number = 2 AND workspace = $w",
+		"pet 1 of workspace $w: its ledger lacks the movement 4"},
+	{"movement", "UPDATE movements SET quantity = quantity + 1 WHERE number = 3 AND workspace = $w",
+		"pet 1 of workspace $w: the movement 3 leaves 10, after 10 and a change by -1"},
+	{"nobody's movement", `INSERT INTO movements (workspace, id, before, pet, number, kind, delta, quantity, at)
+		SELECT workspace, 5, 0, pet, 5, kind, delta, quantity, at FROM movements WHERE number = 1 AND workspace = $w; UPDATE counters SET movements = 5 WHERE workspace = $w`,
+		"workspace $w has 5 movements, and its pets account for 4"},
+	{"counter of movements", "UPDATE counters SET movements = 3 WHERE workspace = $w",
+		"movements of workspace $w have the id 4, which was never issued"},
+	{"deleted", "UPDATE movements SET kind = 'deleted' WHERE number = 4 AND workspace = $w",
+		"pet 1 of workspace $w was deleted, and is in the catalogue"},
+	{"two movements after one", "UPDATE movements SET before = 2 WHERE number = 4 AND workspace = $w",
+		"pet 1 of workspace $w: the movement 4 follows the movement 2"},
+	{"lost order", "DELETE FROM orders WHERE id = 1 AND workspace = $w",
+		"pet 1 of workspace $w: the number of open orders is 2, and the orders say 1"},
+	{"order of another", "UPDATE orders SET pet = 2 WHERE id = 1 AND workspace = $w",
+		"pet 1 of workspace $w: the number of open orders is 2, and the orders say 1"},
+	{"order that ended", "UPDATE orders SET complete = TRUE WHERE id = 2 AND workspace = $w",
+		"pet 1 of workspace $w: the number of open orders is 2, and the orders say 1"},
+	{"forgotten order", "UPDATE pets SET open_orders = 1 WHERE workspace = $w",
+		"pet 1 of workspace $w: the number of open orders is 1, and the ledger says 2"},
+	{"lost pet", "DELETE FROM pets WHERE workspace = $w", "order 1 of workspace $w is open, and its pet 1 does not exist"},
+	{"lost pet's ledger", "DELETE FROM pets WHERE workspace = $w; DELETE FROM orders WHERE workspace = $w",
+		"workspace $w has 4 movements, and its pets account for 0"},
+	{"gone with stock", "UPDATE movements SET kind = 'deleted' WHERE number = 4 AND workspace = $w; DELETE FROM pets WHERE workspace = $w; DELETE FROM orders WHERE workspace = $w",
+		"pet 1 of workspace $w was deleted, and its movements leave 7"},
+	{"lost category", "DELETE FROM categories WHERE workspace = $w", "pet 1 of workspace $w names the category 1, which does not exist"},
+	{"key of nobody", `INSERT INTO api_keys (id, workspace, name, prefix, hash, scopes, created_at)
+		SELECT 'key_x', 700, 'x', 'x', value, 1, 0 FROM meta WHERE name = 'secret'`, "the key key_x is of the workspace 700, which does not exist"},
+	{"ban of no key", "INSERT INTO bans (key_id, begins_at, ends_at, level, reason, imposed_by) VALUES ('key_y', 0, 0, 1, '', '')",
+		"the key key_y is banned, and does not exist"},
+	{"negative stock", "UPDATE pets SET quantity = -1 WHERE workspace = $w", "pet 1 of workspace $w: the quantity is -1"},
+	{"letters", "UPDATE counters SET letters = 'a' WHERE workspace = $w",
+		"names: pet 1 of workspace $w: its name has letters that its workspace does not have"},
+	{"counter", "UPDATE counters SET orders = 1 WHERE workspace = $w", "orders of workspace $w have the id 2, which was never issued"},
+	{"pet without an event", "UPDATE pets SET name = 'Tom' WHERE workspace = $w",
+		"events: workspace $w: the pet 1 is not as its last event says"},
+	{"stock without an event", "UPDATE pets SET quantity = 2 WHERE workspace = $w",
+		"events: workspace $w: the inventory 1 is not as its last event says"},
+	{"deletion without an event", "DELETE FROM orders WHERE id = 1 AND workspace = $w",
+		"events: workspace $w: the order 1 is not there, as its last event says"},
 }

@@ -1,12 +1,12 @@
 package storetest
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
-	"sync"
-	"sync/atomic"
-	"testing"
+	"strings"
 	"time"
 
 	"example.com/petstore/internal/access"
@@ -40,189 +40,233 @@ func (s *tenant) revoke(id string, at time.Time) error {
 	return ring.Revoke(s.ctx, id, petstore.Condition{})
 }
 
-// testKeyBounds: a workspace has a hundred live keys at most, whoever comes at once, and however they are made.
-func testKeyBounds(t *testing.T, open Open) {
-	s := newTenant(t, open)
-	first := s.key("first", time.Time{})
-	var refused atomic.Int64
-	var all sync.WaitGroup
-	for range 4 {
-		all.Go(func() {
-			for range 26 {
-				switch err := s.create(s.mint(time.Time{})); petstore.CodeOf(err) {
-				case "":
-				case access.CodeTooManyKeys:
-					refused.Add(1)
-				default:
-					t.Errorf("create = %v", err)
-				}
-			}
-		})
+// key makes a key of the workspace.
+func (s *tenant) key(name string, expires time.Time) access.Key {
+	s.Helper()
+	k := s.mint(expires)
+	k.Name, k.Scopes = name, access.Read|access.Write
+	must(s, s.create(k))
+	s.clock.Advance(time.Second) // keys are listed in the order of their creation
+	return k
+}
+
+func (s *tenant) wantKey(want access.Key) {
+	s.Helper()
+	same(s, "Key", want)(s.Key(s.ctx, want.ID))
+}
+
+func ids(keys []access.Key) []string {
+	all := []string{}
+	for _, k := range keys {
+		all = append(all, k.ID)
 	}
-	all.Wait()
-	keys, err := s.Keys(s.ctx, s.workspace)
-	if err != nil || len(keys) != access.MaxKeys || refused.Load() != 5 {
-		t.Fatalf("the workspace has %d keys, %v, and %d were refused, want %d and 5", len(keys), err, refused.Load(), access.MaxKeys)
+	return all
+}
+
+// lastAudit returns the latest entry of the audit log.
+func (s *tenant) lastAudit() access.AuditEntry {
+	s.Helper()
+	entries, err := s.AuditPage(s.ctx, 0, 1)
+	if err != nil || len(entries) != 1 {
+		s.Fatalf("AuditPage = %v, %v", entries, err)
+	}
+	return entries[0]
+}
+
+// testKeys: they are kept and listed. Name, expiry and revocation change, and are noted; what edit refuses changes nothing.
+func testKeys(s *tenant) {
+	other := s.beside("other")
+	first, second := s.key("first", time.Time{}), s.key("second", start.Add(time.Hour))
+	other.key("foreign", time.Time{})
+	s.wantKey(first)
+	s.wantKey(second)
+	for _, at := range []time.Time{start.Add(time.Minute), start.Add(time.Hour)} { // the first one counts
+		must(s, s.revoke(first.ID, at))
+	}
+	first.RevokedAt = start.Add(time.Minute)
+	same(s, "Keys", []access.Key{first, second})(s.Keys(s.ctx, s.workspace))
+	clash := second
+	clash.ID = access.MintID()
+	if err := s.create(clash); err == nil {
+		s.Error("create with a hash that exists succeeded")
+	}
+	k := s.key("before", time.Time{})
+	end := s.clock.Now().Add(time.Hour)
+	got, err := s.UpdateKey(s.ctx, k.ID, "api:key_x", "", func(_, k *access.Key) error {
+		k.Name, k.ExpiresAt = "after", end
+		return nil
+	})
+	must(s, err)
+	k.Name, k.ExpiresAt = "after", end
+	s.wantKey(k)
+	if !got.ExpiresAt.Equal(end) || got.Name != "after" {
+		s.Errorf("UpdateKey = %+v", got)
+	}
+	if e := s.lastAudit(); e.Action != "key.update" || e.Actor != "api:key_x" || e.Subject != k.ID || !strings.Contains(e.Detail, `"after" was "before"`) {
+		s.Errorf("the audit log has %+v", e)
+	}
+	s.must(s.UpdateKey(s.ctx, k.ID, "cli", "", func(_, _ *access.Key) error { return nil }))
+	refused := errors.New("refused")
+	if _, err := s.UpdateKey(s.ctx, k.ID, "cli", "", func(_, k *access.Key) error { k.Name = "no"; return refused }); !errors.Is(err, refused) {
+		s.Errorf("UpdateKey = %v, want %v", err, refused)
+	}
+	s.wantKey(k)
+	if e := s.lastAudit(); e.Actor != "api:key_x" {
+		s.Errorf("what changed nothing is in the audit log: %+v", e)
+	}
+	s.wantCode("UpdateKey of none", errOf(s.UpdateKey(s.ctx, "key_unknown", "cli", "", func(_, _ *access.Key) error { return nil })), access.CodeKeyNotFound)
+}
+
+// testRotate: a rotation is no way out of a ban, and only of what works.
+func testRotate(s *tenant) {
+	until := start.Add(24 * time.Hour)
+	for _, test := range []struct {
+		name         string
+		expires, old time.Time
+	}{
+		{"never expires", time.Time{}, until},
+		{"expires later", until.Add(time.Hour), until},
+		{"expires sooner", until.Add(-time.Hour), until.Add(-time.Hour)},
+	} {
+		k := s.key(test.name, test.expires)
+		next := s.mint(time.Time{})
+		next.Name = "ignored"
+		want := next
+		want.Name, want.Scopes, want.ExpiresAt = k.Name, k.Scopes, k.ExpiresAt
+		same(s, "rotate of what "+test.name, want)(s.rotate(k.ID, next, until))
+		s.wantKey(want)
+		k.ExpiresAt, k.RotatedTo = test.old, next.ID
+		s.wantKey(k)
+	}
+	revoked, rotated, expired := s.key("revoked", time.Time{}), s.key("rotated", time.Time{}), s.key("expired", s.clock.Now().Add(time.Second))
+	must(s, s.revoke(revoked.ID, start))
+	s.must(s.rotate(rotated.ID, s.mint(time.Time{}), until))
+	for id, code := range map[string]petstore.Code{revoked.ID: access.CodeKeyRevoked, rotated.ID: access.CodeKeyRotated, expired.ID: access.CodeKeyExpired} {
+		s.wantCode("rotate of a key that cannot be", errOf(s.rotate(id, s.mint(time.Time{}), until)), code)
+	}
+	banned := s.ban(s.key("banned", time.Time{}), time.Hour)
+	got, err := s.rotate(banned.ID, s.mint(time.Time{}), until)
+	if banned.Ban.KeyID = got.ID; err != nil || !reflect.DeepEqual(got.Ban, banned.Ban) {
+		s.Errorf("rotate = %+v, %v, want the ban %+v", got, err, banned.Ban)
+	}
+}
+
+// testLiveKeys: keys are found by ids and by hashes, however many are asked for, with their workspaces and bans.
+func testLiveKeys(s *tenant) {
+	other := s.beside("other")
+	a, b, revoked, foreign := s.key("a", time.Time{}), s.key("b", time.Time{}), s.key("c", time.Time{}), other.key("d", time.Time{})
+	must(s, s.revoke(revoked.ID, start))
+	b = s.ban(b, time.Hour)
+	many := []access.Hash{a.Hash, revoked.Hash}
+	for i := range 300 {
+		many = append(many, access.HashOf(fmt.Sprint(i)))
+	}
+	for what, test := range map[string]struct {
+		ids    []string
+		hashes []access.Hash
+		want   []string
+		of     []int64
+	}{
+		"nothing":          {nil, nil, []string{}, nil},
+		"none":             {[]string{"key_none", "\x00"}, []access.Hash{{1}}, []string{}, nil},
+		"an id":            {[]string{foreign.ID}, nil, []string{foreign.ID}, []int64{other.workspace}},
+		"ids":              {[]string{a.ID, b.ID, revoked.ID, foreign.ID}, nil, []string{a.ID, b.ID, foreign.ID}, []int64{s.workspace, other.workspace}},
+		"hashes":           {nil, many, []string{a.ID}, []int64{s.workspace}},
+		"ids and hashes":   {[]string{b.ID}, []access.Hash{foreign.Hash}, []string{b.ID, foreign.ID}, []int64{s.workspace, other.workspace}},
+		"a key both ways":  {[]string{a.ID}, []access.Hash{a.Hash}, []string{a.ID, a.ID}, []int64{s.workspace, s.workspace}},
+		"the same by hash": {nil, []access.Hash{a.Hash, a.Hash}, []string{a.ID}, []int64{s.workspace}},
+	} {
+		keys, workspaces, err := s.LiveKeys(s.ctx, test.ids, test.hashes)
+		got, of := ids(keys), []int64(nil)
+		for _, w := range workspaces {
+			of = append(of, w.ID)
+		}
+		slices.Sort(got)
+		slices.Sort(test.want)
+		slices.Sort(of)
+		if err != nil || !slices.Equal(got, test.want) || !slices.Equal(of, test.of) {
+			s.Errorf("LiveKeys of %s = %v of %v, %v, want %v of %v", what, got, of, err, test.want, test.of)
+		}
+	}
+	keys, workspaces, err := s.LiveKeys(s.ctx, []string{b.ID}, nil)
+	if err != nil || !reflect.DeepEqual(keys, []access.Key{b}) || len(workspaces) != 1 || workspaces[0].Name != "tenant" {
+		s.Errorf("LiveKeys = %+v of %+v, %v, want %+v of the tenant", keys, workspaces, err, b)
+	}
+}
+
+// testKeyBounds: a workspace has a hundred live keys at most, whoever comes at once, and however they are made.
+func testKeyBounds(s *tenant) {
+	first := s.key("first", time.Time{})
+	if got := codes(parallel(104, func(int) error { return s.create(s.mint(time.Time{})) })); got[""] != access.MaxKeys-1 || got[access.CodeTooManyKeys] != 5 {
+		s.Errorf("outcomes = %v, want 5 refused", got)
 	}
 	late := s.mint(time.Time{})
-	wantCode(t, "create of one more", s.create(late), access.CodeTooManyKeys)
-	_, err = s.Key(s.ctx, late.ID)
-	wantCode(t, "Key of the one more", err, access.CodeKeyNotFound)
-	_, err = s.rotate(first.ID, late, s.clock.Now().Add(time.Hour))
-	wantCode(t, "rotate with an overlap", err, access.CodeTooManyKeys)
+	s.wantCode("create of one more", s.create(late), access.CodeTooManyKeys)
+	s.wantCode("Key of the one more", errOf(s.Key(s.ctx, late.ID)), access.CodeKeyNotFound)
+	s.wantCode("rotate with an overlap", errOf(s.rotate(first.ID, late, s.clock.Now().Add(time.Hour))), access.CodeTooManyKeys)
 	s.wantKey(first)
-	_, err = s.rotate(first.ID, late, s.clock.Now())
-	wantCode(t, "rotate without an overlap", err, "")
-	wantCode(t, "revoke", s.revoke(late.ID, s.clock.Now()), "")
-	wantCode(t, "create after a revocation", s.create(s.mint(time.Time{})), "")
-	wantCode(t, "create of another workspace", s.create(s.beside("other").mint(time.Time{})), "")
+	s.must(s.rotate(first.ID, late, s.clock.Now()))
+	must(s, s.revoke(late.ID, s.clock.Now()))
+	must(s, s.create(s.mint(time.Time{})))
+	must(s, s.create(s.beside("other").mint(time.Time{})))
 }
 
 // testExpiredKeys: of those that expired and were not revoked, a hundred stay.
-func testExpiredKeys(t *testing.T, open Open) {
-	s := newTenant(t, open)
+func testExpiredKeys(s *tenant) {
 	oldest := s.key("oldest", s.clock.Now().Add(time.Minute))
 	for range 3 {
 		for range 50 {
-			wantCode(t, "create", s.create(s.mint(s.clock.Now().Add(time.Hour))), "")
+			must(s, s.create(s.mint(s.clock.Now().Add(time.Hour))))
 		}
 		s.clock.Advance(2 * time.Hour)
 	}
-	wantCode(t, "create", s.create(s.mint(time.Time{})), "")
+	must(s, s.create(s.mint(time.Time{})))
 	page, err := s.KeyPage(s.ctx, s.workspace, access.KeyPage{Unrevoked: true, Limit: 1000})
 	if err != nil || len(page) != access.MaxKeys+1 {
-		t.Errorf("%d keys are not revoked, %v, want %d", len(page), err, access.MaxKeys+1)
+		s.Errorf("%d keys are not revoked, %v, want %d", len(page), err, access.MaxKeys+1)
 	}
 	if got, err := s.Key(s.ctx, oldest.ID); err != nil || got.RevokedAt.IsZero() {
-		t.Errorf("the key that expired first is %+v, %v, want it revoked", got, err)
-	}
-}
-
-// testRotateKeepsBan: a rotation is no way out of a ban.
-func testRotateKeepsBan(t *testing.T, open Open) {
-	s := newTenant(t, open)
-	k := s.key("k", time.Time{})
-	k.Ban = &access.Ban{KeyID: k.ID, From: start, Until: start.Add(time.Hour), Level: 3, Reason: "too fast", By: "limiter"}
-	wantCode(t, "SetBan", s.SetBan(s.ctx, *k.Ban, "limiter"), "")
-	got, err := s.rotate(k.ID, s.mint(time.Time{}), s.clock.Now().Add(time.Hour))
-	want := *k.Ban
-	want.KeyID = got.ID
-	if err != nil || !reflect.DeepEqual(got.Ban, &want) {
-		t.Errorf("rotate = %+v, %v, want the ban %+v", got, err, want)
+		s.Errorf("the key that expired first is %+v, %v, want it revoked", got, err)
 	}
 }
 
 // testKeyPages: every key once, in either order, those of one instant too.
-func testKeyPages(t *testing.T, open Open) {
-	s := newTenant(t, open)
+func testKeyPages(s *tenant) {
 	other := s.beside("other").key("foreign", time.Time{})
 	for i := range 9 {
-		wantCode(t, "create", s.create(s.mint(time.Time{})), "")
+		must(s, s.create(s.mint(time.Time{})))
 		if i%3 == 2 {
 			s.clock.Advance(time.Second)
 		}
 	}
 	all, err := s.Keys(s.ctx, s.workspace)
-	must(t, err)
-	wantCode(t, "revoke", s.revoke(all[4].ID, s.clock.Now()), "")
-	oldest, err := s.KeyPage(s.ctx, s.workspace, access.KeyPage{Limit: 100})
-	if err != nil || !reflect.DeepEqual(ids(oldest), ids(all)) {
-		t.Errorf("KeyPage of the oldest = %v, %v, want %v", ids(oldest), err, ids(all))
+	must(s, err)
+	must(s, s.revoke(all[4].ID, s.clock.Now()))
+	page := func(p access.KeyPage) []string {
+		s.Helper()
+		found, err := s.KeyPage(s.ctx, s.workspace, p)
+		must(s, err)
+		return ids(found)
 	}
-	if rest, err := s.KeyPage(s.ctx, s.workspace, access.KeyPage{After: all[3].ID, Limit: 2}); err != nil || !reflect.DeepEqual(ids(rest), ids(all[4:6])) {
-		t.Errorf("KeyPage after the fourth = %v, %v, want %v", ids(rest), err, ids(all[4:6]))
-	}
-	for unrevoked, want := range map[bool]int{false: 9, true: 8} {
+	want := ids(all)
+	same(s, "KeyPage of the oldest", want)(page(access.KeyPage{Limit: 100}), nil)
+	same(s, "KeyPage after the fourth", want[4:6])(page(access.KeyPage{After: want[3], Limit: 2}), nil)
+	slices.SortFunc(all, func(a, b access.Key) int { return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.ID, a.ID)) })
+	newest := ids(all)
+	for _, unrevoked := range []bool{false, true} {
 		var seen []string
-		var times []time.Time
-		for after := ""; ; after = seen[len(seen)-1] {
-			page, err := s.KeyPage(s.ctx, s.workspace, access.KeyPage{Newest: true, Unrevoked: unrevoked, After: after, Limit: 2})
-			if err != nil || len(page) > 2 {
-				t.Fatalf("KeyPage = %v, %v", page, err)
+		for more := true; more; {
+			p := access.KeyPage{Newest: true, Unrevoked: unrevoked, Limit: 2}
+			if len(seen) > 0 {
+				p.After = seen[len(seen)-1]
 			}
-			for _, k := range page {
-				if slices.Contains(seen, k.ID) || len(times) > 0 && k.CreatedAt.After(times[len(times)-1]) {
-					t.Errorf("the key %s of %s comes twice, or after an older one", k.ID, k.CreatedAt)
-				}
-				seen, times = append(seen, k.ID), append(times, k.CreatedAt)
-			}
-			if len(page) < 2 {
-				break
-			}
+			next := page(p)
+			seen, more = append(seen, next...), len(next) == 2
 		}
-		if len(seen) != want || slices.Contains(seen, all[4].ID) == unrevoked {
-			t.Errorf("the pages show %d keys, want %d: %v", len(seen), want, seen)
-		}
+		same(s, "KeyPage of the newest", newest)(seen, nil)
+		newest = slices.DeleteFunc(newest, func(id string) bool { return id == want[4] })
 	}
 	for _, after := range []string{other.ID, "key_unknown", "\x00", "\xff"} {
-		if page, err := s.KeyPage(s.ctx, s.workspace, access.KeyPage{After: after, Limit: 2}); err != nil || len(page) != 0 {
-			t.Errorf("KeyPage after %q = %v, %v, want none", after, page, err)
-		}
-	}
-}
-
-// testSessions: they end one by one, with all of their key, with their time, and when a key has too many.
-func testSessions(t *testing.T, open Open) {
-	s := newTenant(t, open)
-	made := func(n byte, key string, life time.Duration) access.Session {
-		one := access.Session{Hash: [32]byte{n}, KeyID: key, Started: s.clock.Now(), Until: s.clock.Now().Add(life)}
-		wantCode(t, "StartSession", s.StartSession(s.ctx, one), "")
-		s.clock.Advance(time.Second)
-		return one
-	}
-	live := func(what string, want ...access.Session) {
-		t.Helper()
-		var hashes []byte
-		for n := range byte(100) {
-			switch got, err := s.Session(s.ctx, [32]byte{n}); {
-			case err == nil:
-				hashes = append(hashes, n)
-				if i := slices.IndexFunc(want, func(w access.Session) bool { return w.Hash == got.Hash }); i >= 0 && !reflect.DeepEqual(got, want[i]) {
-					t.Errorf("%s: Session = %+v, want %+v", what, got, want[i])
-				}
-			case petstore.CodeOf(err) != access.CodeSessionNotFound:
-				t.Errorf("%s: Session = %v", what, err)
-			}
-		}
-		var wanted []byte
-		for _, w := range want {
-			wanted = append(wanted, w.Hash[0])
-		}
-		if !slices.Equal(hashes, wanted) {
-			t.Errorf("%s: the sessions %v are live, want %v", what, hashes, wanted)
-		}
-	}
-	a1, a2, b, operator := made(1, "a", time.Hour), made(2, "a", time.Hour), made(3, "b", time.Minute), made(4, "", time.Hour)
-	live("at first", a1, a2, b, operator)
-	for range 2 {
-		wantCode(t, "EndSession", s.EndSession(s.ctx, a1.Hash), "")
-	}
-	live("after one sign-out", a2, b, operator)
-	s.clock.Advance(time.Minute)
-	live("after a minute", a2, operator)
-	made(5, "a", time.Hour)
-	wantCode(t, "EndSessions", s.EndSessions(s.ctx, "a"), "")
-	live("after all of a key", operator)
-	for n := range byte(access.MaxSessions + 2) {
-		made(10+n, "c", time.Hour)
-	}
-	for n, code := range map[byte]petstore.Code{10: access.CodeSessionNotFound, 11: access.CodeSessionNotFound, 12: "", 31: "", 4: ""} {
-		_, err := s.Session(s.ctx, [32]byte{n})
-		wantCode(t, fmt.Sprint("Session ", n), err, code)
-	}
-}
-
-// testNames: a name is found however its letters are composed, and as it was kept before names were composed.
-func testNames(t *testing.T, open Open) {
-	s := newTenant(t, open)
-	for _, kept := range []string{"caf\u00e9", "old cafe\u0301"} {
-		if _, err := s.CreateWorkspace(s.ctx, access.Workspace{Name: kept, Plan: access.Free, Quota: access.FreeQuota}, "cli"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for asked, want := range map[string]string{"caf\u00e9": "caf\u00e9", "cafe\u0301": "caf\u00e9", "old cafe\u0301": "old cafe\u0301"} {
-		if got, err := s.Workspace(s.ctx, asked); err != nil || got.Name != want {
-			t.Errorf("Workspace(%+q) = %+q, %v, want %+q", asked, got.Name, err, want)
-		}
+		same(s, "KeyPage after "+after, []string{})(page(access.KeyPage{After: after, Limit: 2}), nil)
 	}
 }

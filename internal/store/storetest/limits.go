@@ -3,9 +3,7 @@ package storetest
 import (
 	"cmp"
 	"fmt"
-	"reflect"
 	"slices"
-	"testing"
 	"time"
 
 	"example.com/petstore/internal/access"
@@ -13,10 +11,16 @@ import (
 	"example.com/petstore/internal/usage"
 )
 
-var limitTests = map[string]func(*testing.T, Open){
-	"round trip": testLimits,
-	"old days":   testOldDays,
-	"key uses":   testKeyUses,
+var limitTests = map[string]func(*tenant){"round trip": testLimits, "old days": testOldDays, "key uses": testKeyUses}
+
+func (s *tenant) saveWindows(rows ...ratelimit.SavedWindow) {
+	s.Helper()
+	must(s, s.SaveLimits(s.ctx, ratelimit.Saved{Windows: rows}))
+}
+
+func (s *tenant) saveKeys(rows ...ratelimit.SavedKey) {
+	s.Helper()
+	must(s, s.SaveLimits(s.ctx, ratelimit.Saved{Keys: rows}))
 }
 
 func (s *tenant) wantLimits(what string, want ratelimit.Saved) {
@@ -30,8 +34,7 @@ func (s *tenant) wantLimits(what string, want ratelimit.Saved) {
 	}
 }
 
-func testLimits(t *testing.T, open Open) {
-	s := newTenant(t, open)
+func testLimits(s *tenant) {
 	s.wantLimits("at first", ratelimit.Saved{})
 	windows := []ratelimit.SavedWindow{
 		{Subject: "a:*", MinuteStart: 1, MinuteUsed: 2, Day: 20500, DayUsed: 4},
@@ -46,48 +49,33 @@ func testLimits(t *testing.T, open Open) {
 		{KeyID: "key_b", Workspace: s.workspace, RunFrom: 6, RunUntil: 7},
 	}
 	nothing := ratelimit.SavedKey{KeyID: "key_d", Workspace: s.workspace}
-	save := func(rows ratelimit.Saved) {
-		t.Helper()
-		must(t, s.SaveLimits(s.ctx, rows))
-	}
-	save(ratelimit.Saved{Windows: windows, Keys: append(keys[:2:2], nothing)})
+	must(s, s.SaveLimits(s.ctx, ratelimit.Saved{Windows: windows, Keys: append(keys[:2:2], nothing)}))
 	s.wantLimits("after saving", ratelimit.Saved{Windows: windows, Keys: keys})
 	windows[2].DayUsed++
 	keys[1].CleanSince, keys[1].Strikes = 10, "10"
-	save(ratelimit.Saved{Windows: windows[2:]})
-	save(ratelimit.Saved{Keys: keys[1:]})
-	save(ratelimit.Saved{})
-	save(ratelimit.Saved{Keys: []ratelimit.SavedKey{{KeyID: "key_c", Workspace: s.workspace + 100, RunFrom: 1}}})
+	s.saveWindows(windows[2:]...)
+	s.saveKeys(keys[1:]...)
+	s.saveWindows()
+	s.saveKeys(ratelimit.SavedKey{KeyID: "key_c", Workspace: s.workspace + 100, RunFrom: 1})
 	s.wantLimits("after replacing", ratelimit.Saved{Windows: windows, Keys: keys})
-	save(ratelimit.Saved{Keys: []ratelimit.SavedKey{{KeyID: "key_b", Workspace: s.workspace}}})
+	s.saveKeys(ratelimit.SavedKey{KeyID: "key_b", Workspace: s.workspace})
 	s.wantLimits("when nothing stands against a key any more", ratelimit.Saved{Windows: windows, Keys: keys[:1]})
 }
 
-func (s *tenant) wantOver(when string, want int64) {
-	s.Helper()
-	if got, err := s.CountOverQuota(s.ctx); err != nil || got != want {
-		s.Errorf("%s: CountOverQuota = %d, %v, want %d", when, got, err, want)
-	}
-}
-
 // testKeyUses: what a key did today is told, and when it was used last. Those whose workspaces used most of their quota are the busiest.
-func testKeyUses(t *testing.T, open Open) {
-	s := newTenant(t, open)
+func testKeyUses(s *tenant) {
 	big := s.beside("big")
-	if _, err := s.SetPlan(s.ctx, big.workspace, access.Enterprise, access.Quota{PerMinute: 10, PerDay: 100 * access.FreeQuota.PerDay}, "cli"); err != nil {
-		t.Fatal(err)
-	}
+	s.must(s.SetPlan(s.ctx, big.workspace, access.Enterprise, access.Quota{PerMinute: 10, PerDay: 100 * access.FreeQuota.PerDay}, "cli"))
 	keys := []access.Key{s.key("0", time.Time{}), big.key("1", time.Time{})}
 	for i := range 4 {
 		keys = append(keys, s.key(fmt.Sprint(i+2), time.Time{}))
 	}
 	today, now := start.Unix()/86400, start.UnixMilli()
-	counts := s.Stores.(usage.Store) //nolint:forcetypeassert // every store is one
 	row := func(i int, day, admitted, refused, last int64) {
-		t.Helper()
+		s.Helper()
 		k := usage.KeyDay{KeyID: keys[i].ID, Workspace: keys[i].WorkspaceID, Day: day * 86400, LastUsed: last}
 		k.Requests[usage.Success], k.Requests[usage.Limited] = admitted, refused
-		must(t, counts.AddKeyDays(s.ctx, []usage.KeyDay{k}))
+		must(s, s.AddKeyDays(s.ctx, []usage.KeyDay{k}))
 	}
 	use := func(i int, admitted, refused, last int64) access.Use {
 		return access.Use{KeyID: keys[i].ID, Admitted: admitted, Refused: refused, LastUsed: time.UnixMilli(last).UTC()}
@@ -101,86 +89,72 @@ func testKeyUses(t *testing.T, open Open) {
 	row(3, today, 9, 0, now)
 	row(5, today, 900, 0, now)
 	against := ratelimit.SavedKey{KeyID: keys[5].ID, Workspace: s.workspace, CleanSince: 1}
-	must(t, s.SaveLimits(s.ctx, ratelimit.Saved{Keys: []ratelimit.SavedKey{against}}))
+	s.saveKeys(against)
 	s.wantLimits("of a key", ratelimit.Saved{Keys: []ratelimit.SavedKey{against}})
-	must(t, s.revoke(keys[5].ID, start))
+	must(s, s.revoke(keys[5].ID, start))
 	s.wantLimits("of a key that was revoked", ratelimit.Saved{})
-	windows := []ratelimit.SavedWindow{
-		{Subject: fmt.Sprint("w:", s.workspace), Day: today, DayUsed: 900}, {Subject: fmt.Sprint("w:", big.workspace), Day: today, DayUsed: 901},
-		{Subject: fmt.Sprint("w:", s.beside("idle").workspace), Day: today - 1, DayUsed: 1000}, {Subject: "a:*", Day: today, DayUsed: 1000},
-	}
-	must(t, s.SaveLimits(s.ctx, ratelimit.Saved{Windows: windows}))
+	of := func(w int64) string { return fmt.Sprint("w:", w) }
+	s.saveWindows(
+		ratelimit.SavedWindow{Subject: of(s.workspace), Day: today, DayUsed: 900}, ratelimit.SavedWindow{Subject: of(big.workspace), Day: today, DayUsed: 901},
+		ratelimit.SavedWindow{Subject: of(s.beside("idle").workspace), Day: today - 1, DayUsed: 1000}, ratelimit.SavedWindow{Subject: "a:*", Day: today, DayUsed: 1000})
 	want := map[string]access.Use{
 		keys[0].ID: use(0, 6, 1, now), keys[1].ID: use(1, 30, 0, now), keys[2].ID: use(2, 0, 0, now-3000),
 		keys[3].ID: use(3, 9, 0, now), keys[5].ID: use(5, 900, 0, now),
 	}
 	many := slices.Repeat([]access.Key{s.mint(time.Time{})}, 1000)
-	if got, err := s.KeyUses(s.ctx, append(many, keys...)); err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("KeyUses = %+v, %v, want %+v", got, err, want)
-	}
-	if got, err := s.KeyUses(s.ctx, nil); err != nil || len(got) != 0 {
-		t.Errorf("KeyUses of no keys = %+v, %v, want none", got, err)
-	}
+	same(s, "KeyUses", want)(s.KeyUses(s.ctx, append(many, keys...)))
+	same(s, "KeyUses of no keys", map[string]access.Use{})(s.KeyUses(s.ctx, nil))
 	busy := []access.Use{use(3, 9, 0, now), use(0, 6, 1, now), use(1, 30, 0, now)}
 	for limit := range 4 {
-		if got, err := s.BusiestKeys(s.ctx, limit); err != nil || len(got) != limit || limit > 0 && !reflect.DeepEqual(got, busy[:limit]) {
-			t.Errorf("BusiestKeys(%d) = %+v, %v, want the first of %+v", limit, got, err, busy)
-		}
+		same(s, "BusiestKeys", busy[:limit])(s.BusiestKeys(s.ctx, limit))
 	}
-	s.wantOver("the day is not used up", 0)
-	windows = []ratelimit.SavedWindow{
-		{Subject: fmt.Sprint("w:", s.workspace), MinuteStart: now, MinuteUsed: access.FreeQuota.PerMinute, Day: today, DayUsed: access.FreeQuota.PerDay},
-		{Subject: fmt.Sprint("w:", big.workspace), MinuteStart: now, MinuteUsed: 10, Day: today, DayUsed: 902},
+	over := func(when string, want int64) {
+		s.Helper()
+		same(s, "CountOverQuota when "+when, want)(s.CountOverQuota(s.ctx))
 	}
-	must(t, s.SaveLimits(s.ctx, ratelimit.Saved{Windows: windows}))
-	s.wantOver("one by its day and its minute, one by its minute", 2)
+	over("the day is not used up", 0)
+	s.saveWindows(
+		ratelimit.SavedWindow{Subject: of(s.workspace), MinuteStart: now, MinuteUsed: access.FreeQuota.PerMinute, Day: today, DayUsed: access.FreeQuota.PerDay},
+		ratelimit.SavedWindow{Subject: of(big.workspace), MinuteStart: now, MinuteUsed: 10, Day: today, DayUsed: 902})
+	over("one by its day and its minute, one by its minute", 2)
 	s.clock.Advance(-time.Second)
-	s.wantOver("its minute began by a clock that is ahead", 2)
+	over("its minute began by a clock that is ahead", 2)
 	s.clock.Advance(time.Second)
 	s.clock.Advance(time.Minute)
-	s.wantOver("the minute is over", 1)
+	over("the minute is over", 1)
 	s.clock.Advance(24 * time.Hour)
-	s.wantOver("the day is over", 0)
-	if got, err := s.BusiestKeys(s.ctx, 9); err != nil || len(got) != 0 {
-		t.Errorf("BusiestKeys on the next day = %+v, %v, want none", got, err)
-	}
+	over("the day is over", 0)
+	same(s, "BusiestKeys on the next day", []access.Use{})(s.BusiestKeys(s.ctx, 9))
 }
 
 // testOldDays: rows that still count are never left out, whatever a clock that
 // was wrong wrote beside them.
-func testOldDays(t *testing.T, open Open) {
-	s := newTenant(t, open)
+func testOldDays(s *tenant) {
 	window := func(subject string, day int64) ratelimit.SavedWindow {
 		return ratelimit.SavedWindow{Subject: subject, Day: day, DayUsed: 1}
 	}
-	save := func(rows ...ratelimit.SavedWindow) {
-		t.Helper()
-		must(t, s.SaveLimits(s.ctx, ratelimit.Saved{Windows: rows}))
-	}
 	today := start.Unix() / 86400
 	keep := []ratelimit.SavedWindow{window("w:1", today), window("a:192.0.2.1", today-1)}
-	save(keep...)
+	s.saveWindows(keep...)
 	for subject, ahead := range map[string]int64{"w:2": 1, "w:3": 3, "w:4": 365, "w:5": -1000} {
 		future := window(subject, today+ahead)
-		save(future)
+		s.saveWindows(future)
 		if ahead > 0 {
 			keep = append(keep, future)
 		}
 	}
 	for day := range int64(20) {
-		save(window(fmt.Sprintf("a:198.51.100.%d", day), today-100+day))
+		s.saveWindows(window(fmt.Sprintf("a:198.51.100.%d", day), today-100+day))
 	}
-	if _, err := s.Forget(s.ctx); err != nil {
-		t.Fatal(err)
-	}
+	s.must(s.Forget(s.ctx))
 	got, err := s.LoadLimits(s.ctx)
-	must(t, err)
+	must(s, err)
 	for _, w := range keep {
 		if !slices.Contains(got.Windows, w) {
-			t.Errorf("LoadLimits left out %+v", w)
+			s.Errorf("LoadLimits left out %+v", w)
 		}
 	}
 	if len(got.Windows) > 8+2 {
-		t.Errorf("LoadLimits = %d rows of windows, want old days gone: %+v", len(got.Windows), got.Windows)
+		s.Errorf("LoadLimits = %d rows of windows, want old days gone: %+v", len(got.Windows), got.Windows)
 	}
 }

@@ -2,17 +2,13 @@ package storetest
 
 import (
 	"crypto/sha256"
-	"testing"
 	"time"
 
 	"example.com/petstore/internal/petstore"
 )
 
-var receiptTests = map[string]func(*testing.T, Open){
-	"replay":  testReplay,
-	"expiry":  testExpiry,
-	"failure": testFailureKeepsNothing,
-	"forms":   testFormAnswers,
+var receiptTests = map[string]func(*tenant){
+	"replay": testReplay, "expiry": testExpiry, "forms": testFormAnswers,
 }
 
 func once(key, body string) *petstore.Idempotency {
@@ -35,30 +31,27 @@ func (s *tenant) wantOnce(what string, i *petstore.Idempotency, id int64, replay
 
 // testReplay: the first answer is kept whatever becomes of what it made, for one key,
 // operation and workspace, until that is reset.
-func testReplay(t *testing.T, open Open) {
-	s := newTenant(t, open)
+func testReplay(s *tenant) {
 	first := s.wantOnce("first", once("k", "a"), 1, false)
-	wantCode(t, "DeleteCategory", s.DeleteCategory(s.ctx, s.workspace, 1, petstore.Condition{}), "")
+	must(s, s.DeleteCategory(s.ctx, s.workspace, 1, petstore.Condition{}))
 	again := s.wantOnce("after its deletion", once("k", "a"), 1, true)
 	if string(again.Body) != string(first.Body) || len(again.Body) == 0 {
-		t.Errorf("body again = %q, want the first one %q", again.Body, first.Body)
+		s.Errorf("body again = %q, want the first one %q", again.Body, first.Body)
 	}
-	_, err := s.createOnce(once("k", "b"))
-	wantCode(t, "another body", err, petstore.CodeIdempotencyKeyReused)
+	s.wantCode("another body", errOf(s.createOnce(once("k", "b"))), petstore.CodeIdempotencyKeyReused)
 	s.wantOnce("another key", once("l", "a"), 2, false)
 	s.wantOnce("no key", nil, 3, false)
 	elsewhere := once("k", "a")
 	elsewhere.Operation = "POST /other"
 	s.wantOnce("another operation", elsewhere, 4, false)
 	s.beside("other").wantOnce("another workspace", once("k", "a"), 1, false)
-	wantCode(t, "ResetWorkspace", s.ResetWorkspace(s.ctx, s.workspace, "cli"), "")
+	must(s, s.ResetWorkspace(s.ctx, s.workspace, "cli"))
 	s.wantOnce("after a reset", once("k", "a"), 5, false)
 }
 
 // testExpiry: an answer is kept for a day, and then forgotten whether its key comes again
 // or not.
-func testExpiry(t *testing.T, open Open) {
-	s := newTenant(t, open)
+func testExpiry(s *tenant) {
 	s.wantOnce("old", once("old", "a"), 1, false)
 	s.clock.Advance(time.Hour)
 	s.wantOnce("young", once("young", "a"), 2, false)
@@ -74,19 +67,18 @@ func testExpiry(t *testing.T, open Open) {
 }
 
 // testFormAnswers: the first answer to a form is kept for its workspace, beside the receipt of what the form made, for a day.
-func testFormAnswers(t *testing.T, open Open) {
-	s := newTenant(t, open)
+func testFormAnswers(s *tenant) {
 	want := func(what string, workspace int64, answer string) {
-		t.Helper()
+		s.Helper()
 		if got, err := s.FormAnswer(s.ctx, workspace, "form"); string(got) != answer || err != nil {
-			t.Errorf("%s: FormAnswer = %q, %v, want %q", what, got, err, answer)
+			s.Errorf("%s: FormAnswer = %q, %v, want %q", what, got, err, answer)
 		}
 	}
 	want("before", s.workspace, "")
 	s.wantOnce("made", &petstore.Idempotency{Operation: "form", Key: "form"}, 1, false)
 	for _, answer := range []string{"first", "second"} {
-		wantCode(t, "KeepFormAnswer", s.KeepFormAnswer(s.ctx, s.workspace, "form", []byte(answer)), "")
-		wantCode(t, "KeepFormAnswer of an operator", s.KeepFormAnswer(s.ctx, 0, "form", []byte(answer+" of an operator")), "")
+		must(s, s.KeepFormAnswer(s.ctx, s.workspace, "form", []byte(answer)))
+		must(s, s.KeepFormAnswer(s.ctx, 0, "form", []byte(answer+" of an operator")))
 	}
 	want("kept", s.workspace, "first")
 	want("an operator's", 0, "first of an operator")
@@ -96,39 +88,7 @@ func testFormAnswers(t *testing.T, open Open) {
 	want("forgotten", s.workspace, "")
 }
 
-func testFailureKeepsNothing(t *testing.T, open Open) {
-	s := newTenant(t, open)
-	pet := s.pet(1)
-	s.stock(pet, 0)
-	i := &petstore.Idempotency{Operation: "POST /store/orders", Key: "k", Fingerprint: sha256.Sum256(nil)}
-	place := func() (petstore.Created, error) {
-		return s.CreateOrder(s.ctx, s.workspace, petstore.NewOrder{PetID: pet, Quantity: 1}, i)
-	}
-	_, err := place()
-	wantCode(t, "without stock", err, petstore.CodePetNotAvailable)
-	s.stock(pet, 1)
-	if got, err := place(); err != nil || got.Replayed {
-		t.Errorf("with stock = %+v, %v, want a new order", got, err)
-	}
-	if got, err := place(); err != nil || !got.Replayed {
-		t.Errorf("again = %+v, %v, want a replay", got, err)
-	}
-}
-
 func (s *tenant) wantForgotten(what string, want int) {
 	s.Helper()
-	if n, err := s.Forget(s.ctx); n != want || err != nil {
-		s.Errorf("Forget %s = %d, %v, want %d", what, n, err, want)
-	}
-}
-
-// RunRestarts tests what a store promises over a restart. Each call of open is another
-// process with the same database.
-func RunRestarts(t *testing.T, open Open) {
-	s := newTenant(t, open)
-	s.wantOnce("before", once("before", "a"), 1, false)
-	next := *s
-	next.Stores = open(t, next.clock.Now)
-	next.Service = petstore.NewService(next.Stores)
-	next.wantOnce("a retry after a restart", once("before", "a"), 1, true)
+	same(s, "Forget "+what, want)(s.Forget(s.ctx))
 }

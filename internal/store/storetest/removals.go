@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"sync/atomic"
-	"testing"
 	"time"
 
 	"example.com/petstore/internal/access"
@@ -14,11 +13,8 @@ import (
 	"example.com/petstore/internal/usage"
 )
 
-var removalTests = map[string]func(*testing.T, Open){
-	"reset beside others":  testResetBeside,
-	"reset broken off":     testResetBrokenOff,
-	"deletion broken off":  testDeletionBrokenOff,
-	"saved after deletion": testSavedAfterDeletion,
+var removalTests = map[string]func(*tenant){
+	"reset": testReset, "broken off": testBrokenOff, "saved after deletion": testSavedAfterDeletion,
 }
 
 // herd gives a workspace so many pets.
@@ -47,12 +43,15 @@ func (s *tenant) await(what string, done func() bool) {
 	}
 }
 
-// testResetBeside: while ten thousand pets are removed, other workspaces are
-// written to again and again, and the workspace itself is closed.
-func testResetBeside(t *testing.T, open Open) {
-	s := newTenant(t, open)
+// testReset: while thousands of pets are removed, other workspaces are written to again and
+// again, and the workspace itself is closed. It keeps its keys.
+func testReset(s *tenant) {
 	other := s.beside("other")
-	s.herd(10_000)
+	k, kept := s.key("k", time.Time{}), other.pet(5)
+	s.herd(6000)
+	s.load(&petstore.Batch{File: "x", Through: 5})
+	other.load(&petstore.Batch{File: "x", Through: 6})
+	s.wantReached("x", 5)
 	var ended atomic.Bool
 	reset := make(chan error, 1)
 	go func() {
@@ -61,109 +60,95 @@ func testResetBeside(t *testing.T, open Open) {
 		reset <- err
 	}()
 	s.await("the reset begins", s.isResetting)
-	_, err := s.CreateCategory(s.ctx, s.workspace, petstore.NewCategory{Name: "late"}, nil)
-	wantCode(t, "CreateCategory while the workspace is reset", err, petstore.CodeServiceUnavailable)
-	_, err = s.Load(s.ctx, s.workspace, &petstore.Batch{Units: checked(newPets(1))})
-	wantCode(t, "Load while the workspace is reset", err, petstore.CodeServiceUnavailable)
-	wantCode(t, "Dump while the workspace is reset", s.Dump(s.ctx, s.workspace, new(keeper)), petstore.CodeServiceUnavailable)
+	for what, err := range map[string]error{
+		"CreateCategory": errOf(s.CreateCategory(s.ctx, s.workspace, petstore.NewCategory{Name: "late"}, nil)),
+		"Load":           errOf(s.Load(s.ctx, s.workspace, &petstore.Batch{Units: checked(newPets(1))})),
+		"Dump":           s.Dump(s.ctx, s.workspace, new(keeper)),
+	} {
+		s.wantCode(what+" while the workspace is reset", err, petstore.CodeServiceUnavailable)
+	}
 	if all, err := s.Workspaces(s.ctx); err != nil || !all[0].Resetting && !all[1].Resetting {
-		t.Errorf("Workspaces = %+v, %v, want that one is resetting", all, err)
+		s.Errorf("Workspaces = %+v, %v, want that one is resetting", all, err)
 	}
 	written := 0
 	for ; !ended.Load(); written++ {
-		if _, err := other.CreateCategory(s.ctx, other.workspace, petstore.NewCategory{Name: "Dogs"}, nil); err != nil {
-			t.Fatalf("CreateCategory in another workspace: %v", err)
-		}
+		other.category("Dogs")
 	}
-	wantCode(t, "ResetWorkspace", <-reset, "")
-	if written < 20 { // of the steps, some two hundred
-		t.Errorf("%d categories of another workspace were made meanwhile, want 20 at least", written)
+	must(s, <-reset)
+	if written < 20 { // of the steps, more than a hundred
+		s.Errorf("%d categories of another workspace were made meanwhile, want 20 at least", written)
 	}
 	s.wantEmpty()
+	s.wantReached("x", 0)
+	other.wantReached("x", 6)
+	s.wantKey(k)
+	other.wantItem(kept, 5, petstore.Available)
 	if s.isResetting() {
-		t.Error("the workspace is still resetting")
+		s.Error("the workspace is still resetting")
 	}
-	if id := s.category("Cats"); id <= 10 {
-		t.Errorf("the next category has the id %d, want one above 10: each thousand of pets had one", id)
+	if id := s.category("Cats"); id <= 6 {
+		s.Errorf("the next category has the id %d, want one above 6: each thousand of pets had one", id)
 	}
+}
+
+// testBrokenOff: a reset and a deletion whose contexts end when they have begun are ended by
+// others. Until then Check says that rows are being removed.
+func testBrokenOff(s *tenant) {
+	doomed := s.beside("doomed")
+	k := doomed.key("k", time.Time{})
+	gone := func() bool {
+		return petstore.CodeOf(errOf(s.Workspace(s.ctx, doomed.name))) == access.CodeWorkspaceNotFound
+	}
+	s.breakOff(func(ctx context.Context) error { return s.ResetWorkspace(ctx, s.workspace, "cli") }, s.isResetting)
+	doomed.breakOff(func(ctx context.Context) error { return s.DeleteWorkspace(ctx, doomed.workspace, "cli") }, gone)
+	s.wantCode("Key", errOf(s.Key(s.ctx, k.ID)), access.CodeKeyNotFound)
+	if problems, err := s.Check(s.ctx); err != nil || len(problems) != 2 || !strings.Contains(problems[0], "is being reset or deleted") || !s.isResetting() {
+		s.Errorf("Check = %q, %v, want that rows of two workspaces are being removed", problems, err)
+	}
+	for range 2 { // and nothing more to do
+		must(s, s.Resume(s.ctx))
+	}
+	s.wantEmpty()
+	doomed.wantEmpty()
+	s.category("Dogs")
 }
 
 // breakOff calls remove and ends its context when that has begun.
 func (s *tenant) breakOff(remove func(context.Context) error, begun func() bool) {
 	s.Helper()
-	s.herd(10_000)
+	s.herd(4000)
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()
 	removed := make(chan error, 1)
 	go func() { removed <- remove(ctx) }()
 	s.await("the removal begins", begun)
 	cancel()
-	wantCode(s.T, "the removal broken off", <-removed, petstore.CodeServiceUnavailable)
-	problems, err := s.Check(s.ctx)
-	if err != nil || len(problems) != 1 || !strings.Contains(problems[0], "is being reset or deleted") {
-		s.Errorf("Check = %q, %v, want that rows are being removed", problems, err)
-	}
-}
-
-func (s *tenant) resume() {
-	s.Helper()
-	for range 2 { // and nothing more to do
-		wantCode(s.T, "Resume", s.Resume(s.ctx), "")
-	}
-	s.wantEmpty()
-	if problems, err := s.Check(s.ctx); err != nil || len(problems) > 0 {
-		s.Errorf("Check = %q, %v, want nothing", problems, err)
-	}
-}
-
-func testResetBrokenOff(t *testing.T, open Open) {
-	s := newTenant(t, open)
-	s.breakOff(func(ctx context.Context) error { return s.ResetWorkspace(ctx, s.workspace, "cli") }, s.isResetting)
-	if !s.isResetting() {
-		t.Error("the workspace is not resetting")
-	}
-	s.resume()
-	s.category("Dogs")
-}
-
-func testDeletionBrokenOff(t *testing.T, open Open) {
-	s := newTenant(t, open)
-	k := s.key("k", time.Time{})
-	s.breakOff(func(ctx context.Context) error { return s.DeleteWorkspace(ctx, s.workspace, "cli") }, func() bool {
-		_, err := s.Workspace(s.ctx, s.name)
-		return petstore.CodeOf(err) == access.CodeWorkspaceNotFound
-	})
-	_, err := s.Key(s.ctx, k.ID)
-	wantCode(t, "Key", err, access.CodeKeyNotFound)
-	s.resume()
+	s.wantCode("the removal broken off", <-removed, petstore.CodeServiceUnavailable)
 }
 
 // testSavedAfterDeletion: what servers save of a workspace before they learn that
 // it was deleted does not stay.
-func testSavedAfterDeletion(t *testing.T, open Open) {
-	s := newTenant(t, open)
-	counts := s.Stores.(usage.Store) //nolint:forcetypeassert // every store is one
+func testSavedAfterDeletion(s *tenant) {
 	save := func() {
-		t.Helper()
-		window := ratelimit.SavedWindow{Subject: fmt.Sprintf("w:%d", s.workspace), Day: s.clock.Now().Unix() / 86400, DayUsed: 1}
-		wantCode(t, "SaveLimits", s.SaveLimits(s.ctx, ratelimit.Saved{Windows: []ratelimit.SavedWindow{window}}), "")
-		addUsage(t, counts, usageRow(s.workspace, usage.Minute, 600, 1))
+		s.Helper()
+		s.saveWindows(ratelimit.SavedWindow{Subject: fmt.Sprintf("w:%d", s.workspace), Day: s.clock.Now().Unix() / 86400, DayUsed: 1})
+		must(s, s.AddUsage(s.ctx, []usage.Row{usageRow(s.workspace, usage.Minute, 600, 1)}))
 	}
 	want := func(what string, windows, rows int) {
-		t.Helper()
+		s.Helper()
 		saved, err1 := s.LoadLimits(s.ctx)
-		used, err2 := counts.Usage(s.ctx, s.workspace, usage.Minute, 0, 1000)
+		used, err2 := s.Usage(s.ctx, s.workspace, usage.Minute, 0, 1000)
 		if len(saved.Windows) != windows || len(used) != rows || err1 != nil || err2 != nil {
-			t.Errorf("%s there are %+v and %+v (%v, %v), want %d and %d rows", what, saved.Windows, used, err1, err2, windows, rows)
+			s.Errorf("%s there are %+v and %+v (%v, %v), want %d and %d rows", what, saved.Windows, used, err1, err2, windows, rows)
 		}
 	}
 	save()
-	wantCode(t, "DeleteWorkspace", s.DeleteWorkspace(s.ctx, s.workspace, "cli"), "")
+	must(s, s.DeleteWorkspace(s.ctx, s.workspace, "cli"))
 	want("after the deletion", 0, 0)
 	save()
-	wantCode(t, "Resume at once", s.Resume(s.ctx), "")
+	must(s, s.Resume(s.ctx))
 	want("at once", 1, 1)
 	s.clock.Advance(2 * time.Hour)
-	wantCode(t, "Resume later", s.Resume(s.ctx), "")
+	must(s, s.Resume(s.ctx))
 	want("later", 0, 0)
 }

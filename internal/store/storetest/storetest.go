@@ -6,6 +6,8 @@ package storetest
 import (
 	"context"
 	"fmt"
+	"reflect"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/ratelimit"
+	"example.com/petstore/internal/usage"
 	"example.com/petstore/internal/webhook"
 )
 
@@ -21,9 +24,10 @@ import (
 type Stores interface {
 	petstore.Store
 	petstore.Bulk
+	petstore.Feed
 	access.Store
 	ratelimit.Store
-	petstore.Feed
+	usage.Store
 	webhook.Store
 	Check(ctx context.Context) ([]string, error)
 }
@@ -32,38 +36,27 @@ type Stores interface {
 // ends.
 type Open func(t *testing.T, now func() time.Time) Stores
 
-// Run tests every promise of an engine.
-func Run(t *testing.T, open Open) { run(t, open, nil) }
-
-// RunOnce has the engine carry out each statement on the rows of workspaces. It is for tables
-// of another form than those of Run: what repeats statements in one order after another, or
-// many at once, and what is about other tables, tells nothing more of them.
-func RunOnce(t *testing.T, open Open) {
-	run(t, open, map[string]bool{
-		"access": true, "concurrency": true, "bulk/beside writers": true, "events/many writers": true, "events/whole workspace": true,
-		"removals/reset beside others": true, "removals/reset broken off": true,
-	})
-}
-
-// run runs all tests, without those groups and tests that are left out.
-func run(t *testing.T, open Open, without map[string]bool) {
-	for name, tests := range map[string]map[string]func(*testing.T, Open){
-		"rows": rowTests, "rules": ruleTests, "receipts": receiptTests, "lists": listTests, "concurrency": concurrencyTests, "bulk": bulkTests,
-		"dump": dumpTests, "access": accessTests, "removals": removalTests, "sandboxes": sandboxTests, "events": eventTests, "webhooks": webhookTests,
-		"limits": limitTests,
+// Run tests every promise of an engine, or those alone that are named: a group of tests, or
+// one of them, such as "bulk/counters". Stores of nodes are for what many callers do at once:
+// where several servers may share a database, their changes go to two of them in turn.
+func Run(t *testing.T, open, nodes Open, only ...string) {
+	for name, tests := range map[string]map[string]func(*tenant){
+		"rows": rowTests, "receipts": receiptTests, "lists": listTests, "concurrency": concurrencyTests, "bulk": bulkTests, "access": accessTests,
+		"removals": removalTests, "sandboxes": sandboxTests, "events": eventTests, "webhooks": webhookTests, "limits": limitTests, "usage": usageTests,
 	} {
-		if without[name] {
-			continue
-		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			open := open
+			if name == "concurrency" {
+				open = nodes
+			}
 			for test, f := range tests {
-				if without[name+"/"+test] {
+				if len(only) > 0 && !slices.Contains(only, name) && !slices.Contains(only, name+"/"+test) {
 					continue
 				}
 				t.Run(test, func(t *testing.T) {
 					t.Parallel()
-					f(t, open)
+					f(newTenant(t, open))
 				})
 			}
 		})
@@ -101,6 +94,7 @@ type tenant struct {
 	*testing.T
 	Stores
 	*petstore.Service
+	open      Open
 	clock     *Clock
 	ctx       context.Context
 	workspace int64
@@ -112,7 +106,7 @@ type tenant struct {
 func newTenant(t *testing.T, open Open) *tenant {
 	t.Helper()
 	s := newDamaged(t, open)
-	t.Cleanup(func() { s.checkLedger() })
+	t.Cleanup(s.checkLedger)
 	return s
 }
 
@@ -120,9 +114,9 @@ func newTenant(t *testing.T, open Open) *tenant {
 func newDamaged(t *testing.T, open Open) *tenant {
 	t.Helper()
 	c := NewClock(start)
-	s := &tenant{T: t, Stores: open(t, c.Now), clock: c, ctx: t.Context()}
+	s := &tenant{T: t, Stores: open(t, c.Now), open: open, clock: c, ctx: t.Context(), name: "tenant"}
 	s.Service = petstore.NewService(s.Stores)
-	s.workspace, s.name = s.newWorkspace("tenant").ID, "tenant"
+	s.workspace = s.newWorkspace(s.name).ID
 	return s
 }
 
@@ -135,9 +129,13 @@ func (s *tenant) beside(name string) *tenant {
 
 func (s *tenant) newWorkspace(name string) access.Workspace {
 	s.Helper()
-	w, err := s.CreateWorkspace(s.ctx, access.Workspace{Name: name, Plan: access.Free, Quota: access.FreeQuota}, "cli")
+	w, err := s.tryWorkspace(name)
 	must(s, err)
 	return w
+}
+
+func (s *tenant) tryWorkspace(name string) (access.Workspace, error) {
+	return s.CreateWorkspace(s.ctx, access.Workspace{Name: name, Plan: access.Free, Quota: access.FreeQuota}, "cli")
 }
 
 func (s *tenant) checkLedger() {
@@ -176,9 +174,7 @@ func (s *tenant) petIn(category int64, name string, status petstore.Status) int6
 
 func (s *tenant) stock(pet, quantity int64) {
 	s.Helper()
-	if _, err := s.UpdateInventory(s.ctx, s.workspace, pet, quantity, petstore.Condition{}); err != nil {
-		s.Fatal(err)
-	}
+	s.must(s.UpdateInventory(s.ctx, s.workspace, pet, quantity, petstore.Condition{}))
 }
 
 // order places an order that must succeed, and returns its id.
@@ -204,20 +200,40 @@ func (s *tenant) mark(pet int64, status petstore.Status) error {
 	return err
 }
 
+func (s *tenant) deletePet(pet int64) error {
+	return s.DeletePet(s.ctx, s.workspace, pet, petstore.Condition{})
+}
+
 // wantItem compares the stock of a pet.
 func (s *tenant) wantItem(pet, quantity int64, status petstore.Status) {
 	s.Helper()
-	want := petstore.InventoryItem{PetID: pet, Quantity: quantity, Status: status}
-	if got, err := s.InventoryItem(s.ctx, s.workspace, pet); got != want || err != nil {
-		s.Errorf("InventoryItem(%d) = %+v, %v, want %+v", pet, got, err, want)
-	}
+	same(s, "InventoryItem", petstore.InventoryItem{PetID: pet, Quantity: quantity, Status: status})(s.InventoryItem(s.ctx, s.workspace, pet))
 }
 
 // wantCode fails the test unless err has the code; "" is no error.
-func wantCode(t *testing.T, what string, err error, want petstore.Code) {
-	t.Helper()
+func (s *tenant) wantCode(what string, err error, want petstore.Code) {
+	s.Helper()
 	if got := petstore.CodeOf(err); got != want || (err == nil) != (want == "") {
-		t.Errorf("%s = %v, want code %q", what, err, want)
+		s.Errorf("%s = %v, want code %q", what, err, want)
+	}
+}
+
+// errOf returns the error of a call.
+func errOf[T any](_ T, err error) error { return err }
+
+// same returns what fails the test unless a call has this result, and no error. An empty
+// list is one, whatever it is made of.
+func same[T any](tb testing.TB, what string, want T) func(T, error) {
+	tb.Helper()
+	empty := func(v T) bool {
+		list := reflect.ValueOf(v)
+		return list.Kind() == reflect.Slice && list.Len() == 0
+	}
+	return func(got T, err error) {
+		tb.Helper()
+		if err != nil || !reflect.DeepEqual(got, want) && !(empty(got) && empty(want)) {
+			tb.Errorf("%s = %+v, %v, want %+v", what, got, err, want)
+		}
 	}
 }
 
@@ -243,6 +259,12 @@ func codes(errs []error) map[petstore.Code]int {
 		count[code]++
 	}
 	return count
+}
+
+// must ends the test if the call before failed.
+func (s *tenant) must(_ any, err error) {
+	s.Helper()
+	must(s, err)
 }
 
 // must ends the test if err is not nil.

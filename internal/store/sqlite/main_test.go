@@ -1,0 +1,77 @@
+package sqlite
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+)
+
+// TestMain fails if a test leaves a goroutine behind.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m)
+}
+
+// openTest opens a new database until the test ends.
+func openTest(t testing.TB, o Options) *DB {
+	t.Helper()
+	return openAt(t, filepath.Join(t.TempDir(), "petstore.db"), o)
+}
+
+// openAt opens the database in the file path until the test ends.
+func openAt(t testing.TB, path string, o Options) *DB {
+	t.Helper()
+	db, err := Open(t.Context(), path, o)
+	must(t, err)
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
+}
+
+func newWorkspace(t testing.TB, db *DB, name string) int64 {
+	t.Helper()
+	w, err := db.CreateWorkspace(t.Context(), access.Workspace{Name: name, Plan: access.Free, Quota: access.FreeQuota}, "test")
+	must(t, err)
+	return w.ID
+}
+
+// newShop makes a workspace with one category, which has the id 1.
+func newShop(t *testing.T, db *DB, name string) int64 {
+	t.Helper()
+	workspace := newWorkspace(t, db, name)
+	_, err := petstore.NewService(db).CreateCategory(t.Context(), workspace, petstore.NewCategory{Name: "Dogs"}, nil)
+	must(t, err)
+	return workspace
+}
+
+func createPet(t *testing.T, db *DB, workspace int64, name string) int64 {
+	t.Helper()
+	c, err := petstore.NewService(db).CreatePet(t.Context(), workspace, petstore.NewPet{Name: name, CategoryID: 1}, nil)
+	must(t, err)
+	return c.ID
+}
+
+// eventually fails the test unless what becomes true within ten seconds.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: not within ten seconds", what)
+		}
+	}
+}
+
+// must ends the test if err is not nil.
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
