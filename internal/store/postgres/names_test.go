@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"flag"
 	"fmt"
 	"strings"
 	"testing"
@@ -11,7 +10,8 @@ import (
 	"example.com/petstore/internal/store/storetest"
 )
 
-var searched = flag.Int("searched", 20_000, "how many pets the catalogue has in which TestNameIsFoundByTheIndex searches")
+// searched is how many pets the catalogue has in which TestNameIsFoundByTheIndex searches.
+const searched = 20_000
 
 func TestTrigramPattern(t *testing.T) {
 	t.Parallel()
@@ -52,8 +52,8 @@ func TestNameIsFoundByTheIndex(t *testing.T) {
 	t.Parallel()
 	url := newDatabase(t)
 	workspace, _ := newStocked(t, node(t, url, Options{}), 1)
-	fillNames(t, url, workspace, *searched)
-	execute(t, url, "UPDATE petstore.pets SET folded = 'clara hartdale' WHERE id = $1 AND workspace = $2", *searched-100, workspace)
+	fillNames(t, url, workspace, searched)
+	execute(t, url, "UPDATE petstore.pets SET folded = 'clara hartdale' WHERE id = $1 AND workspace = $2", searched-100, workspace)
 	execute(t, url, "VACUUM ANALYZE")
 	for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
 		c := readingConn(t, url+"&plan_cache_mode="+mode)
@@ -65,7 +65,7 @@ func TestNameIsFoundByTheIndex(t *testing.T) {
 				asked := statements[len(statements)-1]
 				asked.List = fmt.Sprint(name, newest)
 				p := explain(t, c, asked)
-				if p.uses("Seq Scan") || !p.uses("Bitmap Index Scan") || p.Hit+p.Read > 190+int64(*searched)/3000 {
+				if p.uses("Seq Scan") || !p.uses("Bitmap Index Scan") || p.Hit+p.Read > 190+searched/3000 {
 					t.Errorf("%s, newest first %v, %s: %d blocks: %s", name, newest, mode, p.Hit+p.Read, p)
 				}
 			}

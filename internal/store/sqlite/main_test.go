@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"flag"
 	"path/filepath"
 	"testing"
 	"time"
@@ -13,6 +14,9 @@ import (
 
 // TestMain fails if a test leaves a goroutine behind.
 func TestMain(m *testing.M) {
+	if err := flag.Set("rapid.checks", "50"); err != nil { // of which each compares pages of five lists
+		panic(err)
+	}
 	goleak.VerifyTestMain(m)
 }
 

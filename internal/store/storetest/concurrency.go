@@ -92,13 +92,11 @@ func (s *tenant) anyWrite(random *rand.Rand) error {
 // testSameKey: one row for each of six keys, however many send the request at once.
 func testSameKey(s *tenant) {
 	var ids [60]int64
-	for _, err := range parallel(len(ids), func(i int) error {
+	s.together(len(ids), func(i int) error {
 		got, err := petstore.NewService(s.Stores).CreateCategory(s.ctx, s.workspace, petstore.NewCategory{Name: "dogs"}, once(fmt.Sprint(i%6), "a"))
 		ids[i] = got.ID
 		return err
-	}) {
-		must(s, err)
-	}
+	})
 	for i, id := range ids {
 		if id != ids[i%6] {
 			s.Fatalf("ids = %v, want one for each of 6 keys", ids)
@@ -114,7 +112,7 @@ func testSameKey(s *tenant) {
 // with it, and leaves no row and no event.
 func testNeighbours(s *tenant) {
 	pet := s.pet(1000)
-	const callers = 100
+	const callers = 50
 	do := func(decide func(petstore.Facts) (petstore.Effects, error)) (err error) {
 		defer func() {
 			if v := recover(); v != nil {
@@ -166,7 +164,7 @@ func testLinearizable(s *tenant) {
 	const callers, calls = 6, 12
 	history := make([][]porcupine.Operation, callers)
 	began := time.Now()
-	for _, err := range parallel(callers, func(caller int) error {
+	s.together(callers, func(caller int) error {
 		random := rand.New(rand.NewPCG(2, uint64(caller)))
 		var orders []int64
 		for range calls {
@@ -184,9 +182,7 @@ func testLinearizable(s *tenant) {
 			})
 		}
 		return nil
-	}) {
-		must(s, err)
-	}
+	})
 	var all []porcupine.Operation
 	for _, h := range history {
 		all = append(all, h...)
@@ -278,7 +274,7 @@ func testManyWriters(s *tenant) {
 		}
 		read <- seen
 	}()
-	for _, err := range parallel(32, func(worker int) error {
+	s.together(32, func(worker int) error {
 		random := rand.New(rand.NewPCG(9, uint64(worker)))
 		for range 50 {
 			one := []*tenant{s, other}[random.IntN(2)]
@@ -288,9 +284,7 @@ func testManyWriters(s *tenant) {
 			}
 		}
 		return nil
-	}) {
-		must(s, err)
-	}
+	})
 	ended.Store(true)
 	seen, all := <-read, s.events()
 	if len(seen) != len(all) {
@@ -310,7 +304,7 @@ func testManyWriters(s *tenant) {
 func testBulkBesideWriters(s *tenant) {
 	dogs := s.category("Dogs")
 	const each, rounds = 20, 10
-	for _, err := range parallel(8, func(i int) (err error) {
+	s.together(8, func(i int) (err error) {
 		for n := 0; n < rounds && err == nil; n++ {
 			if i%2 == 0 {
 				_, err = s.Load(s.ctx, s.workspace, &petstore.Batch{Units: checked(newPets(each - 1))})
@@ -322,9 +316,7 @@ func testBulkBesideWriters(s *tenant) {
 			}
 		}
 		return err
-	}) {
-		must(s, err)
-	}
+	})
 	if got, want := len(s.dump().units), 1+4*rounds*each+4*rounds; got != want {
 		s.Errorf("%d units, want %d", got, want)
 	}

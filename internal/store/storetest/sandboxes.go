@@ -108,7 +108,7 @@ func testSandboxReset(s *tenant) {
 // testSandboxResetsAtOnce: of resets beside writes and the end, nothing stays behind.
 func testSandboxResetsAtOnce(s *tenant) {
 	_, w := s.sandbox("192.0.2.1")
-	for _, err := range parallel(24, func(i int) error {
+	s.together(24, func(i int) error {
 		if i%3 > 0 {
 			return errOf(s.resetNow(w))
 		}
@@ -120,9 +120,7 @@ func testSandboxResetsAtOnce(s *tenant) {
 			err = nil
 		}
 		return err
-	}) {
-		must(s, err)
-	}
+	})
 	must(s, s.Resume(s.ctx))
 	now, err := s.WorkspaceByID(s.ctx, w.ID)
 	must(s, err)

@@ -248,6 +248,14 @@ func parallel(n int, f func(i int) error) []error {
 	return errs
 }
 
+// together is parallel for what must not fail.
+func (s *tenant) together(n int, f func(i int) error) {
+	s.Helper()
+	for _, err := range parallel(n, f) {
+		must(s, err)
+	}
+}
+
 // codes counts errors by their code; "" counts successes.
 func codes(errs []error) map[petstore.Code]int {
 	count := make(map[petstore.Code]int)

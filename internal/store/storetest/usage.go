@@ -30,11 +30,9 @@ func testUsage(s *tenant) {
 	}
 	add()
 	add(usageRow(1, minute, 660, 1), usageRow(2, minute, 660, 9), usageRow(1, hour, 600, 3), usageRow(1, minute, 660, 3), usageRow(1, minute, 600, 1))
-	for _, err := range parallel(8, func(int) error {
+	s.together(8, func(int) error {
 		return s.AddUsage(s.ctx, []usage.Row{usageRow(1, minute, 600, 1), usageRow(1, hour, 600, 1)})
-	}) {
-		must(s, err)
-	}
+	})
 	first, second := usageRow(1, minute, 600, 9), usageRow(1, minute, 660, 4)
 	want(1, minute, 600, 661, first, second)
 	want(1, minute, 600, 660, first)

@@ -462,13 +462,11 @@ func testManyQueues(s *tenant) {
 	for range 50 {
 		s.category("c")
 	}
-	for _, err := range parallel(4, func(int) (err error) {
+	s.together(4, func(int) (err error) {
 		for n := 0; n < 20 && err == nil; n++ {
 			_, err = s.QueueDeliveries(s.ctx, id, "a", s.clock.Now(), 7)
 		}
 		return err
-	}) {
-		must(s, err)
-	}
+	})
 	s.wantDue("all", id, upTo(1, 50)...)
 }
