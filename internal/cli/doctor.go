@@ -24,9 +24,9 @@ func doctorCommand(a *app) *cobra.Command {
 		use:   "doctor",
 		short: "Check the database and the configuration, and say what to do",
 		long: `Check the configuration, the files and their modes, the migrations, the integrity of
-the database, the stock of every pet against its ledger, the clock, the disk space
-and the backups. With PostgreSQL, check the server and its settings instead of files,
-disk and backups. With Redis, check that it responds.
+the database, the stock of every pet against its ledger, the disk space and the
+backups. With PostgreSQL, check the server, its settings and its clock instead of
+files, disk and backups. With Redis, check that it responds.
 
 Give it the same flags as serve. It changes nothing and can run next to a server. Each
 finding says what to do. The command fails if there is a problem, but not if there
@@ -119,7 +119,6 @@ func (e *examination) checks() []check {
 		{"migrations", present, func(ctx context.Context) { there = !e.migrations(ctx); current = e.foundNothing() }},
 		{"integrity and ledger", present, e.integrity},
 		{"events", func() bool { return there && current }, e.events},
-		{"clock", present, e.clock},
 		{"limiter", e.onRedis, e.limiter},
 		{"disk", nil, e.disk},
 		{"backups", nil, e.backups},
@@ -264,26 +263,6 @@ func (e *examination) events(ctx context.Context) {
 func (e *examination) read(ctx context.Context, f func(node.Store) error) {
 	if err := e.withReader(ctx, f); err != nil {
 		e.add(problem, "try again when the database is less busy", "%v", err)
-	}
-}
-
-// clockSlack is how far clocks may be apart without harm.
-const clockSlack = 2 * time.Second
-
-func (e *examination) clock(ctx context.Context) {
-	newest, err := sqlite.Newest(ctx, e.config.DB)
-	if err != nil {
-		e.add(problem, adviceUnreadable, "%v", err)
-		return
-	}
-	e.compareClock(newest)
-}
-
-// compareClock adds a finding if newest, the time of the latest row, is in the future.
-func (e *examination) compareClock(newest time.Time) {
-	if ahead := newest.Sub(e.now()); ahead > clockSlack {
-		e.add(problem, "set the clock (NTP); limits, expiries and bans go by it", "the clock says %s, but the database has entries of %s: the clock was set back by %v, or was wrong then",
-			moment(e.now(), ""), moment(newest, ""), ahead.Round(time.Second))
 	}
 }
 
