@@ -73,8 +73,7 @@ var (
 // close the DB.
 //
 // Errors are one line that names the database, without its password. A database that a
-// newer version of this program has migrated is refused, unless its migrations allow
-// this version beside the newer one.
+// newer version of this program has migrated is refused.
 func Open(ctx context.Context, url string, o Options) (*DB, error) {
 	name, err := describe(url)
 	if err != nil {

@@ -1,9 +1,3 @@
--- beside: 1
---
--- The first line of each migration says which programs may go on beside it: those that
--- know at least that many migrations. While an upgrade rolls, nodes of the version
--- before run beside those of this one.
---
 -- Instants are milliseconds since the Unix epoch. The workspace stands first
 -- in every key: it is the unit of isolation, and of sharding.
 
