@@ -46,8 +46,13 @@ type Load struct {
 // Workspace returns where the batch goes.
 func (l *Load) Workspace() int64 { return l.workspace }
 
-// Len returns how many units the batch has.
-func (l *Load) Len() int { return len(l.batch.Units) }
+// Imported returns how many rows came with the import that the batch ends, 0 if it ends none.
+func (l *Load) Imported() int64 {
+	if i := l.batch.Imported; i != nil {
+		return i.Categories + i.Pets + i.Orders
+	}
+	return 0
+}
 
 // Issue adds the statement that raises the counters by the ids that new rows need. It
 // clears the ids of an earlier try.

@@ -50,7 +50,6 @@ type DB struct {
 	writer  *pgxpool.Pool // connections of the committers, and for rare writes
 	issuers *pgxpool.Pool // connections that issue ids, outside of the committers' transactions
 	readers *pgxpool.Pool
-	loaded  atomic.Int64 // units, by Load
 
 	retries  atomic.Int64
 	trouble  atomic.Pointer[error] // what the latest group failed with
