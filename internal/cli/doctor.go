@@ -15,7 +15,6 @@ import (
 
 	"example.com/petstore/internal/config"
 	"example.com/petstore/internal/node"
-	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/sqlite"
 )
 
@@ -249,7 +248,7 @@ func (e *examination) events(ctx context.Context) {
 			if w.Resetting || w.Sandbox != nil {
 				continue
 			}
-			problems, checkErr := store.CheckFeed(ctx, db, w.Shop)
+			problems, checkErr := db.CheckFeed(ctx, w.Shop)
 			for _, p := range problems {
 				e.add(problem, "copies made from the feed are wrong: let clients read the lists again, and please report this", "%s", p)
 			}

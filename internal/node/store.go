@@ -27,6 +27,7 @@ type Store interface {
 	usage.Store
 
 	Check(ctx context.Context) ([]string, error)
+	CheckFeed(ctx context.Context, shop int64) ([]string, error)
 	Err() error              // why writes are not possible now; nil if they are
 	Failed() <-chan struct{} // closed when writes will never be possible again; nil if that cannot happen
 	Close() error
