@@ -43,23 +43,20 @@ func CheckWorkspace(tx Tx, id int64) error {
 	return err
 }
 
-// step runs a statement in a transaction of [DB.Step] and returns how many rows it
-// changed.
-func (s *Store) step(ctx context.Context, query string, args ...any) (n int64, err error) {
-	err = s.db.Step(ctx, 0, func(tx Tx) (err error) {
-		n, err = tx.Exec(query, args...)
-		return err
-	})
-	return n, err
-}
-
-// steps runs a statement that changes stepRows rows at most, again and again until it
-// changes fewer.
-func (s *Store) steps(ctx context.Context, query string, args ...any) (err error) {
-	for n := int64(stepRows); n == stepRows && err == nil; {
-		n, err = s.step(ctx, query, args...)
+// steps runs a statement that removes stepRows rows at most, in a transaction of [DB.Step],
+// again and again until it removes fewer. It returns how many they were.
+func (s *Store) steps(ctx context.Context, query string, args ...any) (removed int, err error) {
+	for n := int64(stepRows); n == stepRows; {
+		err = s.db.Step(ctx, 0, func(tx Tx) (err error) {
+			n, err = tx.Exec(query, args...)
+			return err
+		})
+		if err != nil {
+			return removed, err
+		}
+		removed += int(n)
 	}
-	return err
+	return removed, nil
 }
 
 // closeToWrites closes the workspace to writes until its rows are removed.
