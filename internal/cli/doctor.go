@@ -165,10 +165,6 @@ const adviceUnreadable = "check that --db names the right file; if it does, rest
 // files reports whether there is a database that this user may open.
 func (e *examination) files() bool {
 	info, err := os.Stat(e.config.DB)
-	if lost := sqlite.CheckPresent(e.config.DB); lost != nil {
-		e.add(problem, "put the database back, or restore a backup with petstore restore FILE", "%v", lost)
-		return false
-	}
 	if err != nil {
 		advice := "let this user read the file and its folder"
 		if errors.Is(err, fs.ErrNotExist) {

@@ -157,7 +157,7 @@ func (db *DB) transact(f func(*conn) error) error {
 	}
 	if err == nil {
 		if err = db.files.Check(); err != nil { // what was written is in a file that was removed or replaced
-			db.lose(err)
+			db.fail(err)
 		}
 	}
 	if err != nil {
