@@ -59,7 +59,7 @@ func open(ctx context.Context, path string, o Options) (*DB, error) {
 		return nil, err
 	}
 	db := &DB{
-		path: path, log: o.Log, readOnly: o.ReadOnly, waiting: o.Waiting,
+		path: path, log: o.Log, readOnly: o.ReadOnly,
 		writing: make(chan struct{}, 1),
 		readers: make(chan *conn, o.Readers),
 		lock:    lock, stop: make(chan struct{}), failed: make(chan struct{}),
