@@ -186,11 +186,8 @@ type Stats struct {
 
 // A Pool is how the connections of one kind are used.
 type Pool struct {
-	Name              string
-	Most, Used, Idle  int
-	Acquired, Waited  int64         // how often a connection was taken, and how often none was free
-	WaitingTime       time.Duration // of those who waited, added up
-	Opened, Abandoned int64         // connections made; those who gave up waiting
+	Name string
+	*pgxpool.Stat
 }
 
 // Stats returns the present numbers.
@@ -202,20 +199,10 @@ func (db *DB) Stats() Stats {
 		Waiting:     db.Waiting(),
 		Readers:     int(readers.TotalConns()),
 		IdleReaders: int(readers.IdleConns()),
-		Pools:       []Pool{poolOf("write", db.writer), poolOf("issue", db.issuers), poolOf("read", db.readers)},
+		Pools:       []Pool{{"write", db.writer.Stat()}, {"issue", db.issuers.Stat()}, {"read", readers}},
 	}
 }
 
 // MaxReaders returns how many connections for reading there may be. They are opened when
 // they are needed.
 func (db *DB) MaxReaders() int { return int(db.readers.Stat().MaxConns()) }
-
-func poolOf(name string, p *pgxpool.Pool) Pool {
-	s := p.Stat()
-	return Pool{
-		Name: name,
-		Most: int(s.MaxConns()), Used: int(s.AcquiredConns()), Idle: int(s.IdleConns()),
-		Acquired: s.AcquireCount(), Waited: s.EmptyAcquireCount(), WaitingTime: s.EmptyAcquireWaitTime(),
-		Opened: s.NewConnsCount(), Abandoned: s.CanceledAcquireCount(),
-	}
-}
