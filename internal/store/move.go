@@ -39,8 +39,8 @@ type MoveTarget interface {
 	Tx
 	// Columns is that of [MoveSource]. Tables that others refer to come first.
 	Columns() ([]MovedColumn, error)
-	// ContinueIDs makes the next ids follow the greatest ones that exist and the last
-	// ones that were issued.
+	// ContinueIDs makes the next ids of tables follow the greatest ones that exist and the
+	// last ones that were issued.
 	ContinueIDs(last map[string]int64) error
 	// Commit ends the transaction.
 	Commit() error
