@@ -157,8 +157,8 @@ func (l *Load) keepPet(u *petstore.Unit) {
 	l.pets = append(l.pets, petTable.values(l.workspace, &row))
 	name := petstore.Fold(p.Name)
 	l.last.named = lettersOf(l.last.named, name)
-	if rename := l.store.options.Dialect.Rename; rename != nil {
-		rename(&l.names, l.workspace, p.ID, "", name)
+	if add := l.store.options.Dialect.AddName; add != nil {
+		add(&l.names, l.workspace, p.ID, name)
 	}
 }
 
