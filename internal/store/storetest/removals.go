@@ -146,15 +146,15 @@ func testSavedAfterDeletion(t *testing.T, open Open) {
 	save := func() {
 		t.Helper()
 		window := ratelimit.SavedWindow{Subject: fmt.Sprintf("w:%d", s.workspace), Day: s.clock.Now().Unix() / 86400, DayUsed: 1}
-		wantCode(t, "SaveLimits", s.SaveLimits(s.ctx, ratelimit.Saved{Windows: []ratelimit.SavedWindow{window}}), "")
+		wantCode(t, "SaveLimits", s.SaveLimits(s.ctx, []ratelimit.SavedWindow{window}), "")
 		addUsage(t, counts, usageRow(s.workspace, usage.Minute, 600, 1))
 	}
 	want := func(what string, windows, rows int) {
 		t.Helper()
 		saved, err1 := s.LoadLimits(s.ctx)
 		used, err2 := counts.Usage(s.ctx, s.workspace, usage.Minute, 0, 1000)
-		if len(saved.Windows) != windows || len(used) != rows || err1 != nil || err2 != nil {
-			t.Errorf("%s there are %+v and %+v (%v, %v), want %d and %d rows", what, saved.Windows, used, err1, err2, windows, rows)
+		if len(saved) != windows || len(used) != rows || err1 != nil || err2 != nil {
+			t.Errorf("%s there are %+v and %+v (%v, %v), want %d and %d rows", what, saved, used, err1, err2, windows, rows)
 		}
 	}
 	save()
