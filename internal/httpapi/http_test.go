@@ -62,7 +62,7 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 	s.stock()
 	for _, path := range []string{
 		"/", "/nothing", "/pets/", "/pets/1/", "/pets/1/photos", "//pets", "/pets//1", "/Pets", "/v1/pets", "/pets/../pets", "/pets/.",
-		"/%2e%2e/pets", "/store", "/store/orders/", "/docs/nothing", "/openapi.jsn",
+		"/%2e%2e/pets", "/store", "/store/orders/", "/docs/nothing", "/openapi.jsn", "/pets%2F1", "/pets/1%2F2/3", "/store%2Forders", "/webhooks/1/deliveries//retry",
 	} {
 		for _, method := range []string{"GET", "POST", "OPTIONS", "BREW"} {
 			a := s.do(request{method: method, path: path})

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"fmt"
 	"net/http"
-	"strings"
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
@@ -167,12 +166,11 @@ func (h webhooks) deliveries(x *exchange) error {
 }
 
 func (h webhooks) retry(x *exchange) error {
-	id, text, _ := strings.Cut(x.pathID, "/")
-	delivery, err := readID("deliveryId", text)
+	delivery, err := readID("deliveryId", x.r.PathValue("deliveryId"))
 	if err != nil {
 		return err
 	}
-	d, err := h.service.Retry(x.ctx, x.shop(), id, delivery)
+	d, err := h.service.Retry(x.ctx, x.shop(), x.pathID, delivery)
 	if err != nil {
 		return err
 	}
