@@ -325,31 +325,6 @@ func TestWhatIsKept(t *testing.T) {
 	}
 }
 
-// TestReleasedRequests serve others, in which nothing of them shows.
-func TestReleasedRequests(t *testing.T) {
-	t.Parallel()
-	s := newSite()
-	s.server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		text, _ := io.ReadAll(r.Body)
-		answer(w, http.StatusOK, fmt.Sprintf("%s %s %d %q %v %s%s", r.Method, r.URL, len(r.Header), r.Header["X-Request-Id"], r.Context().Err(), r.Pattern, text))
-		r.Pattern = "changed"
-		r.Header.Set("X-Changed", "yes")
-		w.(FieldWriter).Release()
-	})
-	s.serve(t, s.front.Listener)
-	w := s.dial(t)
-	for i := range 20 {
-		w.Send(fmt.Sprintf("POST /categories?%d HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nX-Request-Id: %d\r\n\r\n%02d", i, i, i))
-		if r, want := w.Want("POST", http.StatusOK), fmt.Sprintf("POST /categories?%d 2 [\"%d\"] <nil> %02d", i, i, i); r.Body != want {
-			t.Errorf("the request is %q, want %q", r.Body, want)
-		}
-		w.Send(getAccount)
-		if r := w.Want("GET", http.StatusOK); r.Body != "GET /account 0 [] <nil> " {
-			t.Errorf("the request after it is %q, want nothing of it", r.Body)
-		}
-	}
-}
-
 // TestAbort breaks one connection, and no other.
 func TestAbort(t *testing.T) {
 	t.Parallel()

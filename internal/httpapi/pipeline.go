@@ -70,7 +70,6 @@ func (p *pipeline) steps(x *exchange) error {
 		}
 	}
 	if x.route.public {
-		x.retained = true
 		return x.route.handle(x)
 	}
 	if err := readInput(x); err != nil {

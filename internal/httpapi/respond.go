@@ -21,7 +21,7 @@ import (
 // Every answer with a body is set here, apart from pages and streams.
 func (x *exchange) send(status int, contentType string, body []byte) {
 	x.set("Content-Type", contentType)
-	x.fields.SetInt("Content-Length", int64(len(body)))
+	x.setInt("Content-Length", int64(len(body)))
 	x.ready, x.answer = status, body
 }
 
@@ -75,7 +75,6 @@ func (x *exchange) run(steps func(*exchange) error, over func(*exchange)) {
 		if aborts {
 			panic(http.ErrAbortHandler)
 		}
-		x.release()
 	}()
 	if err := steps(x); err != nil {
 		x.fail(err)
@@ -100,7 +99,7 @@ func (x *exchange) fail(err error) {
 	status := x.env.statuses[e.Code]
 	switch {
 	case e.RetryAfter > 0:
-		x.fields.SetInt("Retry-After", int64((e.RetryAfter+time.Second-1)/time.Second))
+		x.setInt("Retry-After", int64((e.RetryAfter+time.Second-1)/time.Second))
 	case status == http.StatusServiceUnavailable:
 		x.set("Retry-After", "1")
 	case status == http.StatusUnauthorized:
@@ -183,8 +182,7 @@ func (x *exchange) represent(r *representation) error {
 
 // setTag sets the entity tag. weak is "W/" or "".
 func (x *exchange) setTag(weak string, tag petstore.Tag) {
-	from := x.fields.Text()
-	x.fields.Append(weak).Append(`"`).Append(string(tag)).Append(`"`).SetText("ETag", from)
+	x.set("ETag", weak+`"`+string(tag)+`"`)
 }
 
 // sendChanged answers a write with the resource as it is now.
