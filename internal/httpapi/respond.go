@@ -28,6 +28,14 @@ func (x *exchange) send(status int, contentType string, body []byte) {
 // sendEmpty sets a response without a body.
 func (x *exchange) sendEmpty(status int) { x.ready, x.answer = status, nil }
 
+// sendDone answers a write of which nothing is left to show.
+func (x *exchange) sendDone(err error) error {
+	if err == nil {
+		x.sendEmpty(http.StatusNoContent)
+	}
+	return err
+}
+
 // flush writes the response that was set, if there is one.
 func (x *exchange) flush() {
 	if x.breaks != "" {
@@ -110,6 +118,14 @@ func (x *exchange) fail(err error) {
 	x.send(status, "application/json", appendError(make([]byte, 0, bodyRoom), e, status, x.id))
 }
 
+// sendFound answers a GET with v, encoded by encoding/json.
+func (x *exchange) sendFound(v any, err error) error {
+	if err != nil {
+		return err
+	}
+	return x.sendJSON(http.StatusOK, v)
+}
+
 // sendJSON answers with v, encoded by encoding/json.
 func (x *exchange) sendJSON(status int, v any) error {
 	body, err := marshal(v)
@@ -137,7 +153,10 @@ type resource interface {
 const bodyRoom = 256
 
 // sendResource answers a GET of one resource: 304 if the client has it already.
-func sendResource[T resource](x *exchange, r T) error {
+func (x *exchange) sendResource(r resource, err error) error {
+	if err != nil {
+		return err
+	}
 	body := r.AppendJSON(make([]byte, 0, bodyRoom))
 	return x.represent(&representation{tag: petstore.TagOf(body), body: body})
 }
@@ -186,7 +205,10 @@ func (x *exchange) setTag(weak string, tag petstore.Tag) {
 }
 
 // sendChanged answers a write with the resource as it is now.
-func sendChanged[T resource](x *exchange, r T) error {
+func (x *exchange) sendChanged(r resource, err error) error {
+	if err != nil {
+		return err
+	}
 	body := r.AppendJSON(make([]byte, 0, bodyRoom))
 	x.setTag("", petstore.TagOf(body))
 	x.send(http.StatusOK, "application/json", body)
