@@ -438,24 +438,6 @@ func TestOverload(t *testing.T) {
 	})
 }
 
-// What stands still gathers no more than may wait, and is used as before when it goes on.
-func TestStandstill(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		const still, each = 6 * time.Second, 100 * time.Microsecond
-		p, s := New(Options{Capacity: 512, Queue: 4096, Wait: still / 2}), newStation(each)
-		s.turn <- struct{}{}
-		time.AfterFunc(still, func() { <-s.turn })
-		took, refused := overrun(p, s, workspace(1), 1000, still-time.Nanosecond)
-		if len(took) > 1000 || refused == 0 {
-			t.Errorf("%d served and %d refused, want those inside served and others refused", len(took), refused)
-		}
-		if took, _ := overrun(p, s, workspace(1), 1000, time.Second); len(took) < 9000 {
-			t.Errorf("%d served in a second afterwards, want 9000", len(took))
-		}
-	})
-}
-
 // Never more is held than there is, and nobody is lost, whatever the interleaving.
 func TestConcurrency(t *testing.T) {
 	t.Parallel()

@@ -20,20 +20,6 @@ import (
 	"example.com/petstore/internal/ratelimit"
 )
 
-// A faultyFeed is the real store of events, which fails with the other.
-type faultyFeed struct {
-	petstore.Feed
-	fault *faultyStore
-}
-
-func (s *faultyFeed) Events(ctx context.Context, ws int64, q petstore.EventQuery) (petstore.EventPage, error) {
-	return guarded(s.fault, func() (petstore.EventPage, error) { return s.Feed.Events(ctx, ws, q) })
-}
-
-func (s *faultyFeed) Event(ctx context.Context, ws, id int64) (petstore.Event, error) {
-	return guarded(s.fault, func() (petstore.Event, error) { return s.Feed.Event(ctx, ws, id) })
-}
-
 type event struct {
 	ID        int64
 	Type      string
@@ -158,13 +144,6 @@ func TestEventsExpired(t *testing.T) {
 			}
 		}
 	}
-}
-
-func TestEventsOff(t *testing.T) {
-	t.Parallel()
-	s := openService(t, func(o *httpapi.Options) { o.Events = nil })
-	s.get("/events").want(404, "route_not_found")
-	s.get("/events/1").want(404, "route_not_found")
 }
 
 // TestEventsWait: who waits is answered when something comes, or when the service ends.

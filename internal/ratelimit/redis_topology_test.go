@@ -93,22 +93,3 @@ func TestCluster(t *testing.T) {
 		}
 	}
 }
-
-// TestTLS: rediss:// encrypts and checks the certificate.
-func TestTLS(t *testing.T) {
-	t.Parallel()
-	_, url, _ := redistest.StartTLS(t)
-	stranger, err := NewRedis(RedisOptions{URL: url, Config: DefaultConfig(), Now: time.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(stranger.Close)
-	if !isAway([]*Redis{stranger}, true)() {
-		t.Error("a server with a certificate that nobody signed is asked, want it refused")
-	}
-	nodes := startNodes(t, url+"?skip_verify=true", 1, false, 10*time.Second)
-	c := nodes[0].Caller(1, "k", plenty)
-	if d := nodes[0].Admit(c); d.Minute.Remaining() != plenty.PerMinute-1 || nodes[0].RedisStats().Redis != 1 {
-		t.Errorf("over TLS = %+v, %+v, want the first decision of Redis", d, nodes[0].RedisStats())
-	}
-}

@@ -1,12 +1,8 @@
 package ratelimit
 
 import (
-	"net/netip"
 	"strings"
 	"testing"
-	"time"
-
-	"example.com/petstore/internal/ratelimit/redistest"
 )
 
 func TestClientOptions(t *testing.T) {
@@ -63,28 +59,5 @@ func TestClientOptionsNameTheFault(t *testing.T) {
 		if got := CheckURL(url); got == nil || got.Error() != err.Error() {
 			t.Errorf("CheckURL(%q) = %v, want %v", url, got, err)
 		}
-	}
-}
-
-// TestAPasswordAndADatabase: the server asks for both.
-func TestAPasswordAndADatabase(t *testing.T) {
-	t.Parallel()
-	server := redistest.Start(t)
-	server.Do(t, "ACL", "SETUSER", "petstore", "on", ">secret", "~petstore:*", "+@all")
-	at := netip.MustParseAddrPort(server.Addr()).String()
-	r := startNodes(t, "redis://petstore:secret@"+at+"/3", 1, false, 10*time.Second)[0]
-	if d := r.Admit(r.Caller(1, "k", plenty)); !d.Admitted() || r.RedisStats().Redis != 1 {
-		t.Errorf("Admit = %+v, %+v, want a decision of Redis", d, r.RedisStats())
-	}
-	if got := server.Do(t, "DBSIZE"); got != "0" {
-		t.Errorf("database 0 has %s keys, want all of them in database 3", got)
-	}
-	stranger, err := NewRedis(RedisOptions{URL: "redis://petstore:wrong@" + at, Config: DefaultConfig(), Now: time.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(stranger.Close)
-	if !isAway([]*Redis{stranger}, true)() {
-		t.Error("with a wrong password Redis is there, want away")
 	}
 }

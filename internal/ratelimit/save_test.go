@@ -282,22 +282,6 @@ func TestTheEndBreaksNoSaveOff(t *testing.T) {
 	}
 }
 
-func TestKeepReturnsWhatItCouldNotSave(t *testing.T) {
-	t.Parallel()
-	m, store := New(DefaultConfig(), time.Now), newTable()
-	full := errors.New("disk full")
-	store.setFail(full)
-	m.Admit(m.Caller(1, "k", free))
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := m.Keep(ctx, store, time.Hour); !errors.Is(err, full) {
-		t.Errorf("Keep = %v, want %v", err, full)
-	}
-	if rows, _ := m.Dirty(); len(rows) != 1 {
-		t.Errorf("Dirty afterwards = %+v, want the row that was not saved", rows)
-	}
-}
-
 // TestNothingIsLostBetweenSavesAndRequests saves all the time while requests come in, with every other save failing.
 func TestNothingIsLostBetweenSavesAndRequests(t *testing.T) {
 	t.Parallel()
