@@ -92,7 +92,9 @@ func (l *Limiter) Admit(c *Caller) Decision {
 // it is taken by an address whose minute or day still counts, shares one pair of windows with all others like it. So does
 // an invalid address.
 func (l *Limiter) AdmitAddress(a netip.Addr) Decision {
-	return l.decide(l.addresses.lock(a, l.now().UnixNano()), nil)
+	s := l.addresses.subject(a, l.now().UnixNano(), true)
+	s.mu.Lock()
+	return l.decide(s, nil)
 }
 
 // decideAlone decides from what this node knows. The subject's mutex is held, and the clock is read under it, so that

@@ -72,7 +72,7 @@ func (l *Limiter) Dirty() (rows []SavedWindow, requeue func()) {
 	subjects := l.changed.take()
 	for _, s := range subjects {
 		s.mu.Lock()
-		if w := s.windows; !s.removed && w != (windows{}) {
+		if w := s.windows; w.used() {
 			rows = append(rows, SavedWindow{
 				Subject: s.name, MinuteStart: toMillis(w.minuteStart), MinuteUsed: w.minuteUsed, Day: w.day, DayUsed: w.dayUsed,
 			})
@@ -103,7 +103,7 @@ func (l *Limiter) Restore(rows []SavedWindow) error {
 
 func (l *Limiter) restoreWindow(r SavedWindow, now int64) error {
 	w := windows{fromMillis(r.MinuteStart), r.MinuteUsed, r.Day, r.DayUsed}
-	s, err := l.subjectOf(r.Subject, now, w.inUse(now))
+	s, err := l.subjectOf(r.Subject, now, w.current(now).used())
 	if err != nil || s == l.addresses.overflow && r.Subject != overflowName {
 		return err
 	}

@@ -14,7 +14,6 @@ type subject struct {
 	limits  Limits
 	windows windows // what was admitted, as far as this node knows
 	changed bool    // since it was saved last
-	removed bool    // from the table of addresses: to be looked up again
 }
 
 func newWorkspace(id int64) *subject {
