@@ -86,13 +86,12 @@ type conn struct {
 	served     atomic.Bool // at least one request was answered
 	awaitsBody atomic.Bool // the head of a request has come, and its body is awaited
 
-	buf             *buffer   // nil while it is empty
-	have            int       // bytes in buf
-	need            int       // bytes of the request in buf with its body; 0 if not known yet
-	began           time.Time // when the first part of the request in buf came, or the connection was handed over; zero before
-	emptyLineBudget int       // bytes of empty lines that may come before the next request
-	unread          []byte    // part of buf that net/http has not read yet
-	renewed         time.Time // when renew has set the deadlines
+	buf     *buffer   // nil while it is empty
+	have    int       // bytes in buf
+	need    int       // bytes of the request in buf with its body; 0 if not known yet
+	began   time.Time // when the first part of the request in buf came, or the connection was handed over; zero before
+	unread  []byte    // part of buf that net/http has not read yet
+	renewed time.Time // when renew has set the deadlines
 
 	firstDeadline atomic.Bool  // SetReadDeadline has replaced net/http's first deadline
 	http2         atomic.Bool  // the client uses HTTP/2
@@ -193,15 +192,12 @@ func (c *conn) mayBePlain(is verdict) bool {
 	return is == notPlain && c.have < len(preface) && mayBePreface(c.buf[:c.have])
 }
 
-// skipEmptyLines skips up to four bytes of CR and LF, which some clients send after the
-// body of a POST. net/http does the same.
+// skipEmptyLines skips CR and LF before a request (RFC 9112 §2.2): some clients send
+// them after the body of a POST.
 func (c *conn) skipEmptyLines() {
 	n := 0
-	for n < min(c.have, c.emptyLineBudget) && (c.buf[n] == '\r' || c.buf[n] == '\n') {
+	for n < c.have && (c.buf[n] == '\r' || c.buf[n] == '\n') {
 		n++
-	}
-	if c.emptyLineBudget -= n; n < c.have {
-		c.emptyLineBudget = 0
 	}
 	c.drop(n)
 }
@@ -250,9 +246,6 @@ func (c *conn) answer(one *request, body []byte, size int) error {
 	}
 	c.served.Store(true)
 	c.need, c.began = 0, time.Time{}
-	if one.method == http.MethodPost {
-		c.emptyLineBudget = 4
-	}
 	if err != nil || w.last {
 		c.state.CompareAndSwap(answering, ending)
 		return io.EOF
