@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-
-	"example.com/petstore/internal/http1/http1test"
 )
 
 // TestRequestInTwoParts cuts a request, and the beginning of the next, at every

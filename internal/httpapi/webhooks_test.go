@@ -17,7 +17,6 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"example.com/petstore/internal/access"
-	"example.com/petstore/internal/httpapi"
 	"example.com/petstore/internal/webhook"
 )
 
