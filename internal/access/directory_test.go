@@ -185,6 +185,20 @@ func TestChangeDuringLookUp(t *testing.T) {
 	})
 }
 
+// An unknown key is asked for once, until something changes.
+func TestRepeatedGuesses(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, freeShop)
+	unknown, _ := Mint()
+	before := h.store.looked
+	for range 100 {
+		h.wantVerify("an unknown key", unknown, CodeInvalidKey)
+	}
+	if asked := h.store.looked - before; asked != 1 {
+		t.Errorf("the store was asked %d times for one unknown key, want once", asked)
+	}
+}
+
 // While the store is away, what was read goes on, also if something had changed just
 // before, and of what was not nobody says that it is no key.
 func TestVerifyWithoutStore(t *testing.T) {
