@@ -2,11 +2,9 @@ package httpapi
 
 import (
 	"net/http"
-	"strconv"
 	"time"
 
 	"example.com/petstore/internal/access"
-	"example.com/petstore/internal/http1"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/ratelimit"
 )
@@ -76,25 +74,18 @@ func (x *exchange) preflight() bool {
 // setLimits sets the three X-RateLimit fields of the decisive window, and the fields of
 // draft-ietf-httpapi-ratelimit-headers of both windows.
 func setLimits(x *exchange, d *ratelimit.Decision) {
-	f := &x.fields
 	head := d.Headline()
+	x.setInt("X-RateLimit-Limit", head.Limit)
+	x.setInt("X-RateLimit-Remaining", head.Remaining())
+	x.setInt("X-RateLimit-Reset", head.Reset)
+	x.set("RateLimit-Policy", `"minute";q=`+decimal(d.Minute.Limit)+`;w=60, "day";q=`+decimal(d.Day.Limit)+";w=86400")
 	now := x.began.Unix()
-	f.SetInt("X-RateLimit-Limit", head.Limit)
-	f.SetInt("X-RateLimit-Remaining", head.Remaining())
-	f.SetInt("X-RateLimit-Reset", head.Reset)
-
-	from := f.Text()
-	f.Append(`"minute";q=`).AppendInt(d.Minute.Limit).Append(`;w=60, "day";q=`).AppendInt(d.Day.Limit).Append(";w=86400")
-	f.SetText("RateLimit-Policy", from)
-
-	from = f.Text()
-	appendWindowLeft(f, `"minute";r=`, d.Minute, untilReset(d, ratelimit.RefusedMinute, d.Minute, now, 60))
-	appendWindowLeft(f, `, "day";r=`, d.Day, untilReset(d, ratelimit.RefusedDay, d.Day, now, 86400))
-	f.SetText("RateLimit", from)
+	x.set("RateLimit", windowLeft(`"minute";r=`, d.Minute, untilReset(d, ratelimit.RefusedMinute, d.Minute, now, 60))+
+		windowLeft(`, "day";r=`, d.Day, untilReset(d, ratelimit.RefusedDay, d.Day, now, 86400)))
 }
 
-func appendWindowLeft(f *http1.Fields, name string, w ratelimit.Window, until int64) {
-	f.Append(name).AppendInt(w.Remaining()).Append(";t=").AppendInt(until)
+func windowLeft(name string, w ratelimit.Window, until int64) string {
+	return name + decimal(w.Remaining()) + ";t=" + decimal(until)
 }
 
 // untilReset returns the seconds until w starts again, at most its length. If w refused
@@ -115,9 +106,6 @@ func refusal(x *exchange) error {
 	}
 	e := &petstore.Error{Code: codeRateLimitExceeded, RetryAfter: time.Duration(d.RetryAfter) * time.Second}
 	switch d.Outcome {
-	case ratelimit.Unavailable:
-		e.Code = petstore.CodeServiceUnavailable
-		e.Message = "The requests cannot be counted at the moment. Wait as Retry-After says."
 	case ratelimit.Banned:
 		e.Code = access.CodeBannedKey
 		e.Message = "This API key is banned for a while, because it kept sending requests after it was told to wait. Wait as Retry-After says."
@@ -125,9 +113,9 @@ func refusal(x *exchange) error {
 			e.Message = "This API key is banned for a while by the operator of this service. Wait as Retry-After says."
 		}
 	case ratelimit.RefusedDay:
-		e.Message = "The " + strconv.FormatInt(d.Day.Limit, 10) + " requests of this UTC day are used up. Wait as Retry-After says, or move to a higher plan."
+		e.Message = "The " + decimal(d.Day.Limit) + " requests of this UTC day are used up. Wait as Retry-After says, or move to a higher plan."
 	default:
-		e.Message = "The " + strconv.FormatInt(d.Minute.Limit, 10) + " requests of this minute are used up. Wait as Retry-After says."
+		e.Message = "The " + decimal(d.Minute.Limit) + " requests of this minute are used up. Wait as Retry-After says."
 	}
 	return e
 }

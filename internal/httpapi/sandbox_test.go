@@ -138,15 +138,6 @@ func (s *service) sandbox(key string) access.Workspace {
 	return w
 }
 
-// TestNoSandboxes: unless they are turned on there is nothing of them.
-func TestNoSandboxes(t *testing.T) {
-	t.Parallel()
-	s := openService(t)
-	s.do(request{method: "POST", path: "/sandboxes", key: "-"}).want(404, "route_not_found")
-	s.do(request{method: "POST", path: "/account/reset"}).want(404, "route_not_found")
-	s.do(request{method: "GET", path: "/pets", header: simulate("code=internal_error")}).want(200, "")
-}
-
 // TestSandbox: it is reset to the same state each time, its key stays, and what others have is theirs.
 func TestSandbox(t *testing.T) {
 	t.Parallel()

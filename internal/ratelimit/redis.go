@@ -17,10 +17,6 @@ type RedisOptions struct {
 	Now      func() time.Time         // is used until Redis has told its own time
 	Log      *slog.Logger             // says when Redis goes away and comes back; may be nil
 	Answered func(took time.Duration) // is called for each call that Redis answered, and must not block; may be nil
-
-	// Deny has a node refuse requests while Redis does not answer: the outcome is Unavailable. Without it each node goes on
-	// from its last known counts, as the package's comment says.
-	Deny bool
 }
 
 // CheckURL returns an error if the URL cannot be used. It asks no server. The error contains no password.
@@ -41,22 +37,19 @@ func AskRedis(o RedisOptions) error {
 	if err := r.connect(); err != nil {
 		return err
 	}
-	return r.ping(unused)
+	return r.ping()
 }
 
 // Redis has the Limiter of any number of nodes, which share all counts. Redis (5 or later) or Valkey has one key for each
 // workspace and one for each address; each decision is one script on one key, by the server's clock. Each node counts
 // strikes and begins bans by itself; SetBan tells it of those of other nodes and of the operator.
 //
-// After three failures in a row Redis counts as away, and each 100 ms the node checks whether it is back. In a cluster,
-// Redis is away for a node if the master of one of its callers is: after a call failed, the node checks each 100 ms on
-// that caller, and three such checks in a row that fail are enough, whatever other masters answer. Beside this the
+// After three failures in a row Redis counts as away, and each 100 ms the node checks whether it is back. Beside this the
 // Limiter is what the node knows.
 type Redis struct {
 	*Limiter
 	redisClient
 
-	deny bool
 	stop context.CancelFunc
 	done chan struct{} // closed when nothing runs beside the requests
 }
@@ -87,7 +80,7 @@ func newRedis(o RedisOptions) (*Redis, error) {
 			log: o.Log, answered: o.Answered, options: options, timeout: callTimeout, script: rueidis.NewLuaScript(decideSource),
 			clock: serverClock{ticks: func() int64 { return int64(time.Since(begin)) }},
 		},
-		deny: o.Deny, stop: func() {}, done: make(chan struct{}),
+		stop: func() {}, done: make(chan struct{}),
 	}
 	r.clock.offset.Store(o.Now().UnixNano())
 	r.Limiter = New(o.Config, func() time.Time { return time.Unix(0, r.clock.now()).UTC() })
@@ -153,14 +146,8 @@ func (s *subject) knownRefusal(c *Caller, now int64) Outcome {
 
 // decideAway decides without Redis. What it admits is not reported to Redis. The subject's mutex is held.
 func (r *Redis) decideAway(s *subject, c *Caller) Decision {
-	if !r.deny {
-		r.counts.local.Add(1)
-		return r.decideAlone(s, c)
-	}
-	r.counts.unavailable.Add(1)
-	d := s.windows.current(r.clock.now()).describe(s.limits)
-	d.Outcome, d.RetryAfter = Unavailable, 1
-	return d
+	r.counts.local.Add(1)
+	return r.decideAlone(s, c)
 }
 
 // merge takes over the counts of a reply. Replies may arrive in another order than Redis sent them, and after the node has
