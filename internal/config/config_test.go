@@ -80,7 +80,7 @@ func TestEverySettingFromEverySource(t *testing.T) {
 	t.Parallel()
 	values := map[string]string{
 		"addr": ":1", "ops-addr": "off", "ops-hosts": "node1,ops.example", "tls-cert": "cert.pem", "tls-key": "key.pem", "base-url": "https://pets.example", "sunset": "2031-01-02T03:04:05Z",
-		"trusted-proxies": "10.0.0.0/8,192.0.2.1/32", "db": "other.db", "redis": "", "log-level": "debug", "log-format": "text",
+		"trusted-proxies": "10.0.0.0/8,192.0.2.1/32", "db": "other.db", "redis": "", "limiter-on-failure": "deny", "log-level": "debug", "log-format": "text",
 		"drain-delay": "1s", "drain-timeout": "2s", "event-retention": "48h", "backup-every": "1h30m", "backup-dir": "/backups", "backup-keep": "2", "ban-strikes": "3", "ban-window": "4s", "ban-grace": "5s",
 		"ban-first": "6s", "ban-max": "7s", "address-table": "8", "console-pages": "9", "h2c": "on", "max-connections": "10", "idle-timeout": "11s",
 		"sandbox": "true", "sandbox-max": "12", "sandbox-per-address": "13", "sandbox-plan": "pro", "sandbox-ttl": "14h", "sandbox-webhooks": "true",

@@ -45,7 +45,7 @@ func (n *node) openLimiter() (err error) {
 }
 
 func redisOptions(c *config.Config) ratelimit.RedisOptions {
-	return ratelimit.RedisOptions{URL: c.Redis, Config: limiterConfig(c)}
+	return ratelimit.RedisOptions{URL: c.Redis, Config: limiterConfig(c), Deny: c.LimiterOnFailure == "deny"}
 }
 
 // limiterConfig returns the limiter's numbers as the operator set them.

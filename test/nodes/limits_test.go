@@ -84,24 +84,29 @@ func (d *deployment) spend(key string, requests int) (admitted int, lefts map[in
 	return admitted, lefts
 }
 
-// TestRedisStops: Redis is stopped without its connections noticing. A node answers all the same, and says so, until Redis
-// goes on. What it admits meanwhile is internal/ratelimit's to test.
+// TestRedisStops: Redis is stopped without its connections noticing. A node answers all the same, as it was told to, and says
+// so, until Redis goes on. What it admits meanwhile is internal/ratelimit's to test.
 func TestRedisStops(t *testing.T) {
 	t.Parallel()
-	redis := redistest.Start(t)
-	d := deploy(t, newDatabase(t), 1, "--redis="+redis.URL())
-	key, node := d.workspace("shop", endless, 60).Key, d.nodes[0]
-	redis.Pause(t)
-	for range 5 { // of which the first are not answered in time
-		if a := get(t, node.URL+"/pets", key); a.Status != http.StatusOK {
-			t.Errorf("GET /pets = %d %s, want it counted without Redis", a.Status, a.Body)
-		}
+	for choice, want := range map[string]int{"local": http.StatusOK, "deny": http.StatusServiceUnavailable} {
+		t.Run(choice, func(t *testing.T) {
+			t.Parallel()
+			redis := redistest.Start(t)
+			d := deploy(t, newDatabase(t), 1, "--redis="+redis.URL(), "--limiter-on-failure="+choice)
+			key, node := d.workspace("shop", endless, 60).Key, d.nodes[0]
+			redis.Pause(t)
+			for range 5 { // of which the first are not answered in time
+				if a := get(t, node.URL+"/pets", key); a.Status != want || want != http.StatusOK && a.Header.Get("Retry-After") == "" {
+					t.Errorf("GET /pets = %d %s, want %d", a.Status, a.Body, want)
+				}
+			}
+			if got := node.Metric(redisAway); got != "1" {
+				t.Errorf("%s = %q while Redis is stopped, want 1", redisAway, got)
+			}
+			redis.Resume(t)
+			servertest.Eventually(t, "the node asks Redis again", func() bool { // which may take too long now and then
+				return node.Metric(redisAway) == "0" && get(t, node.URL+"/pets", key).Status == http.StatusOK
+			})
+		})
 	}
-	if got := node.Metric(redisAway); got != "1" {
-		t.Errorf("%s = %q while Redis is stopped, want 1", redisAway, got)
-	}
-	redis.Resume(t)
-	servertest.Eventually(t, "the node asks Redis again", func() bool { // which may take too long now and then
-		return node.Metric(redisAway) == "0" && get(t, node.URL+"/pets", key).Status == http.StatusOK
-	})
 }

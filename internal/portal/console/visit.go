@@ -95,8 +95,12 @@ func (v *visit) Readmit() error {
 // spend counts one request against the plan. It answers a refusal itself, and returns ErrRefused.
 func (v *visit) spend() error {
 	v.limits = page.KeyLimits{Decision: v.gate.Admit(v.who)}
-	if v.limits.Admitted() {
+	switch {
+	case v.limits.Admitted():
 		return nil
+	case v.limits.Outcome == ratelimit.Unavailable:
+		v.RetryAfter(v.limits.Decision.RetryAfter)
+		return v.Refuse(http.StatusServiceUnavailable, "Requests cannot be counted at the moment", nothingChanged)
 	}
 	return v.refuseByLimits()
 }
