@@ -149,7 +149,7 @@ func (s *scheduler) once(ctx context.Context) error {
 		return err
 	}
 	past, ahead, err := scheduledIn(s.dir, s.now())
-	all := append(ahead, past...)
+	all := slices.Concat(ahead, past)
 	return errors.Join(err, s.remove(all[:max(len(all)-s.keep, 0)]))
 }
 
