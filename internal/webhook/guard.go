@@ -10,7 +10,6 @@ import (
 	"syscall"
 
 	"code.dny.dev/ssrf"
-	"golang.org/x/net/publicsuffix"
 
 	"example.com/petstore/internal/petstore"
 )
@@ -96,24 +95,6 @@ func validPort(u *url.URL) bool {
 // numericHost matches hosts such as 0x7f.1, which some systems take for an IPv4 address
 // (WHATWG URL §3.5). They are not names: no domain ends in a number, or in a second dot.
 var numericHost = regexp.MustCompile(`(^|\.)([0-9]+|0x[0-9a-f]*)?$`)
-
-// lookupName returns the name by which a host is looked up. A name with a dot is made
-// fully qualified, so that the resolver does not append the system's search domains and
-// find a host of the private network.
-func lookupName(host string) string {
-	if _, err := netip.ParseAddr(host); err == nil || !strings.Contains(host, ".") || strings.HasSuffix(host, ".") {
-		return host
-	}
-	return host + "."
-}
-
-// isPublicName reports by its suffix whether a name belongs to the public DNS, and not to
-// a private network only.
-func isPublicName(host string) bool {
-	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	suffix, icann := publicsuffix.PublicSuffix(host)
-	return strings.Contains(host, ".") && (icann || strings.Contains(suffix, "."))
-}
 
 // mayBePublic reports whether a host is a name, or an address that is allowed. The
 // addresses of a name are checked by control, whenever a connection is made.

@@ -30,7 +30,6 @@ func framedFloods() []attack {
 	}
 	return []attack{
 		{name: "pages into no window", one: flood2(func(f *flooder) error { return f.many(128, "GET", "/docs", true) }, closed)},
-		{name: "documents into no window", one: flood2(func(f *flooder) error { return f.many(128, "GET", "/openapi.json", true) }, closed)},
 		{name: "refusals into no window", one: flood2(func(f *flooder) error { return f.many(128, "GET", "/pets", true) }, closed)},
 		{name: "forms without end", one: flood2(func(f *flooder) error {
 			if err := f.many(32, "POST", "/console/signin", false); err != nil {

@@ -53,12 +53,12 @@ func (a engine) Load(ctx context.Context, l *store.Load) error {
 // writes at a time. Without a hint SQLite would scan the primary key rather than use an
 // index.
 var dialect = store.Dialect{
-	Among:       among,
-	AddName:     addName,
-	Contains:    "instr(folded, ?) > 0",
-	LowStock:    "quantity <= ? AND quantity <= 100",
-	Hint:        func(index string) string { return " INDEXED BY " + index },
-	Search:      searchNames,
+	Among:    among,
+	AddName:  addName,
+	Contains: "instr(folded, ?) > 0",
+	LowStock: "quantity <= ? AND quantity <= 100",
+	Hint:     func(index string) string { return " INDEXED BY " + index },
+	Search:   searchNames,
 
 	Ledgers:         ledgers,
 	RaiseWorkspaces: "UPDATE sqlite_sequence SET seq = " + store.Raised("seq") + " WHERE name = 'workspaces'",
