@@ -80,8 +80,15 @@ func (s *scheduler) run(ctx context.Context) {
 // none or the folder cannot be read. It reads the folder each time, so that it also
 // works after a restart, and notices removed backups.
 func (s *scheduler) newest() time.Time {
-	newest, _, _ := LatestBackup(s.dir, s.now())
-	return newest
+	all, _ := backupsIn(s.dir, scheduledPrefix, s.now())
+	if len(all) == 0 {
+		return time.Time{}
+	}
+	at, _ := backupTime(scheduledPrefix, all[len(all)-1]) // the names are valid
+	if at.After(s.now()) {
+		return time.Time{}
+	}
+	return at
 }
 
 // due returns how long it is until the next backup.
@@ -224,24 +231,6 @@ func (s *scheduler) prune() error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// LatestBackup returns when the newest scheduled backup in a folder was made, the zero
-// time if there is none or no folder. ahead is how many backups have names after now:
-// the clock was wrong when they were made, or is wrong now.
-func LatestBackup(dir string, now time.Time) (newest time.Time, ahead int, err error) {
-	all, err := backupsIn(dir, scheduledPrefix, now)
-	if err != nil {
-		return time.Time{}, 0, err
-	}
-	for _, name := range all {
-		if at, _ := backupTime(scheduledPrefix, name); at.After(now) { // the names are valid
-			ahead++
-		} else {
-			newest = at
-		}
-	}
-	return newest, ahead, nil
 }
 
 // backupsIn returns the names of the backups in a folder with a prefix, in the order in

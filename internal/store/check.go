@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 )
 
 // ErrDamaged is the beginning of the error of a database whose rows contradict each other.
@@ -99,16 +98,4 @@ func issued(table string) struct{ text, query string } {
 		"SELECT workspace, max(id) FROM " + table + " t GROUP BY workspace" +
 			" HAVING max(id) > coalesce((SELECT c." + table + " FROM counters c WHERE c.workspace = t.workspace), 0)",
 	}
-}
-
-// newest selects the latest instant that a row names, of the tables whose rows tell when
-// something happened.
-const newest = `SELECT coalesce(max(at), 0) FROM (SELECT max(at) AS at FROM movements UNION ALL SELECT max(at) FROM audit
-	UNION ALL SELECT max(begins_at) FROM bans UNION ALL SELECT max(minute_start) FROM limit_windows UNION ALL SELECT max(start) * 1000 FROM usage
-	UNION ALL SELECT max(day) * 1000 FROM key_days UNION ALL SELECT max(started_at) FROM console_sessions) AS dated`
-
-// Newest returns the latest instant that a row names, the zero time if none does.
-func Newest(tx Tx) (time.Time, error) {
-	at, err := number(tx, newest)
-	return instant(at), err
 }

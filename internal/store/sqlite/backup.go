@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
 
 	"example.com/petstore/internal/store"
 	"zombiezen.com/go/sqlite"
@@ -273,13 +272,4 @@ func removeAll(path string, ends ...string) error {
 		}
 	}
 	return nil
-}
-
-// Newest is [store.Newest] for the database at path.
-func Newest(ctx context.Context, path string) (latest time.Time, err error) {
-	err = inspect(ctx, path, func(c *conn) (err error) {
-		latest, err = store.Newest(c)
-		return err
-	})
-	return latest, err
 }
