@@ -283,7 +283,7 @@ func TestRepeatedImportDoublesNothing(t *testing.T) {
 			}
 			cuts := 0
 			for err := errDied; errors.Is(err, errDied); cuts++ {
-				_, err = run(t, &dying{db, 2}, shop, file, "digest", keep)
+				_, err = run(t, &dying{db, 1}, shop, file, "digest", keep)
 			}
 			if got, want := sheetOf(t, db, shop), sheetOf(t, db, once); cuts < 3 || got != want {
 				t.Errorf("after %d cuts the shop has\n%s, want several and\n%s", cuts, got, want)
