@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,7 +14,6 @@ import (
 	"example.com/petstore/internal/config"
 	"example.com/petstore/internal/ratelimit/redistest"
 	"example.com/petstore/internal/store/sqlite"
-	"example.com/petstore/internal/usage"
 )
 
 // doctorOn returns what doctor finds with the flags on a database that was

@@ -81,3 +81,77 @@ func (a *app) withReader(ctx context.Context, f func(node.Store) error) error {
 	}
 	return a.withFile(ctx, sqlite.Options{ReadOnly: true}, func(db *sqlite.DB) error { return f(node.FileStore{DB: db}) })
 }
+
+// onlyFile returns an error that says what to do instead unless the database is
+// a SQLite file.
+func (a *app) onlyFile(what, instead string) error {
+	if !a.config.OnPostgres() {
+		return nil
+	}
+	return a.fault("db", "%s works on SQLite alone; %s", what, instead)
+}
+
+// database returns the path or the URL of the database without its password.
+func (a *app) database() string { return config.Redact(a.config.DB) }
+
+// confirm returns nil if --yes was given, or if the operator types answer on the terminal. It returns when ctx ends.
+func (a *app) confirm(ctx context.Context, yes bool, what, answer string) error {
+	if yes {
+		return nil
+	}
+	if !terminal(a.in) {
+		return usagef("--yes is needed to %s: there is no terminal to ask on", what)
+	}
+	fmt.Fprintf(a.err, "This will %s. It cannot be undone. Type %s to continue: ", what, answer)
+	var line string
+	err := interruptible(ctx, func() (err error) {
+		line, err = bufio.NewReader(a.in).ReadString('\n')
+		return err
+	})
+	if ctx.Err() != nil {
+		fmt.Fprintln(a.err)
+		return ctx.Err()
+	}
+	if strings.TrimSpace(line) != answer {
+		return errors.Join(errors.New("nothing was done"), err)
+	}
+	return nil
+}
+
+// interruptible returns the result of read, or the error of ctx if that ends first. Then read still waits for its input,
+// and what it sets must not be used.
+func interruptible(ctx context.Context, read func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- read() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// spool copies a stream to a file in a temporary folder, until the stream or ctx ends. The folder's name contains what.
+// The file is at its start; done closes and removes it.
+func spool(ctx context.Context, what string, from io.Reader) (temp *os.File, done func() error, err error) {
+	folder, err := scratch.Make(what)
+	if err != nil {
+		return nil, nil, err
+	}
+	temp, err = os.Create(filepath.Join(folder.Path, "stream"))
+	if err != nil {
+		return nil, nil, errors.Join(err, folder.Remove())
+	}
+	done = func() error { return errors.Join(temp.Close(), folder.Remove()) }
+	err = interruptible(ctx, func() error {
+		_, err := io.Copy(temp, from)
+		return err
+	})
+	if err == nil {
+		_, err = temp.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, done())
+	}
+	return temp, done, nil
+}

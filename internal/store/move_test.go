@@ -232,7 +232,7 @@ func TestMoveIsInterrupted(t *testing.T) {
 		ok(t, db.Close())
 	}
 	y.onProgress = nil
-	_, err = y.run(t.Context())
+	_, err := y.run(t.Context())
 	ok(t, err)
 	file, server := openBoth(t, y)
 	wantSame(t, server, file)

@@ -129,11 +129,6 @@ func (s *Store) removeSome(tx Tx, workspace int64) (more bool, err error) {
 	}
 	left := int64(stepRows)
 	for _, t := range ShopTables {
-		if before := s.options.Dialect.RemoveNames; t.Name == "pets" && before != "" {
-			if err := exec(tx, before, workspace, left); err != nil {
-				return false, err
-			}
-		}
 		n, err := tx.Exec("DELETE FROM "+t.Name+" WHERE workspace = $1 AND ("+t.Key+") IN (SELECT "+t.Key+" FROM "+t.Name+
 			" WHERE workspace = $1 LIMIT $2)", workspace, left)
 		if left -= n; err != nil || left == 0 {

@@ -141,9 +141,6 @@ func (g *Group) insertRows(b *Batch, m *groupedChange) {
 	if m.inserted.pet {
 		p := storedPet{*e.SavePet, m.movement.id}
 		b.Exec(petTable.insert, petTable.values(w, &p)...)
-		if g.dialect.Rename != nil {
-			g.dialect.Rename(b, w, p.ID, "", petstore.Fold(p.Name))
-		}
 	}
 	if m.inserted.order {
 		b.Exec(placedTable.insert, placedTable.values(w, m)...)
@@ -176,22 +173,16 @@ func changeRows[T comparable](b *Batch, t *table[T], rows map[rowID]*loadedRow[T
 	}
 }
 
-// changePets is changeRows for pets, which are also found by their names.
+// changePets is changeRows for pets, of which mostly nothing but the stock changes.
 func (g *Group) changePets(b *Batch) {
 	for _, id := range changedOf(g.pets) {
-		p, after := g.pets[id], ""
-		switch {
+		switch p := g.pets[id]; {
 		case p.gone:
 			b.Exec(petTable.remove, id.id, id.workspace)
 		case p.row.Pet == p.loaded.Pet:
 			b.Exec(stockTable.update, stockTable.values(id.workspace, &p.row)...)
-			continue
 		default:
 			b.Exec(petTable.update, petTable.values(id.workspace, &p.row)...)
-			after = petstore.Fold(p.row.Name)
-		}
-		if before := petstore.Fold(p.loaded.Name); g.dialect.Rename != nil && before != after {
-			g.dialect.Rename(b, id.workspace, id.id, before, after)
 		}
 	}
 }
