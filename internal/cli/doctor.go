@@ -15,7 +15,6 @@ import (
 
 	"example.com/petstore/internal/config"
 	"example.com/petstore/internal/node"
-	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/sqlite"
 )
 
@@ -24,9 +23,9 @@ func doctorCommand(a *app) *cobra.Command {
 		use:   "doctor",
 		short: "Check the database and the configuration, and say what to do",
 		long: `Check the configuration, the files and their modes, the migrations, the integrity of
-the database, the stock of every pet against its ledger, the clock, the disk space
-and the backups. With PostgreSQL, check the server and its settings instead of files,
-disk and backups. With Redis, check that it responds.
+the database, the stock of every pet against its ledger, the disk space and the
+backups. With PostgreSQL, check the server, its settings and its clock instead of
+files, disk and backups. With Redis, check that it responds.
 
 Give it the same flags as serve. It changes nothing and can run next to a server. Each
 finding says what to do. The command fails if there is a problem, but not if there
@@ -119,7 +118,6 @@ func (e *examination) checks() []check {
 		{"migrations", present, func(ctx context.Context) { there = !e.migrations(ctx); current = e.foundNothing() }},
 		{"integrity and ledger", present, e.integrity},
 		{"events", func() bool { return there && current }, e.events},
-		{"clock", present, e.clock},
 		{"limiter", e.onRedis, e.limiter},
 		{"disk", nil, e.disk},
 		{"backups", nil, e.backups},
@@ -167,10 +165,6 @@ const adviceUnreadable = "check that --db names the right file; if it does, rest
 // files reports whether there is a database that this user may open.
 func (e *examination) files() bool {
 	info, err := os.Stat(e.config.DB)
-	if lost := sqlite.CheckPresent(e.config.DB); lost != nil {
-		e.add(problem, "put the database back, or restore a backup with petstore restore FILE", "%v", lost)
-		return false
-	}
 	if err != nil {
 		advice := "let this user read the file and its folder"
 		if errors.Is(err, fs.ErrNotExist) {
@@ -250,7 +244,7 @@ func (e *examination) events(ctx context.Context) {
 			if w.Resetting || w.Sandbox != nil {
 				continue
 			}
-			problems, checkErr := store.CheckFeed(ctx, db, w.Shop)
+			problems, checkErr := db.CheckFeed(ctx, w.Shop)
 			for _, p := range problems {
 				e.add(problem, "copies made from the feed are wrong: let clients read the lists again, and please report this", "%s", p)
 			}
@@ -264,26 +258,6 @@ func (e *examination) events(ctx context.Context) {
 func (e *examination) read(ctx context.Context, f func(node.Store) error) {
 	if err := e.withReader(ctx, f); err != nil {
 		e.add(problem, "try again when the database is less busy", "%v", err)
-	}
-}
-
-// clockSlack is how far clocks may be apart without harm.
-const clockSlack = 2 * time.Second
-
-func (e *examination) clock(ctx context.Context) {
-	newest, err := sqlite.Newest(ctx, e.config.DB)
-	if err != nil {
-		e.add(problem, adviceUnreadable, "%v", err)
-		return
-	}
-	e.compareClock(newest)
-}
-
-// compareClock adds a finding if newest, the time of the latest row, is in the future.
-func (e *examination) compareClock(newest time.Time) {
-	if ahead := newest.Sub(e.now()); ahead > clockSlack {
-		e.add(problem, "set the clock (NTP); limits, expiries and bans go by it", "the clock says %s, but the database has entries of %s: the clock was set back by %v, or was wrong then",
-			moment(e.now(), ""), moment(newest, ""), ahead.Round(time.Second))
 	}
 }
 

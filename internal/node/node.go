@@ -75,10 +75,7 @@ func (n *node) open(ctx context.Context, inherited bool) (err error) {
 	if inherited {
 		wait += n.Config.DrainDelay + n.Config.DrainTimeout
 	}
-	if n.store, err = OpenStore(ctx, n.Config, StoreUse{
-		Migrate: true, Log: n.log, Now: time.Now, Serve: true, Wait: wait,
-		Waiting: func() { n.log.Warn("writes wait for another process") },
-	}); err != nil {
+	if n.store, err = OpenStore(ctx, n.Config, StoreUse{Migrate: true, Log: n.log, Now: time.Now, Serve: true, Wait: wait}); err != nil {
 		return err
 	}
 	n.redisTook = newRedisDurations()

@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-
-	"example.com/petstore/internal/store"
 )
 
 // probeEvery is how often Watch asks, and probeTimeout how long it waits for
@@ -54,23 +52,13 @@ const oldest = 150000
 // A Diagnosis is what a server reports about itself.
 type Diagnosis struct {
 	Now      time.Time // the server's clock
-	Newest   time.Time // the latest instant that a row names; zero if there is none
 	Problems []string  // settings that lose data or are not supported, in words
 }
 
 // Diagnose looks at the server of the database at url. It changes nothing.
 // Errors are as those of [Open].
 func Diagnose(ctx context.Context, url string) (d Diagnosis, err error) {
-	err = administer(ctx, url, func(c *pgx.Conn) error {
-		if err := d.settings(ctx, c); err != nil {
-			return err
-		}
-		if there, err := hasMigrations(ctx, c); err != nil || !there {
-			return err
-		}
-		d.Newest, err = store.Newest(sqlTx{ctx, c})
-		return err
-	})
+	err = administer(ctx, url, func(c *pgx.Conn) error { return d.settings(ctx, c) })
 	return d, err
 }
 
