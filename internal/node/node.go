@@ -149,7 +149,6 @@ func (n *node) frontend(ctx context.Context, public string) (frontend, error) {
 		Version:  n.Version,
 		Sandbox:  keys,
 		NotFound: http.HandlerFunc(httpapi.NotFound),
-		Log:      n.log,
 	})
 	if err != nil {
 		return frontend{}, err

@@ -111,11 +111,8 @@ func New(o Options, k Kind) (*Site, error) {
 	for _, r := range k.Routes {
 		s.mux.Handle(r.Method+" "+r.Path, r)
 	}
-	s.pages = sync.OnceValues(s.parsePages)
+	s.pages, s.assets = sync.OnceValues(s.parsePages), asset.New("/console/assets/", assetFiles)
 	var err error
-	if s.assets, err = asset.New("/console/assets/", assetFiles); err != nil {
-		return nil, err
-	}
 	s.sessions, err = newSealer(o.Secret)
 	return s, err
 }
