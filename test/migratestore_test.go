@@ -192,9 +192,8 @@ func (m *movedShop) finish(args []string, pets int) {
 	must(m, err)
 	var report struct {
 		Tables []struct {
-			Table    string
-			Rows     int
-			Checksum string
+			Table string
+			Rows  int
 		}
 	}
 	if err := json.Unmarshal([]byte(out), &report); err != nil {

@@ -9,9 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/internal/node"
-	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/postgres"
-	"example.com/petstore/internal/store/sqlite"
 )
 
 func doctorCommand(a *app) *cobra.Command {
@@ -83,9 +81,6 @@ func (a *app) checkPresent(ctx context.Context) ([]string, error) {
 	if a.config.OnPostgres() {
 		return postgres.Diagnose(ctx, a.config.DB)
 	}
-	if err := sqlite.CheckPresent(a.config.DB); err != nil {
-		return nil, err
-	}
 	_, err := os.Stat(a.config.DB)
 	return nil, err
 }
@@ -117,7 +112,7 @@ func (a *app) checkEvents(ctx context.Context) (problems []string, err error) {
 			if w.Resetting || w.Sandbox != nil {
 				continue
 			}
-			found, checkErr := store.CheckFeed(ctx, db, w.Shop)
+			found, checkErr := db.CheckFeed(ctx, w.Shop)
 			problems, err = append(problems, found...), errors.Join(err, checkErr)
 		}
 		return err

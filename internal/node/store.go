@@ -27,6 +27,7 @@ type Store interface {
 	usage.Store
 
 	Check(ctx context.Context) ([]string, error)
+	CheckFeed(ctx context.Context, shop int64) ([]string, error)
 	Err() error              // why writes are not possible now; nil if they are
 	Failed() <-chan struct{} // closed when writes will never be possible again; nil if that cannot happen
 	Close() error
@@ -93,9 +94,6 @@ type StoreUse struct {
 	// another server to end.
 	Serve bool
 	Wait  time.Duration
-
-	// Waiting is called if a write to a SQLite file waits for another process; it may be nil.
-	Waiting func()
 }
 
 // OpenStore opens the database of the settings.
@@ -117,7 +115,7 @@ func OpenStore(ctx context.Context, c *config.Config, u StoreUse) (Store, error)
 	db, err := sqlite.Open(ctx, c.DB, sqlite.Options{
 		Now: u.Now, Readers: readers, NoMigrate: !u.Migrate, Log: u.Log,
 		NoEvents: c.EventRetention == 0,
-		Serve:    u.Serve, Wait: u.Wait, Waiting: u.Waiting,
+		Serve:    u.Serve, Wait: u.Wait,
 	})
 	if err != nil {
 		return nil, err

@@ -61,9 +61,3 @@ func (s *Store) KeyDays(ctx context.Context, workspace int64, keyID string, from
 		return row.Scan(append(columns, &k.Deprecated)...)
 	}, query, args...)
 }
-
-// ForgetKeyDays implements [usage.Store].
-func (s *Store) ForgetKeyDays(ctx context.Context, before int64) (removed int, err error) {
-	n, err := s.step(ctx, deleteKeyDays, before, forgetUsageAtOnce)
-	return int(n), err
-}

@@ -17,8 +17,7 @@ const (
 
 	selectUsage = "SELECT " + usageColumns + " FROM usage WHERE workspace = $1 AND step = $2 AND start >= $3 AND start < $4 ORDER BY start"
 
-	forgetUsageAtOnce = 2000 // rows
-	deleteUsage       = "DELETE FROM usage WHERE (" + usageKey + ") IN (SELECT " + usageKey + " FROM usage WHERE step = $1 AND start < $2 LIMIT $3)"
+	deleteUsage = "DELETE FROM usage WHERE (" + usageKey + ") IN (SELECT " + usageKey + " FROM usage WHERE step = $1 AND start < $2 LIMIT $3)"
 )
 
 // eachCount returns SQL for each count, whose name stands for the %.
@@ -81,6 +80,8 @@ func scanUsage(row Row, r *usage.Row) error {
 
 // ForgetUsage implements [usage.Store].
 func (s *Store) ForgetUsage(ctx context.Context, interval usage.Interval, before int64) (removed int, err error) {
-	n, err := s.step(ctx, deleteUsage, int64(interval), before, forgetUsageAtOnce)
-	return int(n), err
+	if interval == usage.Day {
+		return s.steps(ctx, deleteKeyDays, before, stepRows)
+	}
+	return s.steps(ctx, deleteUsage, int64(interval), before, stepRows)
 }

@@ -72,7 +72,7 @@ func answerRows() []row {
 			return c.times(c.many(), sent{method: "GET", path: "/openapi.json"})
 		}},
 		{name: "pages of the reference", matrix: "12", hold: func(c *caller) error { return c.times(c.many(), c.get("/docs")) }},
-		{name: "pages of the console", matrix: "12", hold: func(c *caller) error {
+		{name: "pages of the console", protocols: "2", matrix: "1", hold: func(c *caller) error {
 			return c.times(c.many(), c.page("/console/pets"))
 		}},
 	}
@@ -119,7 +119,6 @@ func longRows() []row {
 		{name: "waits for rare events", protocols: "2", each: quota, hold: func(c *caller) error {
 			return c.times(c.share(), c.get("/events?type=workspace.reset&after=0&wait=30"))
 		}},
-		{name: "live pages", protocols: "2", matrix: "1", each: 20, hold: func(c *caller) error { return c.times(c.atOnce(), c.page("/console/live")) }},
 		{name: "downloads", protocols: "2", matrix: "1", conns: 4, hold: func(c *caller) error {
 			n := 1
 			if c.framer == nil {

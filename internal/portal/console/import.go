@@ -51,7 +51,7 @@ func takeImport(v *visit, in *page.Input) error {
 	if err := v.IdentifyAgain(); err != nil { // reading the file may have taken long
 		return err
 	}
-	leave, err := v.Hold(v.imports, nil, "Too many imports", "Another file of this workspace is being imported. Send this one when that is over.")
+	leave, err := v.Hold(v.imports, "Too many imports", "Another file of this workspace is being imported. Send this one when that is over.")
 	if err != nil {
 		return err
 	}

@@ -18,8 +18,8 @@ func TestStatsOfPools(t *testing.T) {
 	var names []string
 	for _, p := range s.Pools {
 		names = append(names, p.Name)
-		if p.Name == "read" && p.Most != 3 || p.Used+p.Idle > p.Most || p.Name == "write" && (p.Acquired == 0 || p.Opened == 0) {
-			t.Errorf("pool = %+v", p)
+		if p.Name == "read" && p.MaxConns() != 3 || p.Name == "write" && (p.AcquireCount() == 0 || p.NewConnsCount() == 0) {
+			t.Errorf("pool %s = %+v", p.Name, p.Stat)
 		}
 	}
 	if got := strings.Join(names, " "); got != "write issue read" {

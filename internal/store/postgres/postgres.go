@@ -50,7 +50,6 @@ type DB struct {
 	writer  *pgxpool.Pool // connections of the committers, and for rare writes
 	issuers *pgxpool.Pool // connections that issue ids, outside of the committers' transactions
 	readers *pgxpool.Pool
-	loaded  atomic.Int64 // units, by Load
 
 	retries  atomic.Int64
 	trouble  atomic.Pointer[error] // what the latest group failed with
@@ -73,8 +72,7 @@ var (
 // close the DB.
 //
 // Errors are one line that names the database, without its password. A database that a
-// newer version of this program has migrated is refused, unless its migrations allow
-// this version beside the newer one.
+// newer version of this program has migrated is refused.
 func Open(ctx context.Context, url string, o Options) (*DB, error) {
 	name, err := describe(url)
 	if err != nil {
@@ -188,11 +186,8 @@ type Stats struct {
 
 // A Pool is how the connections of one kind are used.
 type Pool struct {
-	Name              string
-	Most, Used, Idle  int
-	Acquired, Waited  int64         // how often a connection was taken, and how often none was free
-	WaitingTime       time.Duration // of those who waited, added up
-	Opened, Abandoned int64         // connections made; those who gave up waiting
+	Name string
+	*pgxpool.Stat
 }
 
 // Stats returns the present numbers.
@@ -204,20 +199,10 @@ func (db *DB) Stats() Stats {
 		Waiting:     db.Waiting(),
 		Readers:     int(readers.TotalConns()),
 		IdleReaders: int(readers.IdleConns()),
-		Pools:       []Pool{poolOf("write", db.writer), poolOf("issue", db.issuers), poolOf("read", db.readers)},
+		Pools:       []Pool{{"write", db.writer.Stat()}, {"issue", db.issuers.Stat()}, {"read", readers}},
 	}
 }
 
 // MaxReaders returns how many connections for reading there may be. They are opened when
 // they are needed.
 func (db *DB) MaxReaders() int { return int(db.readers.Stat().MaxConns()) }
-
-func poolOf(name string, p *pgxpool.Pool) Pool {
-	s := p.Stat()
-	return Pool{
-		Name: name,
-		Most: int(s.MaxConns()), Used: int(s.AcquiredConns()), Idle: int(s.IdleConns()),
-		Acquired: s.AcquireCount(), Waited: s.EmptyAcquireCount(), WaitingTime: s.EmptyAcquireWaitTime(),
-		Opened: s.NewConnsCount(), Abandoned: s.CanceledAcquireCount(),
-	}
-}

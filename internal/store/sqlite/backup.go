@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -140,15 +139,13 @@ func Restore(ctx context.Context, from, path string, o Options) (warning, err er
 	if sameFile(from, path) {
 		return nil, fmt.Errorf("restore from %s: that is the database itself", from)
 	}
-	for _, p := range []string{path, path + Partial} {
-		if owner := ownerOf(p); owner != "" || sameFile(from, p) {
-			return nil, fmt.Errorf("restore to %s: %s belongs to the database %s", path, p, cmp.Or(owner, from))
-		}
+	partial := path + Partial
+	if sameFile(from, partial) {
+		return nil, fmt.Errorf("restore from %s: that name is for the copy of a backup: give it another one", from)
 	}
 	if err := withLock(path, func() error { return nil }); err != nil { // to fail early
 		return nil, err
 	}
-	partial := path + Partial
 	if err := removeAll(partial, "", "-wal", "-shm"); err != nil {
 		return nil, err
 	}

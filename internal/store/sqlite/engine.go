@@ -54,8 +54,6 @@ func (a engine) Load(ctx context.Context, l *store.Load) error {
 // index.
 var dialect = store.Dialect{
 	Among:       among,
-	Rename:      renamePet,
-	RemoveNames: removeNames,
 	Contains:    "instr(folded, ?) > 0",
 	LowStock:    "quantity <= ? AND quantity <= 100",
 	Hint:        func(index string) string { return " INDEXED BY " + index },
@@ -65,7 +63,6 @@ var dialect = store.Dialect{
 	RaiseWorkspaces: "UPDATE sqlite_sequence SET seq = " + store.Raised("seq") + " WHERE name = 'workspaces'",
 	NextWorkspace:   "UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'workspaces' RETURNING seq",
 	CheckStructure:  checkStructure,
-	CheckRows:       checkNames,
 }
 
 func among(ids []int64) (condition string, arg any) {

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"hash/maphash"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -63,68 +62,3 @@ func searchable(text string) bool {
 
 // asIndexed replaces the letters that FTS5 reads as U+FFFD.
 var asIndexed = strings.NewReplacer("\uFFFE", "\uFFFD", "\uFFFF", "\uFFFD")
-
-const (
-	addName    = "INSERT INTO pet_names (rowid, name) VALUES (?1, ?2)"
-	removeName = "INSERT INTO pet_names (pet_names, rowid, name) VALUES ('delete', ?1, ?2)"
-
-	// removeNames is [store.Dialect.RemoveNames].
-	removeNames = "INSERT INTO pet_names (pet_names, rowid, name) SELECT 'delete', (workspace << 40) + id, folded FROM pets" +
-		" WHERE workspace = $1 AND id IN (SELECT id FROM pets WHERE workspace = $1 LIMIT $2)" +
-		" AND workspace < 1 << 23 AND id < 1 << 40"
-)
-
-// renamePet implements the Rename of [store.Dialect].
-func renamePet(b *store.Batch, workspace, id int64, before, after string) {
-	if workspace >= mostWorkspaces || id >= mostPets {
-		return
-	}
-	if before != "" {
-		b.Exec(removeName, workspace<<idBits+id, before)
-	}
-	if after != "" {
-		b.Exec(addName, workspace<<idBits+id, after)
-	}
-}
-
-var termSeed = maphash.MakeSeed()
-
-// termHash returns a hash of three letters in the row of the index with a number.
-func termHash(letters string, number int64) uint64 {
-	return maphash.Comparable(termSeed, struct {
-		letters string
-		number  int64
-	}{letters, number})
-}
-
-// checkNames makes sure that the index has the names of the pets, and nothing else: the
-// sums of the hashes of all terms must be the same.
-func checkNames(tx store.Tx, report store.Report) error {
-	sums := map[int64]uint64{} // by workspace
-	var (
-		number int64
-		text   string
-	)
-	err := store.Each(tx, "SELECT number, name FROM indexed_names", func(row store.Row) error {
-		err := row.Scan(&number, &text)
-		letters := []rune(asIndexed.Replace(text))
-		for i := range len(letters) - termLetters + 1 {
-			sums[number>>idBits] += termHash(string(letters[i:i+termLetters]), number)
-		}
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	err = store.Each(tx, "SELECT term, doc FROM pet_name_terms", func(row store.Row) error {
-		err := row.Scan(&text, &number)
-		sums[number>>idBits] -= termHash(text, number)
-		return err
-	})
-	for workspace, sum := range sums {
-		if sum != 0 && err == nil {
-			report("names: the index of names does not fit the pets of workspace %d, and searches may miss some; docs/troubleshooting.md says how to rebuild it", workspace)
-		}
-	}
-	return err
-}

@@ -36,10 +36,6 @@ type Options struct {
 	// Open waits up to Wait for another server to end. The DB watches its files.
 	Serve bool
 	Wait  time.Duration
-
-	// Waiting is called if a write has waited for another process for a second. It may be
-	// nil.
-	Waiting func()
 }
 
 // A DB is an open database. All methods may be called concurrently, and other
@@ -63,8 +59,6 @@ type DB struct {
 	version      int64      // of the file's contents, as the writer knows it
 	readers      chan *conn // the idle ones; closed by Close once all are idle
 	conns        []*conn    // all that there are
-
-	waiting func() // see Options.Waiting
 
 	lock       *fileLock // held while the process serves; nil otherwise
 	files      *fileWatch

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/store"
 )
 
 // A Damage runs statements of SQL on the database of a store, beside it, with no regard
@@ -30,7 +29,7 @@ func RunDamage(t *testing.T, open func(t *testing.T, now func() time.Time) (Stor
 			damage(test.damage)
 			got, err := s.Check(s.ctx)
 			if strings.Contains(test.want, "last event") {
-				got, err = store.CheckFeed(s.ctx, s, s.workspace)
+				got, err = s.CheckFeed(s.ctx, s.workspace)
 			}
 			must(t, err)
 			if all := strings.Join(got, "\n"); (len(got) > 0) != (test.want != "") || !strings.Contains(all, test.want) {
