@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -22,10 +21,8 @@ import (
 // A Client is an [Operator] that calls the API on a server's operations listener.
 // Errors of the API are returned as [petstore.Error].
 type Client struct {
-	base     string
-	token    string
-	http     *http.Client
-	slowHTTP *http.Client // for requests that may take long, without a timeout
+	base, token string
+	http        http.Client
 }
 
 var _ Operator = (*Client)(nil)
@@ -40,26 +37,14 @@ func NewClient(server, token string) (*Client, error) {
 	case wrong:
 		return nil, fmt.Errorf("%q is not an absolute http or https URL", server)
 	}
-	return &Client{
-		base: strings.TrimRight(u.String(), "/"), token: token,
-		http: newHTTP(answerWithin), slowHTTP: newHTTP(0),
-	}, nil
+	// A redirection could lead the token elsewhere.
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &Client{strings.TrimRight(u.String(), "/"), token, http.Client{CheckRedirect: stay}}, nil
 }
 
 // answerWithin is how long a server may take to answer, except for the removal of a
 // workspace's contents.
 const answerWithin = 30 * time.Second
-
-func newHTTP(within time.Duration) *http.Client {
-	return &http.Client{
-		Transport: &http.Transport{
-			Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: answerWithin}).DialContext,
-			TLSHandshakeTimeout: answerWithin, ResponseHeaderTimeout: within, ForceAttemptHTTP2: true,
-		},
-		// A redirection could lead the token elsewhere.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-}
 
 // mostAnswer is how many bytes of an answer are read. It is more than a page of a list
 // can have.
@@ -73,61 +58,40 @@ type request struct {
 	long           bool   // it may take long
 }
 
-// call sends a request and returns its result or its error. If the answer was lost, it
-// repeats a request with an Idempotency-Key once.
+// call sends a request and returns its result or its error, and the header Link. If the
+// answer was lost, it repeats a request with an Idempotency-Key once.
 func call[T any](ctx context.Context, c *Client, r request) (result T, link string, err error) {
-	a, err := c.send(ctx, r)
+	resp, text, err := c.send(ctx, r)
 	if err != nil && r.once != "" && ctx.Err() == nil {
-		a, err = c.send(ctx, r)
+		resp, text, err = c.send(ctx, r)
 	}
 	switch {
 	case err != nil:
 		return result, "", err
-	case a.status >= http.StatusMultipleChoices:
-		return result, "", a.refusal()
-	case len(a.text) > 0:
-		err = json.Unmarshal(a.text, &result)
+	case resp.StatusCode >= http.StatusMultipleChoices:
+		return result, "", refusal(resp, text)
+	case len(text) > 0:
+		err = json.Unmarshal(text, &result)
 	}
-	return result, a.link, err
-}
-
-// An answer is an answer with its whole body. It may be an error.
-type answer struct {
-	host   string
-	status int
-	link   string
-	text   []byte
+	return result, resp.Header.Get("Link"), err
 }
 
 // send sends a request and reads the answer.
-func (c *Client) send(ctx context.Context, r request) (answer, error) {
-	req, err := c.request(ctx, r)
-	if err != nil {
-		return answer{}, err
-	}
-	by := c.http
-	if r.long {
-		by = c.slowHTTP
-	}
-	resp, err := by.Do(req) //nolint:gosec // the URL is the operator's own
-	if err != nil {
-		return answer{}, err
-	}
-	defer resp.Body.Close() // only read
-	text, err := io.ReadAll(io.LimitReader(resp.Body, mostAnswer))
-	return answer{resp.Request.URL.Host, resp.StatusCode, resp.Header.Get("Link"), text}, err
-}
-
-func (c *Client) request(ctx context.Context, r request) (*http.Request, error) {
+func (c *Client) send(ctx context.Context, r request) (resp *http.Response, text []byte, err error) {
 	var sent bytes.Buffer
 	if r.body != nil {
 		if err := json.NewEncoder(&sent).Encode(r.body); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
+	}
+	if !r.long {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, answerWithin)
+		defer cancel()
 	}
 	req, err := http.NewRequestWithContext(ctx, r.method, c.base+r.target, &sent)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	req.Header.Set("Authorization", "Bearer "+c.token)
 	req.Header.Set("Accept", "application/json")
@@ -137,21 +101,26 @@ func (c *Client) request(ctx context.Context, r request) (*http.Request, error) 
 	if r.once != "" {
 		req.Header.Set("Idempotency-Key", r.once)
 	}
-	return req, nil
+	if resp, err = c.http.Do(req); err != nil { //nolint:gosec // the URL is the operator's own
+		return nil, nil, err
+	}
+	defer resp.Body.Close() // only read
+	text, err = io.ReadAll(io.LimitReader(resp.Body, mostAnswer))
+	return resp, text, err
 }
 
-// refusal returns the error in the answer.
-func (a answer) refusal() error {
+// refusal returns the error in an answer.
+func refusal(resp *http.Response, text []byte) error {
 	var e petstore.Error
-	ours := json.Unmarshal(a.text, &e) == nil && e.Code != "" && e.Message != ""
+	host, ours := resp.Request.URL.Host, json.Unmarshal(text, &e) == nil && e.Code != "" && e.Message != ""
 	switch {
 	case ours && e.Code == "route_not_found": // of the public listener
-		return fmt.Errorf("%s has no operator's API; give the URL of the operations listener (--ops-addr of serve)", a.host)
+		return fmt.Errorf("%s has no operator's API; give the URL of the operations listener (--ops-addr of serve)", host)
 	case ours:
 		return &e
 	}
-	line, _, _ := strings.Cut(strings.TrimSpace(string(a.text)), "\n")
-	return fmt.Errorf("%s is no operations listener with the operator's API: it answers %d %.200s", a.host, a.status, line)
+	line, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
+	return fmt.Errorf("%s is no operations listener with the operator's API: it answers %d %.200s", host, resp.StatusCode, line)
 }
 
 // list reads all pages of a list.

@@ -29,21 +29,6 @@ func CheckURL(url string) error {
 	return err
 }
 
-// AskRedis returns an error, in the words of Redis if it has any, unless Redis takes decisions. It counts nothing, and needs
-// only the URL and the numbers of o.
-func AskRedis(o RedisOptions) error {
-	o.Now = time.Now
-	r, err := newRedis(o)
-	if err != nil {
-		return err
-	}
-	defer r.disconnect()
-	if err := r.connect(); err != nil {
-		return err
-	}
-	return r.ping()
-}
-
 // Redis has the Limiter of any number of nodes, which share all counts. Redis (5 or later) or Valkey has one key for each
 // workspace and one for each address; each decision is one script on one key, by the server's clock. Each node counts
 // strikes and begins bans by itself; SetBan tells it of those of other nodes and of the operator.
