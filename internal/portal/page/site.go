@@ -144,7 +144,7 @@ type Visit struct {
 	ledTo, said string // by Redirect, by note
 }
 
-func (v *Visit) visit() *Visit { return v }
+func (v *Visit) visit() *Visit { return v } //nolint:unused // the guests of both consoles have it
 
 // ErrRefused is returned after a refusal was answered.
 const ErrRefused Notice = "refused"
