@@ -54,7 +54,7 @@ const (
 		AND (type LIKE $5 AND data LIKE $6 OR data LIKE $7) ORDER BY id DESC LIMIT $8`
 )
 
-// typeList returns types in the form in which named compares them.
+// typeList returns types in the form in which statements compare them: each between commas.
 func typeList(types []petstore.EventType) (list string) {
 	for _, t := range types {
 		list += "," + string(t) + ","

@@ -316,9 +316,6 @@ func (g *Group) decideOne(m *groupedChange) {
 		m.effects, err = m.Ask(f)
 		return err
 	})
-	if m.err == nil {
-		m.err = checkConstraints(&m.effects)
-	}
 	if m.err != nil {
 		m.effects = petstore.Effects{}
 		return
@@ -345,18 +342,6 @@ func (g *Group) facts(c *petstore.Change) petstore.Facts {
 		f.Category = &row
 	}
 	return f
-}
-
-// checkConstraints refuses what the tables' constraints refuse, before others of the group
-// build on it.
-func checkConstraints(e *petstore.Effects) error {
-	if p := e.SavePet; p != nil && (p.Quantity < 0 || p.OpenOrders < 0 || p.Movements < 0 || !p.Status.Valid()) {
-		return fmt.Errorf("the stock %+v is impossible", *p)
-	}
-	if o := e.SaveOrder; o != nil && o.Quantity <= 0 {
-		return fmt.Errorf("the order %+v is impossible", *o)
-	}
-	return nil
 }
 
 // apply shows the effects to the changes after this one, and counts the ids that they

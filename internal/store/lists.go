@@ -84,7 +84,10 @@ func (l *list[T]) query(tx Tx, take func(*statement) (full bool, err error)) err
 	}
 	rows, s := int64(0), &statement{}
 	if l.find != nil {
-		full, err := take(l.first())
+		first := &statement{}
+		tested := "SELECT " + l.columns + " FROM (" + l.rows(first, l.columns+l.tested, nil, firstTested) + ") " + l.table
+		first.WriteString(tested + " WHERE TRUE" + first.and(l.tests) + " ORDER BY id" + l.order() + " LIMIT " + first.arg(l.page.Limit))
+		full, err := take(first)
 		if err != nil || full {
 			return err
 		}
@@ -100,15 +103,6 @@ func (l *list[T]) query(tx Tx, take func(*statement) (full bool, err error)) err
 	}
 	_, err := take(s)
 	return err
-}
-
-// first returns the query for the page of those of the first rows that pass the tests.
-func (l *list[T]) first() *statement {
-	s := &statement{}
-	rows := l.rows(s, l.columns+l.tested, nil, firstTested)
-	s.WriteString("SELECT " + l.columns + " FROM (" + rows + ") " + l.table + " WHERE " + strings.TrimPrefix(s.and(l.tests), " AND ") +
-		" ORDER BY id" + l.order() + " LIMIT " + s.arg(l.page.Limit))
-	return s
 }
 
 // findByValue makes an index of values the one that find uses: one with a column that has

@@ -37,8 +37,7 @@ func workspace(tx Tx, name string) (access.Workspace, error) {
 	if !storable(name) {
 		return access.Workspace{}, missing
 	}
-	// Names are kept in NFC, but for old ones.
-	return rowOf(tx, missing, scanWorkspace, selectWorkspaces+"name = $1 OR name = $2 ORDER BY name = $1 DESC", name, norm.NFC.String(name))
+	return rowOf(tx, missing, scanWorkspace, selectWorkspaces+"name = $1", norm.NFC.String(name)) // as names are kept
 }
 
 func workspaceByID(tx Tx, id int64) (access.Workspace, error) {
