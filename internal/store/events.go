@@ -170,12 +170,10 @@ func (s *Store) AddEvent(tx Tx, workspace int64, what petstore.EventType, data [
 	if s.options.NoEvents {
 		return nil
 	}
-	id, err := number(tx, RaiseFeed, workspace, 1)
-	if err != nil {
-		return err
-	}
-	return exec(tx, "INSERT INTO events (workspace, id, type, at, request, data, previous) VALUES ($1, $2, $3, $4, '', $5, '')",
-		workspace, id, string(what), s.now().UnixMilli(), string(data))
+	var b Batch
+	b.Query(nil, RaiseFeed, workspace, 1)
+	b.Exec(insertEvent, workspace, 0, s.now().UnixMilli(), string(what), "", string(data), "")
+	return tx.Run(&b)
 }
 
 // beginFeed forgets the events of a feed and adds workspace.reset.

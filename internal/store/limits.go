@@ -55,29 +55,30 @@ func (s *Store) LoadLimits(ctx context.Context) (saved ratelimit.Saved, err erro
 // at most, however many workspaces are active.
 const savedAtOnce = 200
 
-// SaveLimits implements [ratelimit.Store]. All nodes save rows in the order of their
-// keys, so that they do not deadlock.
+// SaveLimits implements [ratelimit.Store].
 func (s *Store) SaveLimits(ctx context.Context, rows ratelimit.Saved) error {
-	if rows.Empty() {
-		return nil
-	}
-	windows := slices.SortedFunc(slices.Values(rows.Windows), func(a, b ratelimit.SavedWindow) int { return cmp.Compare(a.Subject, b.Subject) })
-	keys := slices.SortedFunc(slices.Values(rows.Keys), func(a, b ratelimit.SavedKey) int { return cmp.Compare(a.KeyID, b.KeyID) })
-	err := saveChunks(ctx, s, saveWindow, windows, func(w ratelimit.SavedWindow) []any {
-		return []any{w.Subject, w.MinuteStart, w.MinuteUsed, w.Day, w.DayUsed}
-	})
+	err := save(ctx, s, rows.Windows, savedAtOnce, func(a, b ratelimit.SavedWindow) int { return cmp.Compare(a.Subject, b.Subject) },
+		func(b *Batch, w ratelimit.SavedWindow) {
+			b.Exec(saveWindow, w.Subject, w.MinuteStart, w.MinuteUsed, w.Day, w.DayUsed)
+		})
 	if err != nil {
 		return err
 	}
-	return saveChunks(ctx, s, saveLimitKey, keys, func(k ratelimit.SavedKey) []any {
-		return []any{k.KeyID, k.Workspace, k.Level, k.CleanSince, k.RunFrom, k.RunUntil, k.Strikes}
-	})
+	return save(ctx, s, rows.Keys, savedAtOnce, func(a, b ratelimit.SavedKey) int { return cmp.Compare(a.KeyID, b.KeyID) },
+		func(b *Batch, k ratelimit.SavedKey) {
+			b.Exec(saveLimitKey, k.KeyID, k.Workspace, k.Level, k.CleanSince, k.RunFrom, k.RunUntil, k.Strikes)
+		})
 }
 
-// saveChunks runs a statement once for each row, in transactions of savedAtOnce rows.
-func saveChunks[T any](ctx context.Context, s *Store, query string, rows []T, args func(T) []any) error {
-	for some := range slices.Chunk(rows, savedAtOnce) {
-		if err := s.db.Step(ctx, 0, func(tx Tx) error { return execAll(tx, query, some, args) }); err != nil {
+// save runs the statements that add has for each row, in transactions of so many rows. All
+// nodes save rows in one order, so that they do not deadlock.
+func save[T any](ctx context.Context, s *Store, rows []T, most int, order func(a, b T) int, add func(*Batch, T)) error {
+	for some := range slices.Chunk(slices.SortedFunc(slices.Values(rows), order), most) {
+		var b Batch
+		for _, row := range some {
+			add(&b, row)
+		}
+		if err := s.db.Step(ctx, 0, func(tx Tx) error { return tx.Run(&b) }); err != nil {
 			return err
 		}
 	}
