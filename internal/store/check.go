@@ -48,7 +48,7 @@ func Check(tx Tx, own Dialect) (problems []string, err error) {
 	case err != nil:
 		return nil, err
 	case !incomplete:
-		checks = append(checks, rules.check, checkLedgers, checkLetters)
+		checks = append(checks, rules.check, checkLedgers)
 	}
 	for _, check := range checks {
 		if err := check(tx, report); err != nil {

@@ -204,16 +204,3 @@ func lettersOf(letters, text string) string {
 func lettersLack(letters, text string) bool {
 	return utf8.RuneCountInString(letters) < mostLetters && lettersOf(letters, text) != letters
 }
-
-// checkLetters makes sure that no search misses a pet.
-func checkLetters(tx Tx, report Report) error {
-	return Each(tx, "SELECT p.workspace, p.id, p.folded, c.letters FROM pets p JOIN counters c ON c.workspace = p.workspace", func(row Row) error {
-		var pet rowID
-		var name, letters string
-		err := row.Scan(&pet.workspace, &pet.id, &name, &letters)
-		if lettersLack(letters, name) {
-			report("names: %v: its name has letters that its workspace does not have, and searches may miss it", pet)
-		}
-		return err
-	})
-}
