@@ -11,10 +11,9 @@ import (
 // A serverExamination examines a database on PostgreSQL. Its files, disk and backups are its administrator's.
 type serverExamination struct {
 	*examination
-	diagnosis postgres.Diagnosis
-	asked     time.Time // this machine's clock when the server's was read
-	reached   bool
-	current   bool // its schema is the newest
+	theirs, asked time.Time // the server's clock, and this machine's when it was read
+	reached       bool
+	current       bool // its schema is the newest
 }
 
 // checks returns the checks in their order.
@@ -33,13 +32,13 @@ func (e *serverExamination) checks() []check {
 
 // server reports whether the server answers, and keeps data.
 func (e *serverExamination) server(ctx context.Context) {
-	var err error
-	if e.diagnosis, err = postgres.Diagnose(ctx, e.config.DB); err != nil {
+	now, problems, err := postgres.Diagnose(ctx, e.config.DB)
+	if err != nil {
 		e.add(problem, "check that the server runs, and that --db has the right host, database, user and password", "%v", err)
 		return
 	}
-	e.reached, e.asked = true, e.now()
-	for _, p := range e.diagnosis.Problems {
+	e.reached, e.theirs, e.asked = true, now, e.now()
+	for _, p := range problems {
 		e.add(problem, "change this in the server's configuration, or use another server", "%s", p)
 	}
 }
@@ -64,8 +63,8 @@ const clockSlack = 2 * time.Second
 
 // clocks compares the clock of this machine with the server's.
 func (e *serverExamination) clocks(context.Context) {
-	if off := e.asked.Sub(e.diagnosis.Now); off.Abs() > clockSlack {
+	if off := e.asked.Sub(e.theirs); off.Abs() > clockSlack {
 		e.add(problem, "set the clocks of both machines (NTP); limits, expiries and bans go by them", "the clock says %s, and the server's clock %s: they are %v apart",
-			moment(e.asked, ""), moment(e.diagnosis.Now, ""), off.Abs().Round(time.Second))
+			moment(e.asked, ""), moment(e.theirs, ""), off.Abs().Round(time.Second))
 	}
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -157,9 +158,6 @@ func (l *list[T]) where(s *statement) string {
 		for i, id := range l.ids {
 			ids[i] = id
 		}
-		for len(ids)&(len(ids)-1) > 0 { // up to a power of two: engines keep few statements
-			ids = append(ids, ids[0])
-		}
 		return workspace + s.in("id", ids)
 	}
 	beyond := " AND id > "
@@ -207,8 +205,12 @@ func (s *statement) and(all []condition) (text string) {
 	return text
 }
 
-// in returns the condition, after AND, that a column has one of some values.
+// in returns the condition, after AND, that a column has one of some values. There are few
+// different lengths, since engines keep each statement prepared.
 func (s *statement) in(column string, values []any) string {
+	for len(values)&(len(values)-1) > 0 {
+		values = append(slices.Clip(values), values[0])
+	}
 	parameters := make([]string, len(values))
 	for i, v := range values {
 		parameters[i] = s.arg(v)

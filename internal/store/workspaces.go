@@ -234,13 +234,7 @@ func scanContents(row Row, c *access.Contents) error {
 
 // Contents implements [access.Store].
 func (s *Store) Contents(ctx context.Context, workspace int64) (access.Contents, error) {
-	return read(ctx, s, func(tx Tx) (access.Contents, error) {
-		if err := HasWorkspace(tx, workspace); err != nil {
-			return access.Contents{}, err
-		}
-		return rowOf(tx, nil, scanContents, `SELECT (SELECT count(*) FROM categories WHERE workspace = $1), (SELECT count(*) FROM pets WHERE workspace = $1),
-			(SELECT count(*) FROM orders WHERE workspace = $1)`, workspace)
-	})
+	return s.MostContents(ctx, workspace, 0)
 }
 
 // ResetWorkspace implements [access.Store].

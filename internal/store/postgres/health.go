@@ -49,35 +49,27 @@ func (db *DB) Size(ctx context.Context) (n int64, err error) {
 // numbers it.
 const oldest = 150000
 
-// A Diagnosis is what a server reports about itself.
-type Diagnosis struct {
-	Now      time.Time // the server's clock
-	Problems []string  // settings that lose data or are not supported, in words
-}
-
-// Diagnose looks at the server of the database at url. It changes nothing.
-// Errors are as those of [Open].
-func Diagnose(ctx context.Context, url string) (d Diagnosis, err error) {
-	err = administer(ctx, url, func(c *pgx.Conn) error { return d.settings(ctx, c) })
-	return d, err
-}
-
-func (d *Diagnosis) settings(ctx context.Context, c *pgx.Conn) error {
+// Diagnose returns what the server of the database at url says of itself: its clock, and
+// its settings that lose data or are not supported, in words. It changes nothing. Errors
+// are as those of [Open].
+func Diagnose(ctx context.Context, url string) (now time.Time, problems []string, err error) {
 	var version int
 	var fsync, pages, encoding string
-	err := c.QueryRow(ctx, `SELECT current_setting('server_version_num')::int, current_setting('fsync'),
-		current_setting('full_page_writes'), current_setting('server_encoding'), clock_timestamp()`).Scan(&version, &fsync, &pages, &encoding, &d.Now)
+	err = administer(ctx, url, func(c *pgx.Conn) error {
+		return c.QueryRow(ctx, `SELECT current_setting('server_version_num')::int, current_setting('fsync'),
+			current_setting('full_page_writes'), current_setting('server_encoding'), clock_timestamp()`).Scan(&version, &fsync, &pages, &encoding, &now)
+	})
 	if err != nil {
-		return err
+		return now, nil, err
 	}
 	if version < oldest {
-		d.Problems = append(d.Problems, fmt.Sprintf("the server is PostgreSQL %d; it must be %d or later", version/10000, oldest/10000))
+		problems = append(problems, fmt.Sprintf("the server is PostgreSQL %d; it must be %d or later", version/10000, oldest/10000))
 	}
 	if encoding != "UTF8" {
-		d.Problems = append(d.Problems, fmt.Sprintf("the database's encoding is %s; it must be UTF8", encoding))
+		problems = append(problems, fmt.Sprintf("the database's encoding is %s; it must be UTF8", encoding))
 	}
 	if fsync == "off" || pages == "off" {
-		d.Problems = append(d.Problems, fmt.Sprintf("fsync is %s and full_page_writes is %s: a crash of the machine can ruin the database", fsync, pages))
+		problems = append(problems, fmt.Sprintf("fsync is %s and full_page_writes is %s: a crash of the machine can ruin the database", fsync, pages))
 	}
-	return nil
+	return now, problems, nil
 }
