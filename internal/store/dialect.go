@@ -43,6 +43,6 @@ type Dialect struct {
 	// NextWorkspace selects an id for a workspace that was never issued, and is not issued again.
 	NextWorkspace string
 
-	// CheckStructure looks for damage of the tables and their indexes.
+	// CheckStructure looks for damage of the tables and their indexes. It may be nil.
 	CheckStructure func(Tx, Report) error
 }

@@ -43,10 +43,7 @@ func (a engine) Step(ctx context.Context, workspace int64, f func(store.Tx) erro
 func (engine) AwaitWrites(store.Tx, int64) error { return nil }
 
 func (a engine) Load(ctx context.Context, l *store.Load) error {
-	return a.db.changeMuch(ctx, func(c *conn) error {
-		c.changedPets = append(c.changedPets, l.Workspace())
-		return l.Run(c)
-	})
+	return a.Step(ctx, l.Workspace(), l.Run)
 }
 
 // dialect has what differs in SQLite. It needs no locks of rows, since one transaction
