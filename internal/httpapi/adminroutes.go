@@ -145,7 +145,7 @@ func (a *Admin) listWorkspaces(x *exchange) error {
 	}
 	var names []string
 	if named {
-		names = []string{name, norm.NFC.String(name)} // names are normalized, but old ones may not be
+		names = []string{norm.NFC.String(name)}
 	}
 	all, err := a.operator(x).WorkspacePage(x.ctx, page.After, page.Limit, names...)
 	if err != nil {

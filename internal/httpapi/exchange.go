@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"example.com/petstore/internal/access"
@@ -106,11 +107,20 @@ type path struct {
 	allow   string
 }
 
-// usualFields is how many header fields most responses have at most.
-const usualFields = 24
+// exchanges has exchanges for requests that no public route has handled: those give them
+// to other handlers, which may keep them.
+var exchanges = sync.Pool{New: func() any { return new(exchange) }}
 
 func newExchange(e *env, w http.ResponseWriter, r *http.Request, now time.Time) *exchange {
-	return &exchange{env: e, w: w, r: r, began: now, ctx: context.WithoutCancel(r.Context()), fields: make(http1.Fields, 0, usualFields)}
+	x := exchanges.Get().(*exchange)
+	*x = exchange{env: e, w: w, r: r, began: now, ctx: context.WithoutCancel(r.Context()), fields: x.fields[:0]}
+	return x
+}
+
+func (x *exchange) release() {
+	if x.route == nil || !x.route.public {
+		exchanges.Put(x)
+	}
 }
 
 // workspace returns the id of the caller's workspace, or 0 for an operator.

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"strconv"
 	"time"
 
 	"example.com/petstore/internal/access"
@@ -74,18 +75,30 @@ func (x *exchange) preflight() bool {
 // setLimits sets the three X-RateLimit fields of the decisive window, and the fields of
 // draft-ietf-httpapi-ratelimit-headers of both windows.
 func setLimits(x *exchange, d *ratelimit.Decision) {
-	head := d.Headline()
-	x.setInt("X-RateLimit-Limit", head.Limit)
-	x.setInt("X-RateLimit-Remaining", head.Remaining())
-	x.setInt("X-RateLimit-Reset", head.Reset)
-	x.set("RateLimit-Policy", `"minute";q=`+decimal(d.Minute.Limit)+`;w=60, "day";q=`+decimal(d.Day.Limit)+";w=86400")
-	now := x.began.Unix()
-	x.set("RateLimit", windowLeft(`"minute";r=`, d.Minute, untilReset(d, ratelimit.RefusedMinute, d.Minute, now, 60))+
-		windowLeft(`, "day";r=`, d.Day, untilReset(d, ratelimit.RefusedDay, d.Day, now, 86400)))
-}
-
-func windowLeft(name string, w ratelimit.Window, until int64) string {
-	return name + decimal(w.Remaining()) + ";t=" + decimal(until)
+	head, now := d.Headline(), x.began.Unix()
+	minute, day := untilReset(d, ratelimit.RefusedMinute, d.Minute, now, 60), untilReset(d, ratelimit.RefusedDay, d.Day, now, 86400)
+	text := make([]byte, 0, 192) // of all values, since one string costs less than one for each number
+	add := func(before string, n int64) { text = strconv.AppendInt(append(text, before...), n, 10) }
+	add("", head.Limit)
+	limit := len(text)
+	add("", head.Remaining())
+	remaining := len(text)
+	add("", head.Reset)
+	reset := len(text)
+	add(`"minute";q=`, d.Minute.Limit)
+	add(`;w=60, "day";q=`, d.Day.Limit)
+	text = append(text, ";w=86400"...)
+	policy := len(text)
+	add(`"minute";r=`, d.Minute.Remaining())
+	add(";t=", minute)
+	add(`, "day";r=`, d.Day.Remaining())
+	add(";t=", day)
+	all := string(text)
+	x.set("X-RateLimit-Limit", all[:limit])
+	x.set("X-RateLimit-Remaining", all[limit:remaining])
+	x.set("X-RateLimit-Reset", all[remaining:reset])
+	x.set("RateLimit-Policy", all[reset:policy])
+	x.set("RateLimit", all[policy:])
 }
 
 // untilReset returns the seconds until w starts again, at most its length. If w refused

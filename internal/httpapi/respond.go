@@ -83,6 +83,7 @@ func (x *exchange) run(steps func(*exchange) error, over func(*exchange)) {
 		if aborts {
 			panic(http.ErrAbortHandler)
 		}
+		x.release()
 	}()
 	if err := steps(x); err != nil {
 		x.fail(err)
