@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"strconv"
@@ -183,10 +182,8 @@ func reason(ctx context.Context, err error) string {
 		return "There was no answer within 15 seconds."
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "The connection was refused."
-	case isNetwork || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
-		return "The connection failed before there was an answer."
 	}
-	return string(errSyntax)
+	return string(errInvalid)
 }
 
 // printable returns text that every store can keep: valid UTF-8 without NUL.
