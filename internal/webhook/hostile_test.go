@@ -218,24 +218,6 @@ func message(address string, secure, large bool) Message {
 	return m
 }
 
-// TestOnlyHTTP1: a receiver that speaks HTTP/2 too gets HTTP/1.1.
-func TestOnlyHTTP1(t *testing.T) {
-	t.Parallel()
-	receiver := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		if r.ProtoMajor != 1 {
-			t.Errorf("it was sent over %s", r.Proto)
-		}
-	}))
-	receiver.EnableHTTP2 = true
-	receiver.StartTLS()
-	t.Cleanup(receiver.Close)
-	s := NewSender(SenderOptions{Guard: NewGuard(false, loopback), Now: time.Now, TLS: receiver.Client().Transport.(*http.Transport).TLSClientConfig})
-	t.Cleanup(s.Close)
-	if a := s.Send(t.Context(), Message{ID: "1", URL: receiver.URL, Secrets: []string{testSecret}}); !a.OK() {
-		t.Errorf("Send = %+v", a)
-	}
-}
-
 // TestKeptConnection: messages share a connection, also over TLS.
 func TestKeptConnection(t *testing.T) {
 	t.Parallel()

@@ -104,7 +104,7 @@ func NewSender(o SenderOptions) *Sender {
 	secure.NextProtos = []string{"http/1.1"}
 	s := &Sender{
 		guard: o.Guard, now: o.Now, agent: "Petstore/" + o.Version, tls: secure, time: tryTimeout,
-		dialer: net.Dialer{Resolver: o.Resolver, Control: o.Guard.control},
+		dialer: net.Dialer{Resolver: o.Resolver, Control: o.Guard.addresses.Safe}, // which checks the address of each connection, after the name was resolved
 	}
 	s.transport = s.newTransport()
 	return s
