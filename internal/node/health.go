@@ -16,7 +16,7 @@ import (
 func (n *node) health(ctx context.Context, checks []check) []admin.Figure {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	list := []admin.Figure{{Name: "version", Value: n.Version}, uptime(n.started, n.now())}
+	list := []admin.Figure{{Name: "version", Value: n.Version}, {Name: "up since", Value: rfc3339(n.started)}}
 	for _, c := range checks {
 		f := admin.Figure{Name: c.name, Value: "ready", State: true}
 		if err := c.err(); err != nil {
@@ -43,18 +43,7 @@ func saved[N int | int64 | uint64](lost N, none, some string) string {
 	return page.Number(int64(lost)) + " " + some
 }
 
-// uptime contains the start in RFC 3339, which the page formats.
-func uptime(since, now time.Time) admin.Figure {
-	up := now.Sub(since).Truncate(time.Minute)
-	text := fmt.Sprintf("%d min", up/time.Minute)
-	if hours := int(up.Hours()); hours >= 48 {
-		text = fmt.Sprintf("%d days %d h", hours/24, hours%24)
-	} else if hours > 0 {
-		text = fmt.Sprintf("%d h %d min", hours, int(up.Minutes())%60)
-	}
-	return admin.Figure{Name: "uptime", Value: text + ", since " + rfc3339(since)}
-}
-
+// rfc3339 returns an instant in the form that the page formats.
 func rfc3339(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 func database(ctx context.Context, s Store) admin.Figure {

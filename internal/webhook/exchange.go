@@ -28,7 +28,7 @@ func (f failure) Error() string { return string(f) }
 const (
 	errRequest failure = "The request could not be made."
 	errTLS     failure = "The TLS handshake failed."
-	errSyntax  failure = "The answer was not valid HTTP/1.1, or its header was longer than 16 KiB."
+	errInvalid failure = "The connection ended before there was a valid answer of HTTP/1.1."
 )
 
 // newTransport returns a transport for HTTP/1.1 that uses no proxy.
@@ -94,7 +94,7 @@ func (s *Sender) exchange(r *http.Request) (answer *http.Response, text []byte, 
 	defer answer.Body.Close() // only read
 	switch {
 	case answer.ProtoMajor != 1:
-		return nil, nil, errSyntax
+		return nil, nil, errInvalid
 	case answer.StatusCode < 200 || answer.StatusCode > 599:
 		return nil, nil, failure(fmt.Sprintf("The status of the answer was %03d, which is not one from 200 to 599.", answer.StatusCode))
 	}

@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"strconv"
@@ -105,7 +104,7 @@ func NewSender(o SenderOptions) *Sender {
 	secure.NextProtos = []string{"http/1.1"}
 	s := &Sender{
 		guard: o.Guard, now: o.Now, agent: "Petstore/" + o.Version, tls: secure, time: tryTimeout,
-		dialer: net.Dialer{Resolver: o.Resolver, Control: o.Guard.control},
+		dialer: net.Dialer{Resolver: o.Resolver, Control: o.Guard.addresses.Safe}, // which checks the address of each connection, after the name was resolved
 	}
 	s.transport = s.newTransport()
 	return s
@@ -183,10 +182,8 @@ func reason(ctx context.Context, err error) string {
 		return "There was no answer within 15 seconds."
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "The connection was refused."
-	case isNetwork || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
-		return "The connection failed before there was an answer."
 	}
-	return string(errSyntax)
+	return string(errInvalid)
 }
 
 // printable returns text that every store can keep: valid UTF-8 without NUL.

@@ -1,40 +1,23 @@
 package faults
 
 import (
-	"bufio"
-	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
-	"example.com/petstore/test/servertest"
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// TestLongWriter has another process stay inside of its transaction: a command that waits
-// says so.
+// TestLongWriter stays inside of a transaction: a command that waits says so.
 func TestLongWriter(t *testing.T) {
 	t.Parallel()
-	servertest.Need(t, "python3", "python3")
 	dir := t.TempDir()
 	must(t, petstore.NewWorkspace(dir, "shop"))
-	holder := exec.Command("python3", "-c", `import sqlite3, sys
-db = sqlite3.connect("petstore.db", isolation_level=None)
-db.execute("BEGIN IMMEDIATE")
-print("held", flush=True)
-sys.stdin.read()`)
-	holder.Dir = dir
-	in, err := holder.StdinPipe() // open until the end
+	c, err := sqlite.OpenConn(filepath.Join(dir, "petstore.db"), sqlite.OpenReadWrite)
 	must(t, err)
-	defer in.Close()
-	out, err := holder.StdoutPipe()
-	must(t, err)
-	must(t, holder.Start())
-	defer func() {
-		_ = holder.Process.Kill() // its end is not what is tested
-		_ = holder.Wait()
-	}()
-	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
-		t.Fatal(err)
-	}
+	defer c.Close()
+	must(t, sqlitex.ExecuteTransient(c, "BEGIN IMMEDIATE", nil))
 	_, err = petstore.Run(dir, "workspace", "create", "other", "--plan=free")
 	if err == nil || !strings.Contains(err.Error(), "another process has been writing for 5s") {
 		t.Errorf("a command beside a process that writes = %v, want that another one is writing", err)
