@@ -150,7 +150,7 @@ func (i *Import) copy(ctx context.Context, after int) (report Report, err error)
 		if err := i.keep(ctx, b, &report); err != nil {
 			return report, err
 		}
-		if b.stop != nil {
+		if errors.Is(b.stop, io.EOF) {
 			return report, nil
 		}
 	}

@@ -151,7 +151,8 @@ func (r *csvReader) entry(record []string) (Entry, error) {
 		}
 		return strings.Clone(text)
 	}
-	e, err := &Edit{Name: name("name"), Category: name("category")}, error(nil)
+	var err error
+	e := &Edit{Name: name("name"), Category: name("category")}
 	if e.ID, err = r.id(cell("id")); err != nil {
 		return Entry{}, err
 	}
@@ -195,10 +196,12 @@ func (r *csvReader) newPet(e *Edit, adds bool) (Entry, error) {
 	case adds:
 		e.Stock = &e.Add
 	}
-	p, err := &petstore.StockedPet{Pet: petstore.Pet{Name: e.Name, Status: e.Status}}, error(nil)
-	if p.Quantity, err = p.Begin(e.Stock); err != nil {
+	p := &petstore.StockedPet{Pet: petstore.Pet{Name: e.Name, Status: e.Status}}
+	stock, err := p.Begin(e.Stock)
+	if err != nil {
 		return Entry{}, asFault(r.line, err)
 	}
+	p.Quantity = stock
 	return Entry{Line: r.line, category: e.Category, Unit: petstore.Unit{Pet: p, In: unnamed}}, nil
 }
 

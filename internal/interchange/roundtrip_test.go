@@ -254,48 +254,47 @@ func (d *dying) Amend(ctx context.Context, workspace int64, changes []*petstore.
 // wherever it was cut: no pet, and no addition to a stock. The same file later adds once more.
 func TestRepeatedImportDoublesNothing(t *testing.T) {
 	t.Parallel()
-	engines(t, func(t *testing.T, db keeper, _ int) {
-		once := newWorkspace(t, db, "once")
-		var made, text strings.Builder
-		made.WriteString("name,category,stock\n")
-		text.WriteString("id,name,category,stock,add\n")
-		for n := range 600 {
-			fmt.Fprintf(&made, "Pet %d,Kind %d,5\n", n, n/40)
-			fmt.Fprintf(&text, "%d,,,,+1\n", n+1)
+	db := openStore(t)
+	once := newWorkspace(t, db, "once")
+	var made, text strings.Builder
+	made.WriteString("name,category,stock\n")
+	text.WriteString("id,name,category,stock,add\n")
+	for n := range 600 {
+		fmt.Fprintf(&made, "Pet %d,Kind %d,5\n", n, n/40)
+		fmt.Fprintf(&text, "%d,,,,+1\n", n+1)
+	}
+	for n := range 900 {
+		fmt.Fprintf(&text, ",New %d,Sort %d,%d,\n", n, n/40, n%3)
+	}
+	text.WriteString("1,,,,+7\n")
+	lines := strings.SplitAfter(text.String(), "\n")
+	file := strings.Join(append(lines[:1], lines[2:]...), "") // the pet 1 has one row, the last
+	keep := (*interchange.Import).Run
+	for _, text := range []string{made.String(), file} {
+		if _, err := run(t, db, once, text, "", keep); err != nil {
+			t.Fatal(err)
 		}
-		for n := range 900 {
-			fmt.Fprintf(&text, ",New %d,Sort %d,%d,\n", n, n/40, n%3)
+	}
+	for _, file := range []string{file, export(t, db, once, interchange.NDJSON)} {
+		shop := newWorkspace(t, db, "shop "+file[:2])
+		if file[0] == 'i' {
+			_, err := run(t, db, shop, made.String(), "", keep)
+			must(t, err)
 		}
-		text.WriteString("1,,,,+7\n")
-		lines := strings.SplitAfter(text.String(), "\n")
-		file := strings.Join(append(lines[:1], lines[2:]...), "") // the pet 1 has one row, the last
-		keep := (*interchange.Import).Run
-		for _, text := range []string{made.String(), file} {
-			if _, err := run(t, db, once, text, "", keep); err != nil {
-				t.Fatal(err)
-			}
+		cuts := 0
+		for err := errDied; errors.Is(err, errDied); cuts++ {
+			_, err = run(t, &dying{db, 1}, shop, file, "digest", keep)
 		}
-		for _, file := range []string{file, export(t, db, once, interchange.NDJSON)} {
-			shop := newWorkspace(t, db, "shop "+file[:2])
-			if file[0] == 'i' {
-				_, err := run(t, db, shop, made.String(), "", keep)
-				must(t, err)
-			}
-			cuts := 0
-			for err := errDied; errors.Is(err, errDied); cuts++ {
-				_, err = run(t, &dying{db, 1}, shop, file, "digest", keep)
-			}
-			if got, want := sheetOf(t, db, shop), sheetOf(t, db, once); cuts < 3 || got != want {
-				t.Errorf("after %d cuts the shop has\n%s, want several and\n%s", cuts, got, want)
-			}
-			if reached, err := db.ImportedThrough(t.Context(), shop, "digest"); reached != 0 || err != nil {
-				t.Errorf("ImportedThrough at the end = %d, %v, want 0", reached, err)
-			}
-			if r, err := run(t, db, shop, "id,add\n1,+3\n", "digest", keep); r.Changed != 1 || err != nil {
-				t.Errorf("a later import = %+v, %v", r, err)
-			}
+		if got, want := sheetOf(t, db, shop), sheetOf(t, db, once); cuts < 3 || got != want {
+			t.Errorf("after %d cuts the shop has\n%s, want several and\n%s", cuts, got, want)
 		}
-	})
+		if reached, err := db.ImportedThrough(t.Context(), shop, "digest"); reached != 0 || err != nil {
+			t.Errorf("ImportedThrough at the end = %d, %v, want 0", reached, err)
+		}
+		if r, err := run(t, db, shop, "id,add\n1,+3\n", "digest", keep); r.Changed != 1 || err != nil {
+			t.Errorf("a later import = %+v, %v", r, err)
+		}
+	}
 }
 
 func TestRowsWithIDsChangeThosePets(t *testing.T) {

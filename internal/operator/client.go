@@ -61,27 +61,35 @@ type request struct {
 // call sends a request and returns its result or its error, and the header Link. If the
 // answer was lost, it repeats a request with an Idempotency-Key once.
 func call[T any](ctx context.Context, c *Client, r request) (result T, link string, err error) {
-	resp, text, err := c.send(ctx, r)
+	a, err := c.send(ctx, r)
 	if err != nil && r.once != "" && ctx.Err() == nil {
-		resp, text, err = c.send(ctx, r)
+		a, err = c.send(ctx, r)
 	}
 	switch {
 	case err != nil:
 		return result, "", err
-	case resp.StatusCode >= http.StatusMultipleChoices:
-		return result, "", refusal(resp, text)
-	case len(text) > 0:
-		err = json.Unmarshal(text, &result)
+	case a.status >= http.StatusMultipleChoices:
+		return result, "", a.refusal()
+	case len(a.text) > 0:
+		err = json.Unmarshal(a.text, &result)
 	}
-	return result, resp.Header.Get("Link"), err
+	return result, a.link, err
+}
+
+// An answer is an answer with its whole body. It may be an error.
+type answer struct {
+	host   string
+	status int
+	link   string
+	text   []byte
 }
 
 // send sends a request and reads the answer.
-func (c *Client) send(ctx context.Context, r request) (resp *http.Response, text []byte, err error) {
+func (c *Client) send(ctx context.Context, r request) (answer, error) {
 	var sent bytes.Buffer
 	if r.body != nil {
 		if err := json.NewEncoder(&sent).Encode(r.body); err != nil {
-			return nil, nil, err
+			return answer{}, err
 		}
 	}
 	if !r.long {
@@ -91,7 +99,7 @@ func (c *Client) send(ctx context.Context, r request) (resp *http.Response, text
 	}
 	req, err := http.NewRequestWithContext(ctx, r.method, c.base+r.target, &sent)
 	if err != nil {
-		return nil, nil, err
+		return answer{}, err
 	}
 	req.Header.Set("Authorization", "Bearer "+c.token)
 	req.Header.Set("Accept", "application/json")
@@ -101,26 +109,27 @@ func (c *Client) send(ctx context.Context, r request) (resp *http.Response, text
 	if r.once != "" {
 		req.Header.Set("Idempotency-Key", r.once)
 	}
-	if resp, err = c.http.Do(req); err != nil { //nolint:gosec // the URL is the operator's own
-		return nil, nil, err
+	resp, err := c.http.Do(req) //nolint:gosec // the URL is the operator's own
+	if err != nil {
+		return answer{}, err
 	}
 	defer resp.Body.Close() // only read
-	text, err = io.ReadAll(io.LimitReader(resp.Body, mostAnswer))
-	return resp, text, err
+	text, err := io.ReadAll(io.LimitReader(resp.Body, mostAnswer))
+	return answer{resp.Request.URL.Host, resp.StatusCode, resp.Header.Get("Link"), text}, err
 }
 
-// refusal returns the error in an answer.
-func refusal(resp *http.Response, text []byte) error {
+// refusal returns the error in the answer.
+func (a answer) refusal() error {
 	var e petstore.Error
-	host, ours := resp.Request.URL.Host, json.Unmarshal(text, &e) == nil && e.Code != "" && e.Message != ""
+	ours := json.Unmarshal(a.text, &e) == nil && e.Code != "" && e.Message != ""
 	switch {
 	case ours && e.Code == "route_not_found": // of the public listener
-		return fmt.Errorf("%s has no operator's API; give the URL of the operations listener (--ops-addr of serve)", host)
+		return fmt.Errorf("%s has no operator's API; give the URL of the operations listener (--ops-addr of serve)", a.host)
 	case ours:
 		return &e
 	}
-	line, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
-	return fmt.Errorf("%s is no operations listener with the operator's API: it answers %d %.200s", host, resp.StatusCode, line)
+	line, _, _ := strings.Cut(strings.TrimSpace(string(a.text)), "\n")
+	return fmt.Errorf("%s is no operations listener with the operator's API: it answers %d %.200s", a.host, a.status, line)
 }
 
 // list reads all pages of a list.
