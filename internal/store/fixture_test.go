@@ -73,10 +73,7 @@ func newFile(t *testing.T) string {
 	day := usage.KeyDay{Workspace: acme, KeyID: "key_a", Day: 86400}
 	day.Requests[usage.Success] = 7
 	k.ok(errOf(db.Load(k.ctx, acme, &petstore.Batch{File: "digest", Through: 42})),
-		db.SaveLimits(k.ctx, ratelimit.Saved{
-			Windows: []ratelimit.SavedWindow{{Subject: "w:1", MinuteStart: 5, MinuteUsed: 3, Day: 20500, DayUsed: 4}, {Subject: "a:*", Day: 20500, DayUsed: 1}},
-			Keys:    []ratelimit.SavedKey{{KeyID: "key_a", Workspace: acme, CleanSince: 9, Strikes: "8,9"}},
-		}),
+		db.SaveLimits(k.ctx, []ratelimit.SavedWindow{{Subject: "w:1", MinuteStart: 5, MinuteUsed: 3, Day: 20500, DayUsed: 4}, {Subject: "a:*", Day: 20500, DayUsed: 1}}),
 		db.AddUsage(k.ctx, usages), db.AddKeyDays(k.ctx, []usage.KeyDay{day}),
 		errOf(db.UseLink(k.ctx, access.Link{Hash: [32]byte{1, 2}, Until: hour}, access.AuditEntry{Actor: "cli", Action: "operator.sign_in"})),
 		db.StartSession(k.ctx, access.Session{Hash: [32]byte{3}, KeyID: "key_a", Started: now, Until: hour}),

@@ -7,7 +7,6 @@ import (
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/postgres/postgrestest"
 )
 
@@ -60,8 +59,8 @@ func (p *past) wantGap(t *testing.T, db *DB, n int64) {
 		t.Errorf("events after %d = %+v, %v, want %s with the id %d and the order", p.event, page.Events, err, petstore.WorkspaceReset, n<<36)
 	}
 	wantSound(t, db)
-	if problems, err := store.CheckFeed(ctx, db, p.workspace); err != nil || len(problems) > 0 {
-		t.Errorf("store.CheckFeed = %v, %v, want none", problems, err)
+	if problems, err := db.CheckFeed(ctx, p.workspace); err != nil || len(problems) > 0 {
+		t.Errorf("CheckFeed = %v, %v, want none", problems, err)
 	}
 }
 

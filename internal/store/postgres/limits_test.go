@@ -23,9 +23,9 @@ func TestSharedWindow(t *testing.T) {
 		{b, window(60, 8, 20500, 91), window(60, 9, 20500, 91)},
 		{b, window(120, 1, 20501, 2), window(120, 1, 20501, 2)},
 	} {
-		must(t, step.by.SaveLimits(t.Context(), ratelimit.Saved{Windows: []ratelimit.SavedWindow{step.saved}}))
-		if got, err := b.LoadLimits(t.Context()); err != nil || len(got.Windows) != 1 || got.Windows[0] != step.want {
-			t.Errorf("LoadLimits = %+v, %v, want %+v", got.Windows, err, step.want)
+		must(t, step.by.SaveLimits(t.Context(), []ratelimit.SavedWindow{step.saved}))
+		if got, err := b.LoadLimits(t.Context()); err != nil || len(got) != 1 || got[0] != step.want {
+			t.Errorf("LoadLimits = %+v, %v, want %+v", got, err, step.want)
 		}
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/store"
 )
 
 // openStocked opens the database in a file and makes a workspace with one pet that can be ordered for ever.
@@ -132,8 +131,8 @@ func TestRestoredIDsGoOn(t *testing.T) {
 	if problems, err := db.Check(t.Context()); err != nil || len(problems) > 0 {
 		t.Errorf("Check = %v, %v, want none", problems, err)
 	}
-	if problems, err := store.CheckFeed(t.Context(), db, workspace); err != nil || len(problems) > 0 {
-		t.Errorf("store.CheckFeed = %v, %v, want none", problems, err)
+	if problems, err := db.CheckFeed(t.Context(), workspace); err != nil || len(problems) > 0 {
+		t.Errorf("CheckFeed = %v, %v, want none", problems, err)
 	}
 }
 

@@ -41,7 +41,7 @@ func TestOpenRefuses(t *testing.T) {
 		{"below a file", func(t *testing.T, path string) string {
 			writeFile(t, path, "x")
 			return filepath.Join(path, "petstore.db")
-		}, Options{}, "is not a directory"},
+		}, Options{}, "not a directory"},
 		{"text", func(t *testing.T, path string) string {
 			writeFile(t, path, strings.Repeat("not a database ", 100))
 			return path

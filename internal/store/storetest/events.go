@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/store"
 )
 
 // eventTests compare the feeds of workspaces with the changes in them.
@@ -232,7 +231,7 @@ func (s *tenant) wantMirror() {
 	if !reflect.DeepEqual(got, want) {
 		s.Errorf("all events give\n%v\nwant the workspace\n%v", got, want)
 	}
-	if problems, err := store.CheckFeed(s.ctx, s, s.workspace); err != nil || len(problems) > 0 {
+	if problems, err := s.CheckFeed(s.ctx, s.workspace); err != nil || len(problems) > 0 {
 		s.Errorf("CheckFeed = %q, %v, want no problems", problems, err)
 	}
 }

@@ -15,27 +15,18 @@ var limitTests = map[string]func(*tenant){"round trip": testLimits, "old days": 
 
 func (s *tenant) saveWindows(rows ...ratelimit.SavedWindow) {
 	s.Helper()
-	must(s, s.SaveLimits(s.ctx, ratelimit.Saved{Windows: rows}))
+	must(s, s.SaveLimits(s.ctx, rows))
 }
 
-func (s *tenant) saveKeys(rows ...ratelimit.SavedKey) {
-	s.Helper()
-	must(s, s.SaveLimits(s.ctx, ratelimit.Saved{Keys: rows}))
-}
-
-func (s *tenant) wantLimits(what string, want ratelimit.Saved) {
+func (s *tenant) wantLimits(what string, want []ratelimit.SavedWindow) {
 	s.Helper()
 	got, err := s.LoadLimits(s.ctx)
-	must(s, err)
-	slices.SortFunc(got.Windows, func(a, b ratelimit.SavedWindow) int { return cmp.Compare(a.Subject, b.Subject) })
-	slices.SortFunc(got.Keys, func(a, b ratelimit.SavedKey) int { return cmp.Compare(a.KeyID, b.KeyID) })
-	if fmt.Sprint(got) != fmt.Sprint(want) {
-		s.Errorf("LoadLimits %s = %+v, want %+v", what, got, want)
-	}
+	slices.SortFunc(got, func(a, b ratelimit.SavedWindow) int { return cmp.Compare(a.Subject, b.Subject) })
+	same(s, "LoadLimits "+what, want)(got, err)
 }
 
 func testLimits(s *tenant) {
-	s.wantLimits("at first", ratelimit.Saved{})
+	s.wantLimits("at first", nil)
 	windows := []ratelimit.SavedWindow{
 		{Subject: "a:*", MinuteStart: 1, MinuteUsed: 2, Day: 20500, DayUsed: 4},
 		{Subject: "a:2001:db8:0:1::/64", MinuteStart: 5, MinuteUsed: 6, Day: 20500, DayUsed: 8},
@@ -44,22 +35,12 @@ func testLimits(s *tenant) {
 	for i := range int64(500) { // more than one transaction saves
 		windows = append(windows, ratelimit.SavedWindow{Subject: fmt.Sprintf("w:2%03d", i), Day: 20500, DayUsed: i})
 	}
-	keys := []ratelimit.SavedKey{
-		{KeyID: "key_a", Workspace: s.workspace, Level: 4, CleanSince: 5, RunFrom: 6, RunUntil: 7, Strikes: "8,9"},
-		{KeyID: "key_b", Workspace: s.workspace, RunFrom: 6, RunUntil: 7},
-	}
-	nothing := ratelimit.SavedKey{KeyID: "key_d", Workspace: s.workspace}
-	must(s, s.SaveLimits(s.ctx, ratelimit.Saved{Windows: windows, Keys: append(keys[:2:2], nothing)}))
-	s.wantLimits("after saving", ratelimit.Saved{Windows: windows, Keys: keys})
+	s.saveWindows(windows...)
+	s.wantLimits("after saving", windows)
 	windows[2].DayUsed++
-	keys[1].CleanSince, keys[1].Strikes = 10, "10"
 	s.saveWindows(windows[2:]...)
-	s.saveKeys(keys[1:]...)
 	s.saveWindows()
-	s.saveKeys(ratelimit.SavedKey{KeyID: "key_c", Workspace: s.workspace + 100, RunFrom: 1})
-	s.wantLimits("after replacing", ratelimit.Saved{Windows: windows, Keys: keys})
-	s.saveKeys(ratelimit.SavedKey{KeyID: "key_b", Workspace: s.workspace})
-	s.wantLimits("when nothing stands against a key any more", ratelimit.Saved{Windows: windows, Keys: keys[:1]})
+	s.wantLimits("after replacing", windows)
 }
 
 // testKeyUses: what a key did today is told, and when it was used last. Those whose workspaces used most of their quota are the busiest.
@@ -88,11 +69,7 @@ func testKeyUses(s *tenant) {
 	row(2, today-1, 7, 7, now-3000)
 	row(3, today, 9, 0, now)
 	row(5, today, 900, 0, now)
-	against := ratelimit.SavedKey{KeyID: keys[5].ID, Workspace: s.workspace, CleanSince: 1}
-	s.saveKeys(against)
-	s.wantLimits("of a key", ratelimit.Saved{Keys: []ratelimit.SavedKey{against}})
 	must(s, s.revoke(keys[5].ID, start))
-	s.wantLimits("of a key that was revoked", ratelimit.Saved{})
 	of := func(w int64) string { return fmt.Sprint("w:", w) }
 	s.saveWindows(
 		ratelimit.SavedWindow{Subject: of(s.workspace), Day: today, DayUsed: 900}, ratelimit.SavedWindow{Subject: of(big.workspace), Day: today, DayUsed: 901},
@@ -150,11 +127,11 @@ func testOldDays(s *tenant) {
 	got, err := s.LoadLimits(s.ctx)
 	must(s, err)
 	for _, w := range keep {
-		if !slices.Contains(got.Windows, w) {
+		if !slices.Contains(got, w) {
 			s.Errorf("LoadLimits left out %+v", w)
 		}
 	}
-	if len(got.Windows) > 8+2 {
-		s.Errorf("LoadLimits = %d rows of windows, want old days gone: %+v", len(got.Windows), got.Windows)
+	if len(got) > 8+2 {
+		s.Errorf("LoadLimits = %d rows of windows, want old days gone: %+v", len(got), got)
 	}
 }

@@ -74,6 +74,6 @@ func testKeyDays(s *tenant) {
 	want(1, "", 4, one(1, "a", 4, 1))
 	want(1, "a", 0, one(1, "a", 3, 7), one(1, "a", 4, 1))
 	want(2, "b", 0)
-	same(s, "ForgetKeyDays", 3)(s.ForgetKeyDays(s.ctx, 4*day))
+	same(s, "ForgetUsage of days", 3)(s.ForgetUsage(s.ctx, usage.Day, 4*day))
 	want(1, "", 0, one(1, "a", 4, 1))
 }
