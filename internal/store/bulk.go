@@ -40,6 +40,7 @@ type Load struct {
 	existing foundRows
 
 	categories, pets, orders, movements [][]any
+	names                               Batch
 }
 
 // Workspace returns where the batch goes.
@@ -91,6 +92,7 @@ func (l *Load) Keep(tx Tx) error {
 	l.refused, l.next, l.highest, l.last.named = nil, *l.last.issued, l.batch.Last, ""
 	l.existing = newFoundRows()
 	l.categories, l.pets, l.orders, l.movements = nil, nil, nil, nil
+	l.names.Reset()
 	if err := l.loadExisting(tx); err != nil {
 		return err
 	}
@@ -153,7 +155,11 @@ func (l *Load) keepPet(u *petstore.Unit) {
 		row.lastMovement = l.next.movements + n
 	}
 	l.pets = append(l.pets, petTable.values(l.workspace, &row))
-	l.last.named = lettersOf(l.last.named, petstore.Fold(p.Name))
+	name := petstore.Fold(p.Name)
+	l.last.named = lettersOf(l.last.named, name)
+	if add := l.store.options.Dialect.AddName; add != nil {
+		add(&l.names, l.workspace, p.ID, name)
+	}
 }
 
 // add notes a row of the batch.
@@ -189,10 +195,9 @@ func (l *Load) write(tx Tx) error {
 			return err
 		}
 	}
-	var b Batch
-	raiseTo(&b, l.workspace, l.highest)
-	l.last.keepLetters(&b)
-	return tx.Run(&b)
+	raiseTo(&l.names, l.workspace, l.highest)
+	l.last.keepLetters(&l.names)
+	return tx.Run(&l.names)
 }
 
 // foundRows are ids by the kind of their rows: of those that a batch names, the ones

@@ -40,12 +40,15 @@ func (s *Store) Check(ctx context.Context) (problems []string, err error) {
 // Check is [Store.Check] of a database that is read by tx, a transaction of one instant.
 func Check(tx Tx, own Dialect) (problems []string, err error) {
 	report := reportTo(&problems)
-	checks := []func(Tx, Report) error{own.CheckStructure, references.check, removing.check}
+	checks := []func(Tx, Report) error{references.check, removing.check}
+	if own.CheckStructure != nil {
+		checks = append(checks, own.CheckStructure)
+	}
 	switch incomplete, err := exists(tx, removing[0].query); {
 	case err != nil:
 		return nil, err
 	case !incomplete:
-		checks = append(checks, rules.check, checkLedgers, checkLetters)
+		checks = append(checks, rules.check, checkLedgers)
 	}
 	for _, check := range checks {
 		if err := check(tx, report); err != nil {

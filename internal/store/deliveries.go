@@ -150,7 +150,7 @@ func queueEvents(tx Tx, w *webhook.Webhook, through int64, at time.Time) error {
 	args := []any{w.ID, at.UnixMilli(), w.Workspace, w.After, through}
 	if len(w.Types) > 0 {
 		query += " AND $6 LIKE '%,' || type || ',%'"
-		args = append(args, typesOf(w)+string(petstore.WorkspaceReset)+",")
+		args = append(args, typeList(w.Types)+typeList([]petstore.EventType{petstore.WorkspaceReset}))
 	}
 	return exec(tx, query+" ON CONFLICT (webhook, event) DO UPDATE SET state = 'pending', tries = 0, next_at = excluded.next_at", args...)
 }

@@ -18,6 +18,10 @@ type Dialect struct {
 	// being closed, which closing gets. It may be nil.
 	LockOpen func(b *Batch, workspaces []int64, closing func(Row) error)
 
+	// AddName adds the statement that adds the folded name of a new pet to a separate index of
+	// names. It may be nil.
+	AddName func(b *Batch, workspace, id int64, name string)
+
 	Contains string                    // the condition that the column folded contains the text ?
 	LowStock string                    // the condition that a pet has at most ? units, of those in the index of low stock
 	Hint     func(index string) string // follows the name of a table to have an index used
@@ -39,6 +43,6 @@ type Dialect struct {
 	// NextWorkspace selects an id for a workspace that was never issued, and is not issued again.
 	NextWorkspace string
 
-	// CheckStructure looks for damage of the tables and their indexes.
+	// CheckStructure looks for damage of the tables and their indexes. It may be nil.
 	CheckStructure func(Tx, Report) error
 }

@@ -51,8 +51,7 @@ func (s idSet) has(id int64) bool { return s[id>>6]>>(id&63)&1 == 1 }
 
 // StockedPets implements [petstore.Bulk].
 func (r *dryRun) StockedPets(_ context.Context, _ int64, q petstore.PetQuery) ([]petstore.StockedPet, error) {
-	page, err := petList(&r.store.options.Dialect, r.workspace, &q, stockedPetColumns, scanStockedPet).read(r.tx)
-	return selectPets(&q, page, petOf), err
+	return readPets(r.tx, &r.dialect, r.workspace, &q)
 }
 
 // Categories implements [petstore.Bulk].

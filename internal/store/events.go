@@ -54,7 +54,7 @@ const (
 		AND (type LIKE $5 AND data LIKE $6 OR data LIKE $7) ORDER BY id DESC LIMIT $8`
 )
 
-// typeList returns types in the form in which named compares them.
+// typeList returns types in the form in which statements compare them: each between commas.
 func typeList(types []petstore.EventType) (list string) {
 	for _, t := range types {
 		list += "," + string(t) + ","
@@ -170,12 +170,10 @@ func (s *Store) AddEvent(tx Tx, workspace int64, what petstore.EventType, data [
 	if s.options.NoEvents {
 		return nil
 	}
-	id, err := number(tx, RaiseFeed, workspace, 1)
-	if err != nil {
-		return err
-	}
-	return exec(tx, "INSERT INTO events (workspace, id, type, at, request, data, previous) VALUES ($1, $2, $3, $4, '', $5, '')",
-		workspace, id, string(what), s.now().UnixMilli(), string(data))
+	var b Batch
+	b.Query(nil, RaiseFeed, workspace, 1)
+	b.Exec(insertEvent, workspace, 0, s.now().UnixMilli(), string(what), "", string(data), "")
+	return tx.Run(&b)
 }
 
 // beginFeed forgets the events of a feed and adds workspace.reset.

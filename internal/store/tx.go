@@ -167,15 +167,6 @@ func exec(tx Tx, query string, args ...any) error {
 	return err
 }
 
-// execAll runs a statement once for each row.
-func execAll[T any](tx Tx, query string, rows []T, args func(T) []any) error {
-	var b Batch
-	for _, row := range rows {
-		b.Exec(query, args(row)...)
-	}
-	return tx.Run(&b)
-}
-
 // read returns what f reads.
 func read[T any](ctx context.Context, s *Store, f func(Tx) (T, error)) (found T, err error) {
 	err = s.db.Read(ctx, func(tx Tx) (err error) {

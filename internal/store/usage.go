@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"slices"
 	"strings"
 
 	"example.com/petstore/internal/usage"
@@ -37,23 +36,16 @@ var (
 		" ON CONFLICT (" + usageKey + ") DO UPDATE SET " + eachCount("% = u.% + excluded.%")
 )
 
-// AddUsage implements [usage.Store]. All nodes add to rows in the order of their keys,
-// so that they do not deadlock.
+// AddUsage implements [usage.Store].
 func (s *Store) AddUsage(ctx context.Context, rows []usage.Row) error {
-	if len(rows) == 0 {
-		return nil
-	}
-	rows = slices.SortedFunc(slices.Values(rows), func(a, b usage.Row) int {
+	return save(ctx, s, rows, max(len(rows), 1), func(a, b usage.Row) int {
 		return cmp.Or(cmp.Compare(a.Workspace, b.Workspace), cmp.Compare(a.Interval, b.Interval), cmp.Compare(a.Start, b.Start))
-	})
-	return s.db.Step(ctx, 0, func(tx Tx) error {
-		return execAll(tx, addUsage, rows, func(r usage.Row) []any {
-			args := []any{r.Workspace, int64(r.Interval), r.Start}
-			for _, n := range append(r.Requests[:], r.Latency[:]...) {
-				args = append(args, n)
-			}
-			return args
-		})
+	}, func(b *Batch, r usage.Row) {
+		args := []any{r.Workspace, int64(r.Interval), r.Start}
+		for _, n := range append(r.Requests[:], r.Latency[:]...) {
+			args = append(args, n)
+		}
+		b.Exec(addUsage, args...)
 	})
 }
 

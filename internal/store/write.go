@@ -141,6 +141,9 @@ func (g *Group) insertRows(b *Batch, m *groupedChange) {
 	if m.inserted.pet {
 		p := storedPet{*e.SavePet, m.movement.id}
 		b.Exec(petTable.insert, petTable.values(w, &p)...)
+		if g.dialect.AddName != nil {
+			g.dialect.AddName(b, w, p.ID, petstore.Fold(p.Name))
+		}
 	}
 	if m.inserted.order {
 		b.Exec(placedTable.insert, placedTable.values(w, m)...)

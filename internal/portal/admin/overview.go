@@ -46,24 +46,17 @@ func readTotals(v *visit) (t totals, err error) {
 	if age := now.Sub(v.totals.read); age >= 0 && age < totalsFor {
 		return v.totals, nil
 	}
-	if t.hour, err = v.Usage.Total(ctx, spans[0].Step, spans[0].First(now), now); err != nil {
-		return t, err
+	var errs [5]error
+	t.hour, errs[0] = v.Usage.Total(ctx, spans[0].Step, spans[0].First(now), now)
+	t.day, errs[1] = v.Usage.Total(ctx, spans[1].Step, spans[1].First(now), now)
+	t.workspaces, errs[2] = v.Access.CountWorkspaces(ctx)
+	t.over, errs[3] = v.Access.CountOverQuota(ctx)
+	t.busiest, errs[4] = v.Access.BusiestKeys(ctx, busiest)
+	if err = cmp.Or(errs[:]...); err == nil {
+		t.read = now
+		v.totals = t
 	}
-	if t.day, err = v.Usage.Total(ctx, spans[1].Step, spans[1].First(now), now); err != nil {
-		return t, err
-	}
-	if t.workspaces, err = v.Access.CountWorkspaces(ctx); err != nil {
-		return t, err
-	}
-	if t.over, err = v.Access.CountOverQuota(ctx); err != nil {
-		return t, err
-	}
-	if t.busiest, err = v.Access.BusiestKeys(ctx, busiest); err != nil {
-		return t, err
-	}
-	t.read = now
-	v.totals = t
-	return t, nil
+	return t, err
 }
 
 func showOverview(v *visit) error {

@@ -30,7 +30,7 @@ func listKeys(v *visit) (page.List, error) {
 		New: &page.Link{Title: "Create a key", URL: "/console/keys/new"}, Empty: "There are no live keys.",
 	}
 	if f.Wrong() != nil {
-		return l, nil
+		return l, nil //nolint:nilerr // the list says it
 	}
 	rows, err := keysPage(v, access.KeyPage{Newest: true, Unrevoked: state != "all", After: f.Query.Get("after"), Limit: page.PageSize + 1})
 	rows = page.Cut(&l, v.R.URL, rows, "after", func(last *page.KeyRow) string { return last.ID })

@@ -16,6 +16,7 @@ import (
 
 	"example.com/petstore/internal/accept"
 	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/fairshare"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/portal/asset"
 )
@@ -106,13 +107,26 @@ func (v *Visit) execute() error {
 	return nil
 }
 
-// send sends the answer. A template takes a processor for milliseconds, so that it is executed as a read of the workspace.
-func (v *Visit) send() {
-	execute := v.execute
-	if v.answer.execute != nil && v.Session != nil {
-		execute = func() error { return v.Gated(false, v.execute) }
+// inTurn calls do when it is the turn of the workspace to have a page made. A page takes a processor for milliseconds; without
+// turns, many pages would delay all other requests. What takes longer than maxTurn goes on, and lets others have theirs.
+func (v *Visit) inTurn(do func() error) error {
+	if v.Session == nil {
+		return do()
 	}
-	err := execute()
+	share, err := v.turns.Enter(v.R.Context(), fairshare.Holder{Workspace: v.guest.Workspace()}, 1, nil)
+	if err != nil {
+		return &petstore.Error{Code: petstore.CodeServiceUnavailable, RetryAfter: time.Second, Message: "Too many pages are asked for. Try again after a second."}
+	}
+	defer share.Leave()
+	defer time.AfterFunc(maxTurn, share.Leave).Stop()
+	return do()
+}
+
+func (v *Visit) send() {
+	var err error
+	if v.answer.execute != nil {
+		err = v.inTurn(v.execute)
+	}
 	if err != nil {
 		v.fail(err)
 		err = v.execute()

@@ -13,6 +13,7 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -51,6 +52,7 @@ type Site struct {
 	prefix   string // the path of BaseURL, before every link of ours; "" if it has none
 	origin   *http.CrossOriginProtection
 
+	turns     *fairshare.Pool    // to have a page made
 	downloads *fairshare.Pool    // each holds a buffer and its connection; its reads wait their turn page by page
 	sending   singleflight.Group // of forms
 }
@@ -69,6 +71,13 @@ var templateFiles embed.FS
 //go:embed assets
 var assetFiles embed.FS
 
+// How many pages of all workspaces may wait for their turn, for how long, and how long a turn is.
+const (
+	maxTurns = 4096
+	turnWait = 3 * time.Second
+	maxTurn  = 50 * time.Millisecond
+)
+
 // New returns the site of a console.
 func New(o Options, k Kind) (*Site, error) {
 	if o.Access == nil || o.Keys == nil || o.Limiter == nil || o.Usage == nil || o.Now == nil || o.Log == nil {
@@ -76,6 +85,7 @@ func New(o Options, k Kind) (*Site, error) {
 	}
 	s := &Site{
 		Options: o, Kind: k, origin: http.NewCrossOriginProtection(), mux: http.NewServeMux(),
+		turns:     fairshare.New(fairshare.Options{Capacity: max(1, int64(runtime.GOMAXPROCS(0)/2)), Queue: maxTurns, Wait: turnWait}),
 		downloads: fairshare.New(fairshare.Options{Capacity: math.MaxInt32, Each: 1}),
 	}
 	if u, err := url.Parse(o.BaseURL); err != nil {
@@ -144,7 +154,7 @@ type Visit struct {
 	ledTo, said string // by Redirect, by note
 }
 
-func (v *Visit) visit() *Visit { return v }
+func (v *Visit) visit() *Visit { return v } //nolint:unused // the guests of both consoles have it
 
 // ErrRefused is returned after a refusal was answered.
 const ErrRefused Notice = "refused"
@@ -227,11 +237,16 @@ func (r Route) answer(v *Visit, why Notice) error {
 	case r.Alone:
 		return r.handle(v.guest)
 	}
-	return v.Gated(write, func() error {
-		if err := r.handle(v.guest); err != nil || write {
-			return err
-		}
-		return v.execute() // so that what was read does not wait for the template
+	if write {
+		return v.Gated(true, func() error { return r.handle(v.guest) })
+	}
+	return v.inTurn(func() error {
+		return v.Gated(false, func() error {
+			if err := r.handle(v.guest); err != nil {
+				return err
+			}
+			return v.execute() // so that what was read does not wait for the template
+		})
 	})
 }
 

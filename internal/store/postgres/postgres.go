@@ -176,12 +176,8 @@ func (db *DB) note(err error) {
 type Stats struct {
 	store.Stats
 
-	Retries     int64 // tries after the first one
-	Waiting     int   // changes that wait now
-	Readers     int   // connections for reading that are open
-	IdleReaders int   // those of them that nobody uses now
-
-	Pools []Pool // named by their use: "write", "issue" and "read"
+	Retries int64  // tries after the first one
+	Pools   []Pool // named by their use: "write", "issue" and "read"
 }
 
 // A Pool is how the connections of one kind are used.
@@ -192,15 +188,9 @@ type Pool struct {
 
 // Stats returns the present numbers.
 func (db *DB) Stats() Stats {
-	readers := db.readers.Stat()
-	return Stats{
-		Stats:       db.ChangeStats(),
-		Retries:     db.retries.Load(),
-		Waiting:     db.Waiting(),
-		Readers:     int(readers.TotalConns()),
-		IdleReaders: int(readers.IdleConns()),
-		Pools:       []Pool{{"write", db.writer.Stat()}, {"issue", db.issuers.Stat()}, {"read", readers}},
-	}
+	s, readers := db.ChangeStats(), db.readers.Stat()
+	s.Readers, s.IdleReaders = int(readers.TotalConns()), int(readers.IdleConns())
+	return Stats{s, db.retries.Load(), []Pool{{"write", db.writer.Stat()}, {"issue", db.issuers.Stat()}, {"read", readers}}}
 }
 
 // MaxReaders returns how many connections for reading there may be. They are opened when

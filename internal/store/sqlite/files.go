@@ -15,12 +15,18 @@ import (
 // since SQLite names the log after the file that a link leads to.
 
 // CheckOverwrite returns an error if a file at path must not be overwritten, even if the user asks
-// for it: it is the database, or belongs to it. The paths may be links. The database may be "" for
-// none.
+// for it: it is the database ("" for none), or belongs to it, or is another database that a program
+// has open or did not close. The paths may be links.
 func CheckOverwrite(database, path string) error {
-	for _, end := range []string{"", "-wal", "-shm", "-journal", lockSuffix} {
+	ends := []string{"-wal", "-shm", "-journal"}
+	for _, end := range append([]string{"", lockSuffix}, ends...) {
 		if own := resolved(database) + end; database != "" && (sameFile(own, path) || own == path) {
 			return fmt.Errorf("%s: that is the database itself", path)
+		}
+	}
+	for _, end := range ends {
+		if _, err := os.Stat(resolved(path) + end); err == nil {
+			return fmt.Errorf("%s: is a database that is in use, or was not closed: %s is beside it", path, filepath.Base(resolved(path)+end))
 		}
 	}
 	return nil

@@ -207,6 +207,7 @@ func TestCheckOverwrite(t *testing.T) {
 		{db.path, link, "that is the database itself"},
 		{link, db.path + "-wal", "that is the database itself"},
 		{db.path, db.path + "-journal", "that is the database itself"},
+		{"", link, "is in use, or was not closed: petstore.db-wal"},
 	} {
 		err := CheckOverwrite(test.database, test.path)
 		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {

@@ -18,6 +18,9 @@ const (
 	mostPets       = 1 << idBits
 )
 
+// termLetters is how many letters a term of the index of names has.
+const termLetters = 3
+
 // phraseLetters is how many letters from the start and from the end of a text are looked up
 // in the index: enough that few other names have both, even where all names begin or end
 // alike. A lookup takes longer with more letters.
@@ -26,7 +29,8 @@ const phraseLetters = 6
 // searchNames implements the Search of [store.Dialect]. Texts of one or two letters are not
 // in the index.
 func searchNames(workspace int64, p petstore.Page, last int64, text string) *store.Search {
-	if !searchable(text) || workspace >= mostWorkspaces || last >= mostPets {
+	unindexed := utf8.RuneCountInString(text) < termLetters || strings.ContainsFunc(text, unicode.IsControl)
+	if unindexed || workspace >= mostWorkspaces || last >= mostPets {
 		return nil
 	}
 	from, to := p.After, int64(mostPets)
@@ -53,12 +57,12 @@ func phrases(text []rune) string {
 	return quote(text[:phraseLetters]) + " AND " + quote(text[len(text)-phraseLetters:])
 }
 
-// termLetters is how many letters a term of the index of names has.
-const termLetters = 3
-
-func searchable(text string) bool {
-	return utf8.ValidString(text) && utf8.RuneCountInString(text) >= termLetters && !strings.ContainsFunc(text, unicode.IsControl)
-}
-
 // asIndexed replaces the letters that FTS5 reads as U+FFFD.
 var asIndexed = strings.NewReplacer("\uFFFE", "\uFFFD", "\uFFFF", "\uFFFD")
+
+// addName implements the AddName of [store.Dialect].
+func addName(b *store.Batch, workspace, id int64, name string) {
+	if workspace < mostWorkspaces && id < mostPets {
+		b.Exec("INSERT INTO pet_names (rowid, name) VALUES ($1, $2)", workspace<<idBits+id, name)
+	}
+}

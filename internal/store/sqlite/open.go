@@ -219,19 +219,13 @@ func missing(path string) error {
 // fileError returns in words why a file could not be opened.
 func fileError(path string, err error) error {
 	dir := filepath.Dir(path)
-	info, dirErr := os.Stat(dir)
-	switch {
-	case errors.Is(dirErr, fs.ErrNotExist):
+	if _, dirErr := os.Stat(dir); errors.Is(dirErr, fs.ErrNotExist) {
 		return fmt.Errorf("the directory %s does not exist", dir)
-	case dirErr == nil && !info.IsDir():
-		return fmt.Errorf("%s is not a directory", dir)
-	case errors.Is(err, fs.ErrNotExist):
-		return missing(path)
-	case errors.Is(err, fs.ErrPermission):
-		return errors.New("the file cannot be opened: permission denied")
 	}
-	var cause *fs.PathError
-	if errors.As(err, &cause) {
+	if errors.Is(err, fs.ErrNotExist) {
+		return missing(path)
+	}
+	if cause, ok := errors.AsType[*fs.PathError](err); ok {
 		err = cause.Err
 	}
 	return fmt.Errorf("cannot be opened: %w", err)

@@ -71,12 +71,14 @@ func TestTheIndexHasTheNames(t *testing.T) {
 	db := openUnsynced(t)
 	importNames(t, db, newWorkspace(t, t.Context(), db, "acme"), "Rex", "Rex", "Tom", "Ida")
 	check := func() error {
-		return db.change(t.Context(), func(c *conn) error { return c.exec("INSERT INTO pet_names (pet_names, rank) VALUES ('integrity-check', 1)") })
+		return db.change(t.Context(), func(c *conn) error {
+			return c.exec("INSERT INTO pet_names (pet_names, rank) VALUES ('integrity-check', 1)")
+		})
 	}
 	for _, happens := range []string{
 		"SELECT 1", "UPDATE pets SET folded = 'max' WHERE id = 3", "UPDATE pets SET quantity = 2", "DELETE FROM pets WHERE id < 3",
 		"INSERT INTO pets SELECT workspace, (1 << 40) + id, name, category, status, quantity, open_orders, movements, last_movement, folded FROM pets",
-		"UPDATE pets SET folded = 'kim'", "DELETE FROM pets WHERE id >= 1 << 40",
+		"UPDATE pets SET folded = 'kim'", "DELETE FROM pets WHERE id >= 1 << 40", // which are not in the index
 	} {
 		must(t, db.change(t.Context(), func(c *conn) error { return c.exec(happens) }))
 		if err := check(); err != nil {

@@ -81,23 +81,11 @@ var (
 	_ usage.Store     = (*DB)(nil)
 )
 
-// Stats are numbers for metrics, counted since Open.
-type Stats struct {
-	store.Stats
-
-	Waiting     int // changes that wait for a commit now
-	Readers     int // connections for reading
-	IdleReaders int // those of them that nobody uses now
-}
-
-// Stats returns the numbers as they stand.
-func (db *DB) Stats() Stats {
-	return Stats{
-		Stats:       db.ChangeStats(),
-		Waiting:     db.Waiting(),
-		Readers:     cap(db.readers),
-		IdleReaders: len(db.readers),
-	}
+// Stats returns the present numbers.
+func (db *DB) Stats() store.Stats {
+	s := db.ChangeStats()
+	s.Readers, s.IdleReaders = cap(db.readers), len(db.readers)
+	return s
 }
 
 // toClientError turns an error of SQLite or of a context into what a caller sees. A

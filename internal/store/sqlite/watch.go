@@ -105,12 +105,10 @@ func touchFile(c *conn) error {
 // abandoned reports whether the connections must not be closed: SQLite would move the
 // log into another file, or one that is gone, and remove it.
 func (db *DB) abandoned() bool {
-	lost, ok := errors.AsType[*lostError](db.broken())
-	if !ok && db.files != nil { // an error of SQLite may have come before the watch noticed
-		if lost, ok = errors.AsType[*lostError](db.files.Check()); ok {
-			db.log.Error("the database is left as it is", "err", lost)
-		}
+	if db.files == nil {
+		return false
 	}
+	lost, ok := errors.AsType[*lostError](db.files.Check())
 	return ok && !lost.Whole
 }
 

@@ -70,7 +70,6 @@ var damages = []struct{ name, damage, want string }{
 		SELECT 'key_x', 7, 'x', 'x', value, 1, 0 FROM meta WHERE name = 'secret'`, "the key key_x is of the workspace 7, which does not exist"},
 	{"ban of no key", "INSERT INTO bans (key_id, begins_at, ends_at, level, reason, imposed_by) VALUES ('key_x', 0, 0, 1, '', '')", "the key key_x is banned, and does not exist"},
 	{"negative stock", "UPDATE pets SET quantity = -1", "the quantity is -1"},
-	{"letters", "UPDATE counters SET letters = 'a'", "names: pet 1 of workspace 1: its name has letters that its workspace does not have"},
 	{"counter", "UPDATE counters SET orders = 1", "orders of workspace 1 have the id 2, which was never issued"},
 	{"pet without an event", "UPDATE pets SET name = 'Tom'", "the pet 1 is not as its last event says"},
 	{"stock without an event", "UPDATE pets SET quantity = 2", "the inventory 1 is not as its last event says"},

@@ -116,17 +116,6 @@ CREATE TABLE limit_windows (
   day_used     INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE limit_keys (
-  key_id      TEXT PRIMARY KEY,
-  workspace   INTEGER NOT NULL,
-  level       INTEGER NOT NULL,
-  clean_since INTEGER NOT NULL,
-  run_from    INTEGER NOT NULL,
-  run_until   INTEGER NOT NULL,
-  strikes     TEXT NOT NULL
-) STRICT, WITHOUT ROWID;
-CREATE INDEX limit_keys_against ON limit_keys (key_id) WHERE clean_since > 0 OR run_from > 0;
-
 -- What the workspaces did, by the minute and by the hour: step is 60 or 3600 seconds,
 -- start is in Unix seconds. l0 to l9 are a histogram of latencies.
 CREATE TABLE usage (
@@ -320,15 +309,13 @@ CREATE INDEX deliveries_workspace ON deliveries (workspace);
 
 -- The search by a part of a name: an index of every three letters of the folded names. A
 -- row is numbered by its workspace and its id, so that matches come in the order of ids.
--- The view says which names the index has, and the triggers keep it so.
+-- The view says which names the index has. With a trigger for new pets, FTS5 would write a
+-- part of its index for each of them: so whoever inserts pets inserts their names.
 CREATE VIEW indexed_names (number, name) AS
   SELECT (workspace << 40) + id, folded FROM pets WHERE workspace < 1 << 23 AND id < 1 << 40;
 CREATE VIRTUAL TABLE pet_names USING fts5 (name, content='indexed_names', content_rowid='number',
   columnsize=0, tokenize='trigram case_sensitive 1');
 INSERT INTO pet_names (pet_names, rank) VALUES ('automerge', 8), ('crisismerge', 1999);
-CREATE TRIGGER pets_named AFTER INSERT ON pets WHEN new.workspace < 1 << 23 AND new.id < 1 << 40 BEGIN
-  INSERT INTO pet_names (rowid, name) VALUES ((new.workspace << 40) + new.id, new.folded);
-END;
 CREATE TRIGGER pets_renamed AFTER UPDATE OF folded ON pets WHEN new.folded <> old.folded AND new.workspace < 1 << 23 AND new.id < 1 << 40 BEGIN
   INSERT INTO pet_names (pet_names, rowid, name) VALUES ('delete', (old.workspace << 40) + old.id, old.folded);
   INSERT INTO pet_names (rowid, name) VALUES ((new.workspace << 40) + new.id, new.folded);
