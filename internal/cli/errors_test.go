@@ -88,23 +88,6 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1")) // a client that was closed sleeps out the rest of a second
 }
 
-// Without a terminal a removal asks for --yes, and says of what.
-func TestRemovalAsksForYes(t *testing.T) {
-	t.Parallel()
-	db := "--db=" + filepath.Join(t.TempDir(), "petstore.db")
-	run(t, Success, "", "workspace", "create", "acme", "--plan", "pro", db)
-	for command, what := range map[string]string{
-		"reset":  "remove all pets, categories and orders from acme",
-		"delete": "delete the workspace acme with its keys and all its data",
-	} {
-		var said strings.Builder
-		code := Main(t.Context(), []string{"workspace", command, "acme", db}, strings.NewReader(""), &said, &said, func(string) string { return "" })
-		if want := "petstore: --yes is needed to " + what + ": there is no terminal to ask on\n"; code != WrongUsage || said.String() != want {
-			t.Errorf("workspace %s = %d, %q, want %d, %q", command, code, said.String(), WrongUsage, want)
-		}
-	}
-}
-
 // A key that could not be printed is named, so that it can be revoked.
 func TestAKeyThatIsNotPrintedIsNamed(t *testing.T) {
 	t.Parallel()

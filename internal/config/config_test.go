@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
@@ -112,14 +111,6 @@ func TestEverySettingFromEverySource(t *testing.T) {
 				t.Errorf("settings (-want +got):\n%s", diff)
 			}
 		})
-	}
-}
-
-func TestDays(t *testing.T) {
-	t.Parallel()
-	c, _, err := load(t, source{file: "event-retention: 30d\n", env: map[string]string{"PETSTORE_DRAIN_DELAY": "1d12h"}})
-	if err != nil || c.EventRetention != 30*24*time.Hour || c.DrainDelay != 36*time.Hour {
-		t.Errorf("30d = %v, 1d12h = %v, %v", c.EventRetention, c.DrainDelay, err)
 	}
 }
 
