@@ -33,6 +33,9 @@ type Config struct {
 
 	DB    string // a path, or a postgres:// URL
 	Redis string // a redis:// URL, or ""
+	// LimiterOnFailure is what a node does while Redis is unavailable: "local" or
+	// "deny".
+	LimiterOnFailure string
 
 	LogLevel     slog.Level
 	LogFormat    string        // "json" or "text"
@@ -83,18 +86,19 @@ const Off = "off"
 // New returns the configuration in which every setting has its default.
 func New() *Config {
 	return &Config{
-		Addr:           "127.0.0.1:8080",
-		OpsAddr:        "127.0.0.1:9090",
-		Sunset:         time.Date(2030, time.December, 5, 0, 0, 0, 0, time.UTC),
-		DB:             "petstore.db",
-		LogLevel:       slog.LevelInfo,
-		LogFormat:      "json",
-		H2C:            "off",
-		IdleTimeout:    2 * time.Minute,
-		DrainTimeout:   30 * time.Second,
-		EventRetention: 30 * 24 * time.Hour,
-		Sandbox:        Sandbox{Most: 1000, PerAddress: 20, Plan: "free", Life: 24 * time.Hour},
-		Backup:         Backup{Keep: 7},
+		Addr:             "127.0.0.1:8080",
+		OpsAddr:          "127.0.0.1:9090",
+		Sunset:           time.Date(2030, time.December, 5, 0, 0, 0, 0, time.UTC),
+		DB:               "petstore.db",
+		LogLevel:         slog.LevelInfo,
+		LogFormat:        "json",
+		LimiterOnFailure: "local",
+		H2C:              "off",
+		IdleTimeout:      2 * time.Minute,
+		DrainTimeout:     30 * time.Second,
+		EventRetention:   30 * 24 * time.Hour,
+		Sandbox:          Sandbox{Most: 1000, PerAddress: 20, Plan: "free", Life: 24 * time.Hour},
+		Backup:           Backup{Keep: 7},
 		Ban: Ban{
 			Strikes: 20,
 			Window:  time.Minute,

@@ -80,7 +80,7 @@ func TestEverySettingFromEverySource(t *testing.T) {
 	t.Parallel()
 	values := map[string]string{
 		"addr": ":1", "ops-addr": "off", "ops-hosts": "node1,ops.example", "tls-cert": "cert.pem", "tls-key": "key.pem", "base-url": "https://pets.example", "sunset": "2031-01-02T03:04:05Z",
-		"trusted-proxies": "10.0.0.0/8,192.0.2.1/32", "db": "other.db", "redis": "", "log-level": "debug", "log-format": "text",
+		"trusted-proxies": "10.0.0.0/8,192.0.2.1/32", "db": "other.db", "redis": "", "limiter-on-failure": "deny", "log-level": "debug", "log-format": "text",
 		"drain-delay": "1s", "drain-timeout": "2s", "event-retention": "48h", "backup-every": "1h30m", "backup-dir": "/backups", "backup-keep": "2", "ban-strikes": "3", "ban-window": "4s", "ban-grace": "5s",
 		"ban-first": "6s", "ban-max": "7s", "address-table": "8", "console-pages": "9", "h2c": "on", "max-connections": "10", "idle-timeout": "11s",
 		"sandbox": "true", "sandbox-max": "12", "sandbox-per-address": "13", "sandbox-plan": "pro", "sandbox-ttl": "14h", "sandbox-webhooks": "true",
@@ -210,18 +210,13 @@ func TestCheckPath(t *testing.T) {
 	t.Parallel()
 	const asURL, neither = "PostgreSQL is given as a URL", " is neither the path of a database nor a postgres:// URL"
 	for db, want := range map[string]string{
-		"petstore.db": "", "/var/lib/petstore/a b=c.db": "", "./a=b.db": "", "a=b.db": "", "shop=1.db": "", "Host=1.db": "", "ghost=1": "",
-		"./dbname=shop.db": "", "user=ann/shop.db": "", "user=ann/region=eu/shop.db": "", "user=ann shop.db": "", "port=5432": "", "host=h (copy).db": "",
-		"postgres": "", "postgres.db": "", "postgres/shop.db": "", "postgresql-16:old.db": "", "./postgres:shop.db": "", "a:b.db": "", "": "", " ": "",
+		"petstore.db": "", "/var/lib/petstore/a b=c.db": "", "./a=b.db": "", "shop=1.db": "", "ghost=1": "", "./dbname=shop.db": "",
+		"postgres": "", "postgres.db": "", "postgres/shop.db": "", "postgresql-16:old.db": "", "./postgres:shop.db": "", "a:b.db": "", "": "",
 
-		"host=localhost dbname=shop": asURL, "dbname=shop": asURL, "service=shop": asURL, "hostaddr=::1": asURL, "port=5432\tuser=ann": asURL,
-		" host = h  port=1 ": asURL, "host=/run/postgresql dbname=shop": asURL, "user=ann password='my secret' sslmode=disable": asURL,
-		`password=my\ secret/1 host=h`: asURL, `password='it\'s secret' host=h search_path=x`: asURL, "password=secret dbname=postgres://h/d": asURL,
-
-		"postgresql//h/d": asURL, "postgres//h": asURL, "postgres:/u:secret@h/d": asURL, "postgres:h/d": asURL, "postgresql:": asURL, "POSTGRES:/h": asURL, " postgres:/h": asURL,
+		"host=localhost dbname=shop": asURL, "service=shop": asURL, " host = h  port=1 ": asURL, `password=my\ secret/1 host=h`: asURL, "password=secret dbname=postgres://h/d": asURL,
+		"postgresql//h/d": asURL, "postgres:/u:secret@h/d": asURL, "postgres:h/d": asURL, "postgresql:": asURL, "POSTGRES:/h": asURL,
 
 		"mysql://u:secret@h/d": `"mysql://u:xxxxx@h/d"` + neither, "POSTGRES://u:secret@h/d": `"postgres://u:xxxxx@h/d"` + neither, "sqlite:///shop.db": `"sqlite:///shop.db"` + neither,
-		"postgres ://h": `"postgres ://xxxxx"` + neither,
 	} {
 		got := ""
 		if err := config.CheckPath(db); err != nil {

@@ -45,6 +45,7 @@ func (c *Config) Settings() []Setting {
 		{Name: "webhook-allow-http", Usage: "allow webhooks with http:// URLs", value: yesOrNo(&c.WebhookAllowHTTP)},
 		{Name: "webhook-allow-to", Usage: "allow webhooks to private addresses in `CIDR,...`", value: prefixes(&c.WebhookAllowTo)},
 		{Name: "redis", Usage: "count requests in Redis at `URL`, together with all other nodes", Secret: true, value: text(&c.Redis)},
+		{Name: "limiter-on-failure", Usage: "while Redis is away: `CHOICE` local (each node continues from the last known counts) or deny (503)", value: shown(Word(&c.LimiterOnFailure, "local", "deny"))},
 		{Name: "log-level", Usage: "log messages of `LEVEL` and above: debug, info, warn or error", value: level(&c.LogLevel)},
 		{Name: "log-format", Usage: "log in `FORMAT` json or text", value: shown(Word(&c.LogFormat, "json", "text"))},
 		{Name: "drain-delay", Usage: "after SIGTERM, keep serving for `DURATION` while /readyz fails", value: Duration(&c.DrainDelay, 0)},

@@ -119,6 +119,9 @@ func refusal(x *exchange) error {
 	}
 	e := &petstore.Error{Code: codeRateLimitExceeded, RetryAfter: time.Duration(d.RetryAfter) * time.Second}
 	switch d.Outcome {
+	case ratelimit.Unavailable:
+		e.Code = petstore.CodeServiceUnavailable
+		e.Message = "The requests cannot be counted at the moment. Wait as Retry-After says."
 	case ratelimit.Banned:
 		e.Code = access.CodeBannedKey
 		e.Message = "This API key is banned for a while, because it kept sending requests after it was told to wait. Wait as Retry-After says."

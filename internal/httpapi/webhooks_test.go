@@ -161,7 +161,7 @@ func TestLifeOfAWebhook(t *testing.T) {
 	if a := s.post("/webhooks/"+w.ID+"/test", "").want(200, ""); !strings.Contains(string(a.body), `"status":418,"answer":"short and stout"`) {
 		t.Errorf("testWebhook = %s", a.body)
 	}
-	if a := s.post("/webhooks/"+sampleHook+"/test", "").want(200, ""); !strings.Contains(string(a.body), `"error":"The host has no public address."`) {
+	if a := s.post("/webhooks/"+sampleHook+"/test", "").want(200, ""); !strings.Contains(string(a.body), `"error":"The host was not found, or has no public address."`) {
 		t.Errorf("testWebhook of a private address = %s", a.body)
 	}
 	s.do(request{method: "PATCH", path: "/webhooks/" + w.ID, body: `{"types":null,"description":null,"state":"paused"}`, header: map[string]string{"If-Match": read.header.Get("ETag")}}).want(200, "")

@@ -1,7 +1,6 @@
 package node
 
 import (
-	"fmt"
 	"time"
 
 	"example.com/petstore/internal/access"
@@ -21,15 +20,6 @@ func CheckLimiter(c *config.Config, from config.Origins) error {
 	return nil
 }
 
-// AskRedis returns an error unless the Redis of the settings can be used for the
-// limiter. It counts nothing.
-func AskRedis(c *config.Config) error {
-	if err := ratelimit.AskRedis(redisOptions(c)); err != nil {
-		return fmt.Errorf("%s cannot be used: %w", config.Redact(c.Redis), err)
-	}
-	return nil
-}
-
 // openLimiter opens the limiter of the settings, which CheckLimiter has accepted.
 func (n *node) openLimiter() (err error) {
 	if n.Config.Redis == "" {
@@ -45,7 +35,7 @@ func (n *node) openLimiter() (err error) {
 }
 
 func redisOptions(c *config.Config) ratelimit.RedisOptions {
-	return ratelimit.RedisOptions{URL: c.Redis, Config: limiterConfig(c)}
+	return ratelimit.RedisOptions{URL: c.Redis, Config: limiterConfig(c), Deny: c.LimiterOnFailure == "deny"}
 }
 
 // limiterConfig returns the limiter's numbers as the operator set them.

@@ -10,15 +10,15 @@ import (
 func newRedisCollector(read func() ratelimit.RedisStats) prometheus.Collector {
 	return collector(func(to metricSink) {
 		s := read()
-		for source, n := range map[string]int64{"redis": s.Redis, "cached": s.Cached, "local": s.Local} {
-			to.count("petstore_limiter_redis_decisions_total", "Decisions by source: redis, cached (a refusal that the node knew already, without a call), local (by the node, without Redis).", float64(n), "source", source)
+		for source, n := range map[string]int64{"redis": s.Redis, "cached": s.Cached, "local": s.Local, "unavailable": s.Unavailable} {
+			to.count("petstore_limiter_redis_decisions_total", "Decisions by source: redis, cached (a refusal that the node knew already, without a call), local (by the node, without Redis), unavailable (none, as Redis did not answer: 503).", float64(n), "source", source)
 		}
 		to.count("petstore_limiter_redis_failures_total", "Calls to Redis that failed.", float64(s.Failed))
 		away := 0.0
 		if s.Away {
 			away = 1
 		}
-		to.gauge("petstore_limiter_redis_away", "1 while Redis does not answer, and nodes decide alone.", away)
+		to.gauge("petstore_limiter_redis_away", "1 while Redis does not answer, and nodes decide as --limiter-on-failure says.", away)
 	})
 }
 

@@ -8,10 +8,11 @@
 // Restore takes it back after a restart, so that a crash forgets the counts of a second at most.
 //
 // Redis has all nodes count in one place: the script decide.lua makes the decision of windows.go on the subject's key, by
-// the clock of Redis. A call takes 25 ms at most and is not repeated. A request is decided in one of three ways:
+// the clock of Redis. A call takes 25 ms at most and is not repeated. A request is decided in one of four ways:
 //   - cached: the node knows that the key is banned, or that a window is full;
 //   - redis: the script decides;
-//   - local: Redis does not answer, and the node decides from the last known counts.
+//   - local: Redis does not answer, and the node decides from the last known counts;
+//   - unavailable: the same, with RedisOptions.Deny.
 //
 // Each node counts strikes by itself, and learns of the bans of others through SetBan. So n nodes may allow n times the
 // strikes before a ban. What a node admits locally is not reported to Redis, but a call includes the counts that the node
@@ -33,11 +34,12 @@ const (
 	RefusedMinute                // the minute is full
 	RefusedDay                   // the UTC day is full
 	Banned                       // the key is banned
+	Unavailable                  // the counts cannot be reached, and RedisOptions.Deny was chosen for that
 )
 
-// String returns "admitted", "minute", "day" or "banned": the words for logs and metric labels.
+// String returns "admitted", "minute", "day", "banned" or "unavailable": the words for logs and metric labels.
 func (o Outcome) String() string {
-	return [...]string{"admitted", "minute", "day", "banned"}[o]
+	return [...]string{"admitted", "minute", "day", "banned", "unavailable"}[o]
 }
 
 // A Window is one of the two windows of a caller as it stands after a decision.

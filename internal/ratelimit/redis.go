@@ -17,27 +17,16 @@ type RedisOptions struct {
 	Now      func() time.Time         // is used until Redis has told its own time
 	Log      *slog.Logger             // says when Redis goes away and comes back; may be nil
 	Answered func(took time.Duration) // is called for each call that Redis answered, and must not block; may be nil
+
+	// Deny has a node refuse requests while Redis does not answer: the outcome is Unavailable. Without it each node goes on
+	// from its last known counts, as the package's comment says.
+	Deny bool
 }
 
 // CheckURL returns an error if the URL cannot be used. It asks no server. The error contains no password.
 func CheckURL(url string) error {
 	_, err := clientOptions(url)
 	return err
-}
-
-// AskRedis returns an error, in the words of Redis if it has any, unless Redis takes decisions. It counts nothing, and needs
-// only the URL and the numbers of o.
-func AskRedis(o RedisOptions) error {
-	o.Now = time.Now
-	r, err := newRedis(o)
-	if err != nil {
-		return err
-	}
-	defer r.disconnect()
-	if err := r.connect(); err != nil {
-		return err
-	}
-	return r.ping()
 }
 
 // Redis has the Limiter of any number of nodes, which share all counts. Redis (5 or later) or Valkey has one key for each
@@ -50,6 +39,7 @@ type Redis struct {
 	*Limiter
 	redisClient
 
+	deny bool
 	stop context.CancelFunc
 	done chan struct{} // closed when nothing runs beside the requests
 }
@@ -80,7 +70,7 @@ func newRedis(o RedisOptions) (*Redis, error) {
 			log: o.Log, answered: o.Answered, options: options, timeout: callTimeout, script: rueidis.NewLuaScript(decideSource),
 			clock: serverClock{ticks: func() int64 { return int64(time.Since(begin)) }},
 		},
-		stop: func() {}, done: make(chan struct{}),
+		deny: o.Deny, stop: func() {}, done: make(chan struct{}),
 	}
 	r.clock.offset.Store(o.Now().UnixNano())
 	r.Limiter = New(o.Config, func() time.Time { return time.Unix(0, r.clock.now()).UTC() })
@@ -146,8 +136,14 @@ func (s *subject) knownRefusal(c *Caller, now int64) Outcome {
 
 // decideAway decides without Redis. What it admits is not reported to Redis. The subject's mutex is held.
 func (r *Redis) decideAway(s *subject, c *Caller) Decision {
-	r.counts.local.Add(1)
-	return r.decideAlone(s, c)
+	if !r.deny {
+		r.counts.local.Add(1)
+		return r.decideAlone(s, c)
+	}
+	r.counts.unavailable.Add(1)
+	d := s.windows.current(r.clock.now()).describe(s.limits)
+	d.Outcome, d.RetryAfter = Unavailable, 1
+	return d
 }
 
 // merge takes over the counts of a reply. Replies may arrive in another order than Redis sent them, and after the node has

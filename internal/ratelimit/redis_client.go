@@ -37,7 +37,7 @@ type redisClient struct {
 	logged   atomic.Int64 // when the log last said that Redis is away, in Unix seconds
 }
 
-type redisCounts struct{ redis, cached, local, failed atomic.Int64 }
+type redisCounts struct{ redis, cached, local, unavailable, failed atomic.Int64 }
 
 // connect makes the client, unless there is one. A client reconnects by itself.
 func (r *redisClient) connect() error {

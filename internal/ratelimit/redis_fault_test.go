@@ -14,11 +14,11 @@ var plenty = Limits{PerMinute: 1000, PerDay: 100_000}
 
 // startNodes returns limiters that Redis answers, by the server's clock. They wait longer for a call than a service does: on
 // a busy machine 25 ms are not always kept.
-func startNodes(t *testing.T, url string, n int, wait time.Duration) []*Redis {
+func startNodes(t *testing.T, url string, n int, deny bool, wait time.Duration) []*Redis {
 	t.Helper()
 	var nodes []*Redis
 	for range n {
-		r, err := newRedis(RedisOptions{URL: url, Config: DefaultConfig(), Now: time.Now})
+		r, err := newRedis(RedisOptions{URL: url, Config: DefaultConfig(), Now: time.Now, Deny: deny})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +70,7 @@ func awaitMinute(t *testing.T) {
 func TestFourNodesAdmitExactlyTheLimit(t *testing.T) {
 	t.Parallel()
 	awaitMinute(t)
-	nodes := startNodes(t, redistest.Start(t).URL(), 4, 10*time.Second)
+	nodes := startNodes(t, redistest.Start(t).URL(), 4, false, 10*time.Second)
 	keys := handles(nodes, plenty)
 	got := inParallel(64, 25, func(i int) (int64, bool) {
 		d := nodes[i%4].Admit(keys[i%4])
@@ -95,7 +95,7 @@ func TestAStalledServerIsLeftAlone(t *testing.T) {
 	awaitMinute(t)
 	server := redistest.Start(t)
 	const wait = 250 * time.Millisecond // so that only the stall, not a busy machine, lets calls fail
-	nodes := startNodes(t, server.URL(), 2, wait)
+	nodes := startNodes(t, server.URL(), 2, false, wait)
 	keys := handles(nodes, plenty)
 	admitted := int64(0)
 	admit := func(times int) {
@@ -127,56 +127,63 @@ func TestAStalledServerIsLeftAlone(t *testing.T) {
 }
 
 // TestWithoutRedis: four nodes know that 12 of 60 requests are used when Redis goes away. Each goes on from there, also when
-// Redis has been back and has gone away again. The numbers are those of docs/limits.md.
+// Redis has been back and has gone away again, or refuses. The numbers are those of docs/limits.md.
 func TestWithoutRedis(t *testing.T) {
 	t.Parallel()
-	const bound = 12 + 4*(60-12) // k + n(L-k)
-	for _, short := range []bool{false, true} {
-		t.Run(fmt.Sprint("short ", short), func(t *testing.T) {
-			t.Parallel()
-			awaitMinute(t)
-			server := redistest.Start(t)
-			nodes := startNodes(t, server.URL(), 4, 10*time.Second)
-			keys := handles(nodes, Limits{PerMinute: 1 << 40, PerDay: 60})
-			admitted := 0
-			admit := func(times int) {
-				t.Helper()
-				for range times {
-					for i, r := range nodes {
-						d := r.Admit(keys[i])
-						if d.Admitted() {
-							admitted++
-						} else if d.RetryAfter < 1 {
-							t.Fatalf("a refusal = %+v, want one with a Retry-After", d)
+	for _, test := range []struct {
+		deny           bool
+		outage, bounds int // admitted when Redis went away once, and at most when it did so again and again
+	}{
+		{false, 12 + 4*(60-12), 12 + 4*(60-12)}, // k + n(L-k)
+		{true, 12, 60},
+	} {
+		for _, short := range []bool{false, true} {
+			t.Run(fmt.Sprint("deny ", test.deny, " short ", short), func(t *testing.T) {
+				t.Parallel()
+				awaitMinute(t)
+				server := redistest.Start(t)
+				nodes := startNodes(t, server.URL(), 4, test.deny, 10*time.Second)
+				keys := handles(nodes, Limits{PerMinute: 1 << 40, PerDay: 60})
+				admitted := 0
+				admit := func(times int) {
+					t.Helper()
+					for range times {
+						for i, r := range nodes {
+							d := r.Admit(keys[i])
+							if d.Admitted() {
+								admitted++
+							} else if d.RetryAfter < 1 {
+								t.Fatalf("a refusal = %+v, want one with a Retry-After", d)
+							}
 						}
 					}
 				}
-			}
-			admit(3)
-			for i, r := range nodes {
-				r.Peek(keys[i])
-			}
-			if server.Kill(); !short {
-				if admit(70); admitted != bound {
-					t.Errorf("%d admitted without Redis, want %d", admitted, bound)
+				admit(3)
+				for i, r := range nodes {
+					r.Peek(keys[i])
 				}
-				if s := nodes[0].RedisStats(); s.Local < 48 {
-					t.Errorf("RedisStats = %+v, want decisions of the node", s)
+				if server.Kill(); !short {
+					if admit(70); admitted != test.outage {
+						t.Errorf("%d admitted without Redis, want %d", admitted, test.outage)
+					}
+					if s := nodes[0].RedisStats(); (s.Unavailable == 70) != test.deny || (s.Local >= 48) == test.deny {
+						t.Errorf("RedisStats = %+v, want decisions of the node, or none", s)
+					}
 				}
-			}
-			for range 2 {
-				admit(8)
-				if err := server.Run(); err != nil {
-					t.Fatal(err)
+				for range 2 {
+					admit(8)
+					if err := server.Run(); err != nil {
+						t.Fatal(err)
+					}
+					eventually(t, "Redis is back", isAway(nodes, false))
+					admit(4)
+					server.Kill()
 				}
-				eventually(t, "Redis is back", isAway(nodes, false))
-				admit(4)
-				server.Kill()
-			}
-			if admit(70); admitted > bound {
-				t.Errorf("%d admitted, want %d at most", admitted, bound)
-			}
-		})
+				if admit(70); admitted > test.bounds {
+					t.Errorf("%d admitted, want %d at most", admitted, test.bounds)
+				}
+			})
+		}
 	}
 }
 
@@ -185,7 +192,7 @@ func TestWhatNodesAdmitAloneIsNotAddedUp(t *testing.T) {
 	t.Parallel()
 	awaitMinute(t)
 	server := redistest.Start(t)
-	nodes := startNodes(t, server.URL(), 2, 10*time.Second)
+	nodes := startNodes(t, server.URL(), 2, false, 10*time.Second)
 	keys := handles(nodes, plenty)
 	admit := func(node, times int) (d Decision) {
 		for range times {

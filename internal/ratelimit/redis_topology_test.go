@@ -29,7 +29,7 @@ func failOver(t *testing.T, end func(master, sentinel *redistest.Server)) {
 	master := redistest.Start(t, "--repl-diskless-sync-delay", "0")
 	replica := redistest.StartReplica(t, master)
 	sentinels := redistest.StartSentinels(t, 3, "petstore", master, 1)
-	nodes := startNodes(t, redistest.SentinelURL("petstore", sentinels), 2, time.Second)
+	nodes := startNodes(t, redistest.SentinelURL("petstore", sentinels), 2, false, time.Second)
 	keys := handles(nodes, plenty)
 	admitted := int64(0)
 	admit := func() {
@@ -67,8 +67,8 @@ func TestCluster(t *testing.T) {
 	t.Parallel()
 	awaitMinute(t)
 	masters := redistest.StartCluster(t, 3)
-	nodes := append(startNodes(t, redistest.ClusterURL(masters), 3, 10*time.Second),
-		startNodes(t, masters[1].URL(), 1, 10*time.Second)...) // one address leads to all
+	nodes := append(startNodes(t, redistest.ClusterURL(masters), 3, false, 10*time.Second),
+		startNodes(t, masters[1].URL(), 1, false, 10*time.Second)...) // one address leads to all
 	const workspaces = 12
 	limits := Limits{PerMinute: 40, PerDay: 1000}
 	for workspace := range int64(workspaces) {

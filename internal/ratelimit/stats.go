@@ -37,11 +37,12 @@ func (t *addressTable) occupancy(now int64) (taken, size int, overflow int64) {
 	return len(t.places), t.size, t.overflow.windows.current(now).dayUsed
 }
 
-// RedisStats are figures of a Redis limiter for metrics. Each decision is one of the first three.
+// RedisStats are figures of a Redis limiter for metrics. Each decision is one of the first four.
 type RedisStats struct {
-	Redis  int64 // decisions that Redis made
-	Cached int64 // refusals that the node made without a call, because it knew of the ban or the full window
-	Local  int64 // decisions that the node made without Redis
+	Redis       int64 // decisions that Redis made
+	Cached      int64 // refusals that the node made without a call, because it knew of the ban or the full window
+	Local       int64 // decisions that the node made without Redis
+	Unavailable int64 // requests that got no decision, because Redis did not answer and Deny is set
 
 	Failed int64 // calls that failed
 	Away   bool  // Redis is not asked
@@ -51,7 +52,7 @@ type RedisStats struct {
 func (r *Redis) RedisStats() RedisStats {
 	c := &r.counts
 	return RedisStats{
-		Redis: c.redis.Load(), Cached: c.cached.Load(), Local: c.local.Load(),
+		Redis: c.redis.Load(), Cached: c.cached.Load(), Local: c.local.Load(), Unavailable: c.unavailable.Load(),
 		Failed: c.failed.Load(), Away: r.away.Load(),
 	}
 }

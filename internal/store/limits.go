@@ -39,17 +39,23 @@ func (s *Store) LoadLimits(ctx context.Context) (saved []ratelimit.SavedWindow, 
 // at most, however many workspaces are active.
 const savedAtOnce = 200
 
-// SaveLimits implements [ratelimit.Store]. All nodes save rows in the order of their
-// subjects, so that they do not deadlock.
+// SaveLimits implements [ratelimit.Store].
 func (s *Store) SaveLimits(ctx context.Context, rows []ratelimit.SavedWindow) error {
-	rows = slices.SortedFunc(slices.Values(rows), func(a, b ratelimit.SavedWindow) int { return cmp.Compare(a.Subject, b.Subject) })
-	for some := range slices.Chunk(rows, savedAtOnce) {
-		err := s.db.Step(ctx, 0, func(tx Tx) error {
-			return execAll(tx, saveWindow, some, func(w ratelimit.SavedWindow) []any {
-				return []any{w.Subject, w.MinuteStart, w.MinuteUsed, w.Day, w.DayUsed}
-			})
+	return save(ctx, s, rows, savedAtOnce, func(a, b ratelimit.SavedWindow) int { return cmp.Compare(a.Subject, b.Subject) },
+		func(b *Batch, w ratelimit.SavedWindow) {
+			b.Exec(saveWindow, w.Subject, w.MinuteStart, w.MinuteUsed, w.Day, w.DayUsed)
 		})
-		if err != nil {
+}
+
+// save runs the statements that add has for each row, in transactions of so many rows. All
+// nodes save rows in one order, so that they do not deadlock.
+func save[T any](ctx context.Context, s *Store, rows []T, most int, order func(a, b T) int, add func(*Batch, T)) error {
+	for some := range slices.Chunk(slices.SortedFunc(slices.Values(rows), order), most) {
+		var b Batch
+		for _, row := range some {
+			add(&b, row)
+		}
+		if err := s.db.Step(ctx, 0, func(tx Tx) error { return tx.Run(&b) }); err != nil {
 			return err
 		}
 	}

@@ -114,7 +114,6 @@ func longRows() []row {
 		{name: "waits for rare events", protocols: "2", each: quota, hold: func(c *caller) error {
 			return c.times(c.share(), c.get("/events?type=workspace.reset&after=0&wait=30"))
 		}},
-		{name: "live pages", protocols: "2", matrix: "1", each: 20, hold: func(c *caller) error { return c.times(c.atOnce(), c.page("/console/live")) }},
 		{name: "downloads", protocols: "2", matrix: "1", conns: 4, hold: func(c *caller) error {
 			n := 1
 			if c.framer == nil {

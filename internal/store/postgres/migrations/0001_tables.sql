@@ -1,9 +1,3 @@
--- beside: 1
---
--- The first line of each migration says which programs may go on beside it: those that
--- know at least that many migrations. While an upgrade rolls, nodes of the version
--- before run beside those of this one.
---
 -- Instants are milliseconds since the Unix epoch. The workspace stands first
 -- in every key: it is the unit of isolation, and of sharding.
 
@@ -222,13 +216,11 @@ CREATE TABLE used_links (
 );
 
 -- The workspaces whose rows are being removed, by a reset or because they were
--- deleted: step by step, in many transactions. That of a deleted workspace stays for a
--- while: servers may still save what it did before they learnt of it.
+-- deleted: step by step, in many transactions.
 
 CREATE TABLE removals (
   workspace bigint PRIMARY KEY,
-  steps     bigint NOT NULL DEFAULT 0,
-  ended_at  bigint -- NULL while there are rows
+  steps     bigint NOT NULL DEFAULT 0
 );
 
 -- Who is signed in to a console: a session ends here when somebody signs out,
