@@ -61,7 +61,6 @@ type node struct {
 	budget      budget
 	connections *http1.Limit // of the public listener
 	chores      *chores
-	api         publicAPI
 }
 
 // waitForServer is how long to wait for another server of the same SQLite file, which
@@ -75,10 +74,7 @@ func (n *node) open(ctx context.Context, inherited bool) (err error) {
 	if inherited {
 		wait += n.Config.DrainDelay + n.Config.DrainTimeout
 	}
-	if n.store, err = OpenStore(ctx, n.Config, StoreUse{
-		Migrate: true, Log: n.log, Now: time.Now, Serve: true, Wait: wait,
-		Waiting: func() { n.log.Warn("writes wait for another process") },
-	}); err != nil {
+	if n.store, err = OpenStore(ctx, n.Config, StoreUse{Migrate: true, Log: n.log, Now: time.Now, Serve: true, Wait: wait}); err != nil {
 		return err
 	}
 	n.redisTook = newRedisDurations()
@@ -99,7 +95,7 @@ func (n *node) open(ctx context.Context, inherited bool) (err error) {
 		n.webhooks = n.newWebhooks()
 	}
 	bans := newBanSync(n.limiter)
-	n.bans = newBanKeeper(n.store, bans, n.log, n.metrics)
+	n.bans = &banKeeper{store: n.store, bans: bans, log: n.log, metrics: n.metrics}
 	n.keys = access.NewDirectory(n.store, n.now, bans.attach, bans.detach)
 	if err := n.restore(ctx); err != nil {
 		return errors.Join(err, n.close())
@@ -172,7 +168,12 @@ func (n *node) frontend(ctx context.Context, public string) (frontend, error) {
 	if err != nil {
 		return frontend{}, err
 	}
-	n.api.Store(api)
+	n.metrics.MustRegister(newWorkloadCollector(api.Workload))
+	if n.Config.EventRetention > 0 {
+		n.metrics.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "petstore_event_streams", Help: "Streams of events that clients have open.",
+		}, func() float64 { return float64(api.Streams()) }))
+	}
 	server := api.Server()
 	server.IdleTimeout = n.Config.IdleTimeout
 	server.HTTP2.MaxConcurrentStreams = n.budget.streams(n.connections.Connections().Capacity)
@@ -208,11 +209,11 @@ func (n *node) startBackground(ctx context.Context) (stop func() error) {
 	if n.sandboxes != nil {
 		running.Go(func() { n.sandboxes.Run(ctx) })
 	}
-	running.Go(func() { n.bans.run(ctx) })
 	running.Go(func() { n.backups.run(ctx) })
 	return func() error {
 		cancel()
 		running.Wait()
+		n.bans.storing.Wait()
 		if n.access != nil {
 			n.access.Flush()
 		}
