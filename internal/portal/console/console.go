@@ -87,9 +87,9 @@ func routesOf(events bool) []page.Route {
 	var t page.Table[*visit]
 	t.Open("GET", "/console/signin", showSignIn)
 	t.Open("POST", "/console/signin", signIn)
-	t.Open("POST", "/console/signout", signOut)
+	t.Open("POST", "/console/signout", func(v *visit) error { return v.SignOut(false) })
 	t.Form(access.Read, "/console/signout/everywhere", signOutEverywhere).Free = true
-	t.Open("GET", "/console/link", showLink)
+	t.Open("GET", "/console/link", func(v *visit) error { return v.ShowLink(v.linkEnded) })
 	t.Open("POST", "/console/link", useLink)
 
 	t.Add(page.Route{Method: "GET", Path: "/console/examples.json"}, examples)

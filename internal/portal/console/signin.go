@@ -124,27 +124,23 @@ func inside(next string) string {
 	return u.String()
 }
 
-func signOut(v *visit) error { return v.SignOut(false) }
-
 func signOutEverywhere(v *visit) (page.Form, error) {
 	f := page.EverywhereForm("Every session that was begun with the key " + access.Printable(v.who.Key.Name) + " ends, in all browsers. The key goes on working.")
 	f.Send = func(*page.Input) error { return v.SignOut(true) }
 	return f, nil
 }
 
-func showLink(v *visit) error { return v.ShowLink(func() error { return linkEnded(v) }) }
-
 func useLink(v *visit) error {
 	if workspace, link, ok := v.OwnerOf(v.R.PostFormValue("token")); ok {
 		return letOwnerIn(v, workspace, link)
 	}
-	return v.UseLink(func() error { return linkEnded(v) }, func(id string) (string, access.AuditEntry, bool) {
+	return v.UseLink(v.linkEnded, func(id string) (string, access.AuditEntry, bool) {
 		_, err := entryOf(v, id)
 		return id, access.AuditEntry{Actor: access.Actor("console:" + id), Action: "console.sign_in", Subject: id}, err == nil
 	})
 }
 
-func linkEnded(v *visit) error {
+func (v *visit) linkEnded() error {
 	return v.Render(http.StatusGone, "signin", "Sign in", signInForm{Error: "This link has been used, or its time is over. Sign in with a key, or ask for another link."})
 }
 
@@ -153,7 +149,7 @@ func linkEnded(v *visit) error {
 func letOwnerIn(v *visit, workspace int64, link access.Link) error {
 	w, err := v.Access.WorkspaceByID(v.R.Context(), workspace)
 	if err != nil {
-		return linkEnded(v)
+		return v.linkEnded()
 	}
 	secret := v.R.PostFormValue("token") + v.R.PostFormValue("nonce")
 	sum := sha256.Sum256([]byte(secret))
@@ -170,7 +166,7 @@ func letOwnerIn(v *visit, workspace int64, link access.Link) error {
 			return err
 		}
 		if before == nil && !first {
-			return linkEnded(v)
+			return v.linkEnded()
 		}
 		ring := access.Keyring{Store: v.Access, Now: v.Now, By: owner, Secret: secret}
 		all := access.Read | access.Write | access.Manage

@@ -36,6 +36,7 @@ type sheetPage struct {
 	Sheets      []page.List
 	Facts       []page.Fact
 	Wide        bool    // the tables have the page's whole width
+	Below       bool    // the forms stand below the tables
 	Live        bool    // the script keeps the facts and tables up to date
 	Code        snippet // below the tables, unless it is empty
 

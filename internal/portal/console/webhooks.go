@@ -46,7 +46,7 @@ func listWebhooks(v *visit) (page.List, error) {
 func failingWebhooks(v *visit) (l page.List, err error) {
 	if v.Webhooks != nil && v.May(access.Read|access.Manage) {
 		l, err = listWebhooks(v)
-		l.Title, l.New = "Webhooks that fail", nil
+		l.Title, l.Lead, l.New = "Webhooks that fail", "", nil
 		l.Rows = slices.DeleteFunc(l.Rows, func(row []page.Cell) bool { return row[1].At.IsZero() })
 	}
 	return l, err

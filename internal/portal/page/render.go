@@ -161,11 +161,8 @@ func (v *Visit) Resend(to string) error {
 	return err
 }
 
-// liveHeader is sent by the script when it asks again for the page that is shown.
-const liveHeader = "Petstore-Live"
-
 // Follows reports whether the script asks again for the page that is shown.
-func (v *Visit) Follows() bool { return v.R.Header.Get(liveHeader) != "" }
+func (v *Visit) Follows() bool { return v.R.Header.Get("Petstore-Live") != "" }
 
 // RenderJSON answers a script with a value.
 func (v *Visit) RenderJSON(value any) error {
