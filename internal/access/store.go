@@ -155,8 +155,7 @@ type Store interface {
 // Contents are the numbers of rows of a workspace.
 type Contents struct{ Categories, Pets, Orders int64 }
 
-// MaxKeys is how many live keys a workspace can have, and also how many expired keys
-// that are not revoked: if there are more, those that expired first are revoked.
+// MaxKeys is how many live keys a workspace can have.
 const MaxKeys = 100
 
 // A Use counts the requests of a key on all nodes.

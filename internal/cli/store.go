@@ -43,7 +43,6 @@ func (a *app) withStore(ctx context.Context, f func(node.Store) error) error {
 
 // withStoreFor runs f on the database, opened as u says.
 func (a *app) withStoreFor(ctx context.Context, u node.StoreUse, f func(node.Store) error) (err error) {
-	u.Waiting = a.waiting
 	db, err := node.OpenStore(ctx, a.config, u)
 	if err != nil {
 		return err
@@ -66,7 +65,7 @@ func (a *app) awaitServer(ctx context.Context, db node.Store) error {
 
 // withFile runs f on the database, which must be a SQLite file.
 func (a *app) withFile(ctx context.Context, o sqlite.Options, f func(*sqlite.DB) error) (err error) {
-	o.Now, o.Readers, o.Waiting = a.now, 1, a.waiting
+	o.Now, o.Readers = a.now, 1
 	db, err := sqlite.Open(ctx, a.config.DB, o)
 	if err != nil {
 		return err
@@ -81,11 +80,6 @@ func (a *app) withReader(ctx context.Context, f func(node.Store) error) error {
 		return a.withStore(ctx, f)
 	}
 	return a.withFile(ctx, sqlite.Options{ReadOnly: true}, func(db *sqlite.DB) error { return f(node.FileStore{DB: db}) })
-}
-
-// waiting says that the command waits for another process that writes.
-func (a *app) waiting() {
-	fmt.Fprintf(a.err, "petstore: waiting for another process, which is writing to %s\n", a.database())
 }
 
 // onlyFile returns an error that says what to do instead unless the database is
@@ -137,10 +131,9 @@ func interruptible(ctx context.Context, read func() error) error {
 	}
 }
 
-// spool copies a stream to a file in a temporary folder, until the stream or ctx ends. The folder's name contains what.
-// The file is at its start; done closes and removes it.
-func spool(ctx context.Context, what string, from io.Reader) (temp *os.File, done func() error, err error) {
-	folder, err := scratch.Make(what)
+// spool copies a stream to a file in a temporary folder, until the stream or ctx ends. done closes and removes it.
+func spool(ctx context.Context, from io.Reader) (temp *os.File, done func() error, err error) {
+	folder, err := scratch.Make("import")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -153,9 +146,6 @@ func spool(ctx context.Context, what string, from io.Reader) (temp *os.File, don
 		_, err := io.Copy(temp, from)
 		return err
 	})
-	if err == nil {
-		_, err = temp.Seek(0, io.SeekStart)
-	}
 	if err != nil {
 		return nil, nil, errors.Join(err, done())
 	}

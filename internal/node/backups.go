@@ -73,16 +73,6 @@ func scheduledIn(dir string, now time.Time) (past, ahead []backupFile, err error
 	return past, ahead, err
 }
 
-// LatestBackup returns when the newest scheduled backup in a folder was made, the zero
-// time if there is none or no folder. ahead is how many backups have names after now.
-func LatestBackup(dir string, now time.Time) (newest time.Time, ahead int, err error) {
-	past, later, err := scheduledIn(dir, now)
-	if len(past) > 0 {
-		newest = past[len(past)-1].at
-	}
-	return newest, len(later), err
-}
-
 // A scheduler makes backups while the server runs, and removes the oldest scheduled
 // ones.
 type scheduler struct {
@@ -133,8 +123,10 @@ func (s *scheduler) run(ctx context.Context) {
 // none or the folder cannot be read. It reads the folder each time, so that it also
 // works after a restart, and notices removed backups.
 func (s *scheduler) newest() time.Time {
-	newest, _, _ := LatestBackup(s.dir, s.now())
-	return newest
+	if past, _, _ := scheduledIn(s.dir, s.now()); len(past) > 0 {
+		return past[len(past)-1].at
+	}
+	return time.Time{}
 }
 
 // due returns how long it is until the next backup.

@@ -51,11 +51,8 @@ func every(ctx context.Context, interval time.Duration, f func(context.Context))
 
 // forgetReceipts removes the receipts that are too old to be replayed.
 func (c *chores) forgetReceipts(ctx context.Context) {
-	for removed := 1; removed > 0 && ctx.Err() == nil; {
-		var err error
-		if removed, err = c.store.Forget(ctx); err != nil && ctx.Err() == nil {
-			c.log.Error("old receipts could not be removed", "err", err)
-		}
+	if _, err := c.store.Forget(ctx); err != nil && ctx.Err() == nil {
+		c.log.Error("old receipts could not be removed", "err", err)
 	}
 }
 

@@ -108,7 +108,6 @@ func (b budget) limits(c *config.Config) http1.Limits {
 		Connections: cmp.Or(c.MaxConnections, max(all, 16)),
 		Memory:      b.quarter / 2,
 		SendBuffer:  buffer,
-		Short:       b.limited,
 		Exempt:      c.TrustedProxies,
 	}
 }

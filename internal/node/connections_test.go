@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"example.com/petstore/internal/access"
-	"example.com/petstore/internal/config"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/ratelimit"
 )
@@ -47,16 +46,6 @@ func TestReads(t *testing.T) {
 	}
 	if got := newBudget(64 << 30).reads(8); got != 8 {
 		t.Errorf("with 64 GiB, reads(8) = %d, want 8", got)
-	}
-}
-
-// Where memory is short, connections of HTTP/2 know it.
-func TestShortMemory(t *testing.T) {
-	t.Parallel()
-	for memory, want := range map[int64]bool{32 << 20: true, 2<<30 - 1: true, 2 << 30: false, math.MaxInt64: false} {
-		if got := newBudget(memory).limits(&config.Config{}).Short; got != want {
-			t.Errorf("with %d MiB, Short = %t, want %t", memory>>20, got, want)
-		}
 	}
 }
 

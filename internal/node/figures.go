@@ -8,6 +8,7 @@ import (
 
 	"example.com/petstore/internal/fairshare"
 	"example.com/petstore/internal/ratelimit"
+	"example.com/petstore/internal/store"
 )
 
 // allMetrics returns the metrics of the node, including those of the parts that are
@@ -53,7 +54,7 @@ func newLimiterCollector(read func() ratelimit.Stats) prometheus.Collector {
 }
 
 // newStoreCollector returns the metrics that all stores have.
-func newStoreCollector(read func() StoreStats) prometheus.Collector {
+func newStoreCollector(read func() store.Stats) prometheus.Collector {
 	return collector(func(to metricSink) {
 		s := read()
 		to.count("petstore_store_groups_total", "Durable commits.", float64(s.Groups))

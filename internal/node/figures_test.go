@@ -30,11 +30,11 @@ func wantFigures(t *testing.T, of []prometheus.Collector, want ...string) {
 func TestFigures(t *testing.T) {
 	t.Parallel()
 	limiter := ratelimit.Stats{Workspaces: 5, Keys: 6, Bans: 2, Addresses: 3, AddressCapacity: 4, OverflowAdmitted: 7, FailedSaves: 8}
-	store := StoreStats{store.Stats{Groups: 5, Writes: 6, LostGroups: 8}, 7, 9, 3}
+	stats := store.Stats{Groups: 5, Writes: 6, LostGroups: 8, Waiting: 7, Readers: 9, IdleReaders: 3}
 	workload := map[string]fairshare.Stats{"read": {Capacity: 512}, "write": {Capacity: 300, Used: 299, Waiting: 12, Refused: 34}}
 	wantFigures(t, []prometheus.Collector{
 		newLimiterCollector(func() ratelimit.Stats { return limiter }),
-		newStoreCollector(func() StoreStats { return store }),
+		newStoreCollector(func() store.Stats { return stats }),
 		newWorkloadCollector(func() map[string]fairshare.Stats { return workload }),
 		newMemoryCollector(func() fairshare.Stats { return fairshare.Stats{Capacity: 9000, Used: 800, Yielded: 7, Refused: 60} }),
 		newBackupCollector(time.Hour, func() time.Time { return time.UnixMilli(1500) }),

@@ -74,10 +74,7 @@ func (n *node) open(ctx context.Context, inherited bool) (err error) {
 	if inherited {
 		wait += n.Config.DrainDelay + n.Config.DrainTimeout
 	}
-	if n.store, err = OpenStore(ctx, n.Config, StoreUse{
-		Migrate: true, Log: n.log, Now: time.Now, Serve: true, Wait: wait,
-		Waiting: func() { n.log.Warn("writes wait for another process") },
-	}); err != nil {
+	if n.store, err = OpenStore(ctx, n.Config, StoreUse{Migrate: true, Log: n.log, Now: time.Now, Serve: true, Wait: wait}); err != nil {
 		return err
 	}
 	n.redisTook = newRedisDurations()
@@ -125,9 +122,9 @@ func (n *node) restore(ctx context.Context) error {
 }
 
 // pages returns the options that both consoles share.
-func (n *node) pages(ctx context.Context, secret []byte, baseURL string) page.Options {
+func (n *node) pages(secret []byte, baseURL string) page.Options {
 	return page.Options{
-		Access: n.store, Keys: n.keys, Limiter: n.limiter, Usage: n.usage, Secret: secret, BaseURL: baseURL, Now: n.now, Log: n.log, Done: ctx.Done(),
+		Access: n.store, Keys: n.keys, Limiter: n.limiter, Usage: n.usage, Secret: secret, BaseURL: baseURL, Now: n.now, Log: n.log,
 	}
 }
 
@@ -148,13 +145,12 @@ func (n *node) frontend(ctx context.Context, public string) (frontend, error) {
 		Version:  n.Version,
 		Sandbox:  keys,
 		NotFound: http.HandlerFunc(httpapi.NotFound),
-		Log:      n.log,
 	})
 	if err != nil {
 		return frontend{}, err
 	}
 	pages, err := console.New(console.Options{
-		Page: n.pages(ctx, secret, n.Config.BaseURL), Service: n.service, Bulk: n.store, Events: n.events(), Webhooks: n.webhooks.operations(),
+		Page: n.pages(secret, n.Config.BaseURL), Service: n.service, Bulk: n.store, Events: n.events(), Webhooks: n.webhooks.operations(),
 		Sandboxes: n.sandboxes, PagesPerMinute: n.Config.ConsolePages, Imports: n.budget.imports(),
 	})
 	if err != nil {

@@ -27,11 +27,12 @@ type Store interface {
 	usage.Store
 
 	Check(ctx context.Context) ([]string, error)
+	CheckFeed(ctx context.Context, shop int64) ([]string, error)
 	Err() error              // why writes are not possible now; nil if they are
 	Failed() <-chan struct{} // closed when writes will never be possible again; nil if that cannot happen
 	Close() error
 
-	Figures() StoreStats
+	Figures() store.Stats
 	Size(ctx context.Context) (int64, error) // of the database, in bytes
 	// PetVersion returns a number that changes with each change of a workspace's pets,
 	// or false if it is not known.
@@ -42,20 +43,11 @@ type Store interface {
 	Follow(ctx context.Context, changed func())
 }
 
-// StoreStats are numbers of any store, counted since it was opened.
-type StoreStats struct {
-	store.Stats
-
-	Waiting     int // changes that wait now
-	Readers     int // connections for reading
-	IdleReaders int // those of them that nobody uses now
-}
-
 // A FileStore is a Store on SQLite.
 type FileStore struct{ *sqlite.DB }
 
 // Figures implements [Store].
-func (s FileStore) Figures() StoreStats { return StoreStats(s.Stats()) }
+func (s FileStore) Figures() store.Stats { return s.Stats() }
 
 // Follow does nothing: a file sends no notifications, and its writer keeps Err current.
 func (FileStore) Follow(context.Context, func()) {}
@@ -69,10 +61,8 @@ func (serverStore) Failed() <-chan struct{} { return nil }
 // PetVersion returns false, since other nodes change pets too.
 func (serverStore) PetVersion(int64) (version uint64, known bool) { return 0, false }
 
-func (s serverStore) Figures() StoreStats {
-	n := s.Stats()
-	return StoreStats{n.Stats, n.Waiting, n.Readers, n.IdleReaders}
-}
+// Figures implements [Store].
+func (s serverStore) Figures() store.Stats { return s.Stats().Stats }
 
 // readers returns how many connections for reading a store has, or may open.
 func readers(s Store) int {
@@ -93,9 +83,6 @@ type StoreUse struct {
 	// another server to end.
 	Serve bool
 	Wait  time.Duration
-
-	// Waiting is called if a write to a SQLite file waits for another process; it may be nil.
-	Waiting func()
 }
 
 // OpenStore opens the database of the settings.
@@ -117,7 +104,7 @@ func OpenStore(ctx context.Context, c *config.Config, u StoreUse) (Store, error)
 	db, err := sqlite.Open(ctx, c.DB, sqlite.Options{
 		Now: u.Now, Readers: readers, NoMigrate: !u.Migrate, Log: u.Log,
 		NoEvents: c.EventRetention == 0,
-		Serve:    u.Serve, Wait: u.Wait, Waiting: u.Waiting,
+		Serve:    u.Serve, Wait: u.Wait,
 	})
 	if err != nil {
 		return nil, err

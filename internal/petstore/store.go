@@ -56,8 +56,8 @@ type Store interface {
 	// no more than most of each.
 	CategorySizes(ctx context.Context, workspace int64, categories []int64, most int) (map[int64]int64, error)
 
-	// Forget removes the receipts that are older than KeepReceipts, at most a few
-	// thousand at a time, and returns how many. A server calls it each minute.
+	// Forget removes the receipts that are older than KeepReceipts, in short
+	// transactions, and returns how many they were. A server calls it each minute.
 	Forget(ctx context.Context) (int, error)
 }
 

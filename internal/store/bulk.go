@@ -33,11 +33,11 @@ type Load struct {
 	batch     *petstore.Batch
 	last      *groupedWorkspace // the ids that were issued for it
 
-	next     idCounts // the ids that were given last
-	given    []*int64 // ids that were written into the batch, and are void if it is tried again
+	next     idCounts         // the ids that were given last
+	highest  petstore.LastIDs // of the batch
+	given    []*int64         // ids that were written into the batch, and are void if it is tried again
 	refused  []petstore.Refusal
 	existing foundRows
-	closed   bool // the workspace is closed to writes
 
 	categories, pets, orders, movements [][]any
 	names                               Batch
@@ -46,8 +46,13 @@ type Load struct {
 // Workspace returns where the batch goes.
 func (l *Load) Workspace() int64 { return l.workspace }
 
-// Len returns how many units the batch has.
-func (l *Load) Len() int { return len(l.batch.Units) }
+// Imported returns how many rows came with the import that the batch ends, 0 if it ends none.
+func (l *Load) Imported() int64 {
+	if i := l.batch.Imported; i != nil {
+		return i.Categories + i.Pets + i.Orders
+	}
+	return 0
+}
 
 // Issue adds the statement that raises the counters by the ids that new rows need. It
 // clears the ids of an earlier try.
@@ -84,7 +89,7 @@ func (l *Load) Run(tx Tx) error {
 // Keep writes the batch in a transaction, after Issue. If the transaction fails, both
 // may be called again.
 func (l *Load) Keep(tx Tx) error {
-	l.refused, l.next, l.closed, l.last.named = nil, *l.last.issued, false, ""
+	l.refused, l.next, l.highest, l.last.named = nil, *l.last.issued, l.batch.Last, ""
 	l.existing = newFoundRows()
 	l.categories, l.pets, l.orders, l.movements = nil, nil, nil, nil
 	l.names.Reset()
@@ -114,7 +119,7 @@ func (l *Load) Keep(tx Tx) error {
 func (l *Load) keep(u *petstore.Unit) error {
 	if c := u.Category; c != nil {
 		l.issue(&c.ID, &l.next.categories)
-		l.existing[petstore.CategoryRow][c.ID] = true
+		l.add(petstore.CategoryRow, c.ID, &l.highest.Categories)
 		l.categories = append(l.categories, categoryTable.values(l.workspace, c))
 		return nil
 	}
@@ -123,14 +128,14 @@ func (l *Load) keep(u *petstore.Unit) error {
 	}
 	for i := range u.Orders {
 		o := &u.Orders[i]
-		l.existing[petstore.OrderRow][o.ID] = true
+		l.add(petstore.OrderRow, o.ID, &l.highest.Orders)
 		l.orders = append(l.orders, orderTable.values(l.workspace, o))
 	}
 	before := int64(0)
 	for _, m := range u.Movements {
 		m.PetID = u.PetID
 		l.next.movements++
-		l.existing[petstore.LedgerRow][u.PetID] = true
+		l.add(petstore.LedgerRow, u.PetID, &l.highest.Pets)
 		l.movements = append(l.movements, movementTable.values(l.workspace, &storedMovement{m, l.next.movements, before}))
 		before = l.next.movements
 	}
@@ -144,7 +149,7 @@ func (l *Load) keepPet(u *petstore.Unit) {
 		p.ID = u.PetID
 		l.given = append(l.given, &p.ID)
 	}
-	l.existing[petstore.PetRow][p.ID] = true
+	l.add(petstore.PetRow, p.ID, &l.highest.Pets)
 	row := storedPet{StockedPet: *p}
 	if n := int64(len(u.Movements)); n > 0 {
 		row.lastMovement = l.next.movements + n
@@ -152,9 +157,15 @@ func (l *Load) keepPet(u *petstore.Unit) {
 	l.pets = append(l.pets, petTable.values(l.workspace, &row))
 	name := petstore.Fold(p.Name)
 	l.last.named = lettersOf(l.last.named, name)
-	if rename := l.store.options.Dialect.Rename; rename != nil {
-		rename(&l.names, l.workspace, p.ID, "", name)
+	if add := l.store.options.Dialect.AddName; add != nil {
+		add(&l.names, l.workspace, p.ID, name)
 	}
+}
+
+// add notes a row of the batch.
+func (l *Load) add(kind petstore.RowKind, id int64, highest *int64) {
+	l.existing[kind][id] = true
+	*highest = max(*highest, id)
 }
 
 // issue sets *id to the next id unless it has one.
@@ -165,23 +176,9 @@ func (l *Load) issue(id, last *int64) {
 }
 
 // write writes the rows, and raises the counters above the ids that the batch brought
-// along, so that these are not issued again. Counters that are above them already are
-// not locked.
+// along, so that these are not issued again.
 func (l *Load) write(tx Tx) error {
-	last := l.batch.Last
-	for kind, ids := range l.existing {
-		for id := range ids {
-			switch petstore.RowKind(kind) {
-			case petstore.CategoryRow:
-				last.Categories = max(last.Categories, id)
-			case petstore.OrderRow:
-				last.Orders = max(last.Orders, id)
-			default:
-				last.Pets = max(last.Pets, id)
-			}
-		}
-	}
-	if max(last.Categories, last.Pets, last.Orders) > petstore.MaxID {
+	if max(l.highest.Categories, l.highest.Pets, l.highest.Orders) > petstore.MaxID {
 		return usedUp(l.workspace)
 	}
 	for _, t := range []struct {
@@ -198,9 +195,7 @@ func (l *Load) write(tx Tx) error {
 			return err
 		}
 	}
-	l.names.Exec("UPDATE counters SET categories = $1 WHERE categories < $1 AND workspace = $2", last.Categories, l.workspace)
-	l.names.Exec("UPDATE counters SET pets = $1 WHERE pets < $1 AND workspace = $2", last.Pets, l.workspace)
-	l.names.Exec("UPDATE counters SET orders = $1 WHERE orders < $1 AND workspace = $2", last.Orders, l.workspace)
+	raiseTo(&l.names, l.workspace, l.highest)
 	l.last.keepLetters(&l.names)
 	return tx.Run(&l.names)
 }
@@ -227,32 +222,22 @@ var findRows = [petstore.RowKinds]string{
 // loadExisting finds out which ids exist already, in one round trip. It locks the
 // categories against deletion.
 func (l *Load) loadExisting(tx Tx) error {
-	dialect := &l.store.options.Dialect
+	dialect, closing := &l.store.options.Dialect, false
 	var b Batch
-	closed := func(Row) error {
-		l.closed = true
-		return nil
-	}
 	if dialect.LockOpen != nil {
-		dialect.LockOpen(&b, []int64{l.workspace}, closed)
+		dialect.LockOpen(&b, []int64{l.workspace}, func(Row) error {
+			closing = true
+			return nil
+		})
 	}
-	b.Query(closed, selectRemoval, l.workspace)
-	exists := false
-	b.Query(func(Row) error {
-		exists = true
-		return nil
-	}, selectOwner, l.workspace)
 	l.find(&b, dialect.LockNamed)
-	err := tx.Run(&b)
-	switch {
-	case err != nil:
+	if err := tx.Run(&b); err != nil {
 		return err
-	case !exists:
-		return NoWorkspace(l.workspace)
-	case l.closed:
+	}
+	if closing {
 		return access.Resetting()
 	}
-	return nil
+	return CheckWorkspace(tx, l.workspace)
 }
 
 // find adds the statements that look for the ids which the batch names. Those of categories end with lock.

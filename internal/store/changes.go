@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"strconv"
-	"strings"
 
 	"example.com/petstore/internal/access"
 )
@@ -52,18 +50,9 @@ func (s *Store) LiveKeys(ctx context.Context, ids []string, hashes []access.Hash
 }
 
 // inList returns the condition that a column has one of the values, and its arguments.
-// There are few different lengths, since each statement is kept prepared.
 func inList(values []any) (condition string, args []any) {
-	n := 1
-	for n < len(values) {
-		n *= 2
-	}
-	var b strings.Builder
-	for i := range n {
-		b.WriteString(", $" + strconv.Itoa(i+1))
-		args = append(args, values[min(i, len(values)-1)])
-	}
-	return " IN (" + b.String()[2:] + ")", args
+	s := &statement{}
+	return s.in("", values)[len(" AND "):], s.args
 }
 
 // withWorkspaces returns the keys that a condition selects, in no order, and their

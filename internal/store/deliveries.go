@@ -150,7 +150,7 @@ func queueEvents(tx Tx, w *webhook.Webhook, through int64, at time.Time) error {
 	args := []any{w.ID, at.UnixMilli(), w.Workspace, w.After, through}
 	if len(w.Types) > 0 {
 		query += " AND $6 LIKE '%,' || type || ',%'"
-		args = append(args, typesOf(w)+string(petstore.WorkspaceReset)+",")
+		args = append(args, typeList(w.Types)+typeList([]petstore.EventType{petstore.WorkspaceReset}))
 	}
 	return exec(tx, query+" ON CONFLICT (webhook, event) DO UPDATE SET state = 'pending', tries = 0, next_at = excluded.next_at", args...)
 }
@@ -296,5 +296,6 @@ func (s *Store) pruneDeliveries(ctx context.Context, id string, before int64, ke
 // removeDeliveries removes what a condition selects of the webhook $1, in steps.
 func (s *Store) removeDeliveries(ctx context.Context, where string, args ...any) error {
 	query := fmt.Sprintf("DELETE FROM deliveries WHERE webhook = $1 AND event IN (SELECT event FROM deliveries WHERE %s LIMIT %d)", where, stepRows)
-	return s.steps(ctx, query, args...)
+	_, err := s.steps(ctx, query, args...)
+	return err
 }

@@ -18,18 +18,9 @@ type Dialect struct {
 	// being closed, which closing gets. It may be nil.
 	LockOpen func(b *Batch, workspaces []int64, closing func(Row) error)
 
-	// Rename adds statements that change the folded name of a pet in a separate index of
-	// names. The name of a pet that is new was "" before, and that of a pet that is
-	// deleted is "" after. It may be nil.
-	Rename func(b *Batch, workspace, id int64, before, after string)
-
-	// RemoveNames is a statement that removes names from that index before their pets are
-	// removed: the pets of the workspace $1 that "SELECT id FROM pets WHERE workspace = $1
-	// LIMIT $2" finds. It may be "".
-	RemoveNames string
-
-	// Arrays is whether a statement may have arrays of values, as []any, for many rows.
-	Arrays bool
+	// AddName adds the statement that adds the folded name of a new pet to a separate index of
+	// names. It may be nil.
+	AddName func(b *Batch, workspace, id int64, name string)
 
 	Contains string                    // the condition that the column folded contains the text ?
 	LowStock string                    // the condition that a pet has at most ? units, of those in the index of low stock
@@ -52,8 +43,6 @@ type Dialect struct {
 	// NextWorkspace selects an id for a workspace that was never issued, and is not issued again.
 	NextWorkspace string
 
-	// CheckStructure looks for damage of the tables and their indexes. CheckRows, which may
-	// be nil, looks for rows that differ from an index that the engine maintains itself; it
-	// is not called while a workspace is being removed.
-	CheckStructure, CheckRows func(Tx, Report) error
+	// CheckStructure looks for damage of the tables and their indexes. It may be nil.
+	CheckStructure func(Tx, Report) error
 }

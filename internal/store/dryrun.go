@@ -9,7 +9,8 @@ import (
 
 // DryRun implements [petstore.Bulk].
 func (s *Store) DryRun(ctx context.Context, workspace int64, f func(petstore.Bulk) error) error {
-	r := &dryRun{store: s, workspace: workspace}
+	r := &dryRun{store: s, workspace: workspace, dialect: s.options.Dialect}
+	r.dialect.Lock, r.dialect.LockKept, r.dialect.LockOpen = "", "", nil
 	for kind := range r.kept {
 		r.kept[kind] = idSet{}
 	}
@@ -28,11 +29,15 @@ func (s *Store) DryRun(ctx context.Context, workspace int64, f func(petstore.Bul
 	return err
 }
 
-// A dryRun is a snapshot of a workspace, and the ids that were loaded into it.
+// A dryRun is a snapshot of a workspace, and the ids that were loaded into it. The other
+// methods of a Bulk have no use in it.
 type dryRun struct {
+	petstore.Bulk // nil
+
 	store     *Store
 	tx        Tx
 	workspace int64
+	dialect   Dialect // without locks
 	kept      [petstore.RowKinds]idSet
 	made      int64 // how many categories got an id here
 }
@@ -44,25 +49,9 @@ func (s idSet) add(id int64) { s[id>>6] |= 1 << (id & 63) }
 
 func (s idSet) has(id int64) bool { return s[id>>6]>>(id&63)&1 == 1 }
 
-var errDryRun = errors.New("a dry run stores nothing that could be read, and is for one workspace")
-
-// Dump implements [petstore.Bulk].
-func (*dryRun) Dump(context.Context, int64, petstore.Sink) error { return errDryRun }
-
-// ImportedThrough implements [petstore.Bulk].
-func (*dryRun) ImportedThrough(context.Context, int64, string) (int, error) {
-	return 0, errDryRun
-}
-
-// DryRun implements [petstore.Bulk].
-func (*dryRun) DryRun(context.Context, int64, func(petstore.Bulk) error) error {
-	return errDryRun
-}
-
 // StockedPets implements [petstore.Bulk].
 func (r *dryRun) StockedPets(_ context.Context, _ int64, q petstore.PetQuery) ([]petstore.StockedPet, error) {
-	page, err := petList(&r.store.options.Dialect, r.workspace, &q, stockedPetColumns, scanStockedPet).read(r.tx)
-	return selectPets(&q, page, petOf), err
+	return readPets(r.tx, &r.dialect, r.workspace, &q)
 }
 
 // Categories implements [petstore.Bulk].
@@ -115,27 +104,18 @@ func (r *dryRun) keep(u *petstore.Unit) error {
 
 // Amend implements [petstore.Bulk].
 func (r *dryRun) Amend(_ context.Context, _ int64, changes []*petstore.Change, _ bool, _ string, _ int) ([]error, error) {
-	dialect, pets, categories := &r.store.options.Dialect, map[int64]*petstore.StockedPet{}, map[int64]*petstore.Category{}
-	var petIDs, categoryIDs []int64
-	for _, c := range changes {
-		petIDs = need(petIDs, c.Needs.PetID)
-		if id := c.Needs.CategoryID; r.kept[petstore.CategoryRow].has(id) {
-			categories[id] = &petstore.Category{ID: id}
-		} else {
-			categoryIDs = need(categoryIDs, id)
-		}
-	}
+	g := r.store.amendment(changes)
+	g.dialect = &r.dialect
 	var b Batch
-	condition, ids := dialect.among(petIDs)
-	load(&b, petsToChange+condition, scanStored, func(p *loadedRow[storedPet]) { pets[p.row.ID] = &p.row.StockedPet }, r.workspace, ids)
-	condition, ids = dialect.among(categoryIDs)
-	load(&b, categoriesToChange+condition, scanCategory, func(c *loadedRow[petstore.Category]) { categories[c.row.ID] = &c.row }, r.workspace, ids)
+	g.Load(&b)
 	if err := r.tx.Run(&b); err != nil {
 		return nil, err
 	}
-	refused, now := make([]error, len(changes)), petstore.At(r.store.now())
-	for i, c := range changes {
-		_, refused[i] = c.Decide(petstore.Facts{Now: now, Pet: pets[c.Needs.PetID], Category: categories[c.Needs.CategoryID]})
+	for _, c := range changes {
+		if id := c.Needs.CategoryID; r.kept[petstore.CategoryRow].has(id) {
+			g.categories[rowID{r.workspace, id}] = &loadedRow[petstore.Category]{row: petstore.Category{ID: id}}
+		}
 	}
-	return refused, nil
+	g.Decide(&b)
+	return g.refusals(), nil
 }

@@ -11,7 +11,7 @@ import (
 
 const (
 	dumpedCategories = "SELECT " + categoryColumns + " FROM categories WHERE workspace = $1 ORDER BY id"
-	dumpedPets       = "SELECT " + stockedPetColumns + " FROM pets WHERE workspace = $1 ORDER BY id"
+	dumpedPets       = "SELECT " + petColumns + " FROM pets WHERE workspace = $1 ORDER BY id"
 	dumpedOrders     = "SELECT " + orderColumns + " FROM orders WHERE workspace = $1 ORDER BY pet, complete, id"
 	selectLastIDs    = "SELECT categories, pets, orders FROM counters WHERE workspace = $1"
 

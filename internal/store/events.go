@@ -54,7 +54,7 @@ const (
 		AND (type LIKE $5 AND data LIKE $6 OR data LIKE $7) ORDER BY id DESC LIMIT $8`
 )
 
-// typeList returns types in the form in which named compares them.
+// typeList returns types in the form in which statements compare them: each between commas.
 func typeList(types []petstore.EventType) (list string) {
 	for _, t := range types {
 		list += "," + string(t) + ","
@@ -170,12 +170,10 @@ func (s *Store) AddEvent(tx Tx, workspace int64, what petstore.EventType, data [
 	if s.options.NoEvents {
 		return nil
 	}
-	id, err := number(tx, RaiseFeed, workspace, 1)
-	if err != nil {
-		return err
-	}
-	return exec(tx, "INSERT INTO events (workspace, id, type, at, request, data, previous) VALUES ($1, $2, $3, $4, '', $5, '')",
-		workspace, id, string(what), s.now().UnixMilli(), string(data))
+	var b Batch
+	b.Query(nil, RaiseFeed, workspace, 1)
+	b.Exec(insertEvent, workspace, 0, s.now().UnixMilli(), string(what), "", string(data), "")
+	return tx.Run(&b)
 }
 
 // beginFeed forgets the events of a feed and adds workspace.reset.
@@ -205,44 +203,34 @@ func (s *Store) ForgetEvents(ctx context.Context, before petstore.Time) (removed
 		if err := s.EndFeeds(ctx); err != nil {
 			return 0, err
 		}
+		before.Millis = math.MaxInt64
 	}
-	query, args := "SELECT f.workspace FROM feeds f WHERE EXISTS (SELECT 1 FROM events e WHERE e.workspace = f.workspace)", []any(nil)
-	if before.Valid {
-		query, args = selectOldFeeds, []any{before.Millis}
-	}
-	feeds, err := s.numbers(ctx, query, args...)
+	feeds, err := s.numbers(ctx, selectOldFeeds, before.Millis)
 	for _, workspace := range feeds {
-		for more := true; more && err == nil; {
-			var n int64
+		for n := int64(1); n > 0 && err == nil; removed += n {
 			err = s.db.Step(ctx, 0, func(tx Tx) (err error) {
-				n, more, err = forgetEvents(tx, workspace, before)
+				n, err = forgetEvents(tx, workspace, before.Millis)
 				return err
 			})
-			removed += n
 		}
 	}
 	return removed, err
 }
 
+// selectOldest selects the last of the oldest events of a workspace that are older than an
+// instant.
+const selectOldest = "SELECT max(id) FROM (SELECT id, at FROM events WHERE workspace = $1 ORDER BY id LIMIT $2) AS oldest WHERE at < $3 HAVING max(id) > 0"
+
 // forgetEvents removes some events of one workspace, in one transaction.
-func forgetEvents(tx Tx, workspace int64, before petstore.Time) (n int64, more bool, err error) {
-	var through, seen int64
-	err = Each(tx, "SELECT id, at FROM events WHERE workspace = $1 ORDER BY id LIMIT $2", func(row Row) error {
-		var id, at int64
-		err := row.Scan(&id, &at)
-		if seen++; n == seen-1 && (!before.Valid || at < before.Millis) {
-			through, n = id, n+1
-		}
-		return err
-	}, workspace, int64(stepRows))
-	if err != nil || n == 0 {
-		return 0, false, err
+func forgetEvents(tx Tx, workspace, before int64) (n int64, err error) {
+	through, err := number(tx, selectOldest, workspace, stepRows, before)
+	if err != nil || through == 0 {
+		return 0, err
 	}
-	if err := exec(tx, "DELETE FROM events WHERE workspace = $1 AND id <= $2", workspace, through); err != nil {
-		return 0, false, err
+	if n, err = tx.Exec("DELETE FROM events WHERE workspace = $1 AND id <= $2", workspace, through); err != nil {
+		return 0, err
 	}
-	err = exec(tx, "UPDATE feeds SET forgotten = $1 WHERE workspace = $2 AND forgotten < $1", through, workspace) // last, since writes wait for this row
-	return n, n == stepRows, err
+	return n, exec(tx, "UPDATE feeds SET forgotten = $1 WHERE workspace = $2 AND forgotten < $1", through, workspace) // last, since writes wait for this row
 }
 
 // numbers returns what a query of one column selects.

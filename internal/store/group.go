@@ -163,7 +163,7 @@ func (g *Group) Load(b *Batch) {
 	}
 	for _, w := range g.workspaces {
 		if len(w.orders) > 0 {
-			condition, ids := g.dialect.among(w.orders)
+			condition, ids := g.dialect.Among(w.orders)
 			load(b, ordersToChange+condition+g.dialect.Lock, scanOrder, func(o *loadedRow[petstore.Order]) { g.orders[rowID{w.id, o.row.ID}] = o }, w.id, ids)
 		}
 	}
@@ -229,8 +229,8 @@ func (g *Group) loadPets(b *Batch, w *groupedWorkspace) {
 	if len(w.pets) == 0 && len(w.orders) == 0 {
 		return
 	}
-	condition, ids := g.dialect.among(w.pets)
-	ofOrders, orders := g.dialect.among(w.orders)
+	condition, ids := g.dialect.Among(w.pets)
+	ofOrders, orders := g.dialect.Among(w.orders)
 	args := []any{w.id, ids}
 	switch {
 	case len(w.pets) == 0:
@@ -248,7 +248,7 @@ func (g *Group) loadCategories(b *Batch, w *groupedWorkspace) {
 	if len(w.categories) == 0 {
 		return
 	}
-	condition, ids := g.dialect.among(w.categories)
+	condition, ids := g.dialect.Among(w.categories)
 	lock, use := g.dialect.LockKept, g.changes[0].alone()
 	if use {
 		lock = g.dialect.Lock
@@ -260,14 +260,6 @@ func (g *Group) loadCategories(b *Batch, w *groupedWorkspace) {
 			return nil
 		}, selectCategoryUse, w.id, w.categories[0])
 	}
-}
-
-// among is Among, but for a single id.
-func (d *Dialect) among(ids []int64) (condition string, arg any) {
-	if len(ids) == 1 {
-		return " = $2", ids[0]
-	}
-	return d.Among(ids)
 }
 
 // Decide asks every change in turn, each on what those before it left, and adds the
@@ -316,9 +308,6 @@ func (g *Group) decideOne(m *groupedChange) {
 		m.effects, err = m.Ask(f)
 		return err
 	})
-	if m.err == nil {
-		m.err = checkConstraints(&m.effects)
-	}
 	if m.err != nil {
 		m.effects = petstore.Effects{}
 		return
@@ -345,18 +334,6 @@ func (g *Group) facts(c *petstore.Change) petstore.Facts {
 		f.Category = &row
 	}
 	return f
-}
-
-// checkConstraints refuses what the tables' constraints refuse, before others of the group
-// build on it.
-func checkConstraints(e *petstore.Effects) error {
-	if p := e.SavePet; p != nil && (p.Quantity < 0 || p.OpenOrders < 0 || p.Movements < 0 || !p.Status.Valid()) {
-		return fmt.Errorf("the stock %+v is impossible", *p)
-	}
-	if o := e.SaveOrder; o != nil && o.Quantity <= 0 {
-		return fmt.Errorf("the order %+v is impossible", *o)
-	}
-	return nil
 }
 
 // apply shows the effects to the changes after this one, and counts the ids that they

@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"slices"
 
 	"example.com/petstore/internal/usage"
 )
@@ -23,27 +22,17 @@ const (
 	deleteKeyDays = "DELETE FROM key_days WHERE (workspace, key, day) IN (SELECT workspace, key, day FROM key_days WHERE day < $1 LIMIT $2)"
 )
 
-// AddKeyDays implements [usage.Store]. All nodes add to rows in the order of their keys, so that they do not
-// deadlock.
+// AddKeyDays implements [usage.Store].
 func (s *Store) AddKeyDays(ctx context.Context, days []usage.KeyDay) error {
-	if len(days) == 0 {
-		return nil
-	}
-	days = slices.SortedFunc(slices.Values(days), func(a, b usage.KeyDay) int {
+	return save(ctx, s, days, max(len(days), 1), func(a, b usage.KeyDay) int {
 		return cmp.Or(cmp.Compare(a.Workspace, b.Workspace), cmp.Compare(a.KeyID, b.KeyID), cmp.Compare(a.Day, b.Day))
-	})
-	return s.db.Step(ctx, 0, func(tx Tx) error {
-		err := execAll(tx, addKeyDay, days, func(k usage.KeyDay) []any {
-			args := []any{k.Workspace, k.KeyID, k.Day}
-			for _, n := range k.Requests {
-				args = append(args, n)
-			}
-			return append(args, k.Deprecated)
-		})
-		if err != nil {
-			return err
+	}, func(b *Batch, k usage.KeyDay) {
+		args := []any{k.Workspace, k.KeyID, k.Day}
+		for _, n := range k.Requests {
+			args = append(args, n)
 		}
-		return execAll(tx, setKeyUsed, days, func(k usage.KeyDay) []any { return []any{k.LastUsed, k.KeyID} })
+		b.Exec(addKeyDay, append(args, k.Deprecated)...)
+		b.Exec(setKeyUsed, k.LastUsed, k.KeyID)
 	})
 }
 
@@ -60,10 +49,4 @@ func (s *Store) KeyDays(ctx context.Context, workspace int64, keyID string, from
 		}
 		return row.Scan(append(columns, &k.Deprecated)...)
 	}, query, args...)
-}
-
-// ForgetKeyDays implements [usage.Store].
-func (s *Store) ForgetKeyDays(ctx context.Context, before int64) (removed int, err error) {
-	n, err := s.step(ctx, deleteKeyDays, before, forgetUsageAtOnce)
-	return int(n), err
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -84,7 +85,10 @@ func (l *list[T]) query(tx Tx, take func(*statement) (full bool, err error)) err
 	}
 	rows, s := int64(0), &statement{}
 	if l.find != nil {
-		full, err := take(l.first())
+		first := &statement{}
+		tested := "SELECT " + l.columns + " FROM (" + l.rows(first, l.columns+l.tested, nil, firstTested) + ") " + l.table
+		first.WriteString(tested + " WHERE TRUE" + first.and(l.tests) + " ORDER BY id" + l.order() + " LIMIT " + first.arg(l.page.Limit))
+		full, err := take(first)
 		if err != nil || full {
 			return err
 		}
@@ -100,15 +104,6 @@ func (l *list[T]) query(tx Tx, take func(*statement) (full bool, err error)) err
 	}
 	_, err := take(s)
 	return err
-}
-
-// first returns the query for the page of those of the first rows that pass the tests.
-func (l *list[T]) first() *statement {
-	s := &statement{}
-	rows := l.rows(s, l.columns+l.tested, nil, firstTested)
-	s.WriteString("SELECT " + l.columns + " FROM (" + rows + ") " + l.table + " WHERE " + strings.TrimPrefix(s.and(l.tests), " AND ") +
-		" ORDER BY id" + l.order() + " LIMIT " + s.arg(l.page.Limit))
-	return s
 }
 
 // findByValue makes an index of values the one that find uses: one with a column that has
@@ -163,9 +158,6 @@ func (l *list[T]) where(s *statement) string {
 		for i, id := range l.ids {
 			ids[i] = id
 		}
-		for len(ids)&(len(ids)-1) > 0 { // up to a power of two: engines keep few statements
-			ids = append(ids, ids[0])
-		}
 		return workspace + s.in("id", ids)
 	}
 	beyond := " AND id > "
@@ -213,8 +205,12 @@ func (s *statement) and(all []condition) (text string) {
 	return text
 }
 
-// in returns the condition, after AND, that a column has one of some values.
+// in returns the condition, after AND, that a column has one of some values. There are few
+// different lengths, since engines keep each statement prepared.
 func (s *statement) in(column string, values []any) string {
+	for len(values)&(len(values)-1) > 0 {
+		values = append(slices.Clip(values), values[0])
+	}
 	parameters := make([]string, len(values))
 	for i, v := range values {
 		parameters[i] = s.arg(v)

@@ -51,28 +51,11 @@ func (s *Migrations) Latest() int { return len(s.all) }
 // Script returns the SQL of a version.
 func (s *Migrations) Script(version int) string { return s.scripts[version-1] }
 
-// Beside returns the lowest version that a program must know to use a database that has
-// this migration, as the first line of the migration says:
-//
-//	-- beside: 2
-//
-// Without that line only programs that know the migration itself can use the database.
-func (s *Migrations) Beside(version int) int {
-	line, _, _ := strings.Cut(s.Script(version), "\n")
-	if number, said := strings.CutPrefix(line, "-- beside: "); said {
-		if beside, err := strconv.Atoi(strings.TrimSpace(number)); err == nil {
-			return beside
-		}
-	}
-	return version
-}
-
 // An AppliedMigration is a migration that a database has.
 type AppliedMigration struct {
 	Version int
 	Name    string
 	Millis  int64 // when it was applied
-	Beside  int   // see [Migrations.Beside]
 }
 
 // ErrNewer says that a newer version of the program has migrated the database.
@@ -84,19 +67,14 @@ func (s *Migrations) Newer(has int) error {
 }
 
 // Status returns all migrations, and marks those of rows as applied. It returns
-// ErrNewer if there are rows of migrations that it does not know, unless each of them
-// allows this program beside it.
+// ErrNewer if there are rows of migrations that it does not know.
 func (s *Migrations) Status(rows []AppliedMigration) ([]Migration, error) {
-	status, latest, needed := slices.Clone(s.all), 0, 0
+	status := slices.Clone(s.all)
 	for _, r := range rows {
-		if latest = max(latest, r.Version); r.Version > s.Latest() {
-			needed = max(needed, r.Beside)
-			continue
+		if r.Version > s.Latest() {
+			return nil, s.Newer(r.Version)
 		}
 		status[r.Version-1] = Migration{Version: r.Version, Name: r.Name, Applied: true, At: time.UnixMilli(r.Millis).UTC()}
-	}
-	if needed > s.Latest() {
-		return nil, s.Newer(latest)
 	}
 	return status, nil
 }

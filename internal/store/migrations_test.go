@@ -12,7 +12,7 @@ import (
 func files(names ...string) fstest.MapFS {
 	all := fstest.MapFS{}
 	for _, name := range names {
-		all["migrations/"+name] = &fstest.MapFile{Data: []byte("-- beside: 1\nSELECT '" + name + "';")}
+		all["migrations/"+name] = &fstest.MapFile{Data: []byte("SELECT '" + name + "';")}
 	}
 	return all
 }
@@ -35,20 +35,10 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-func TestBeside(t *testing.T) {
-	t.Parallel()
-	for script, want := range map[string]int{"-- beside: 2\nSELECT 1": 2, "-- beside:  3 ": 3, "SELECT 1": 1, "-- beside: x": 1, "\n-- beside: 2": 1} {
-		s := LoadMigrations(fstest.MapFS{"migrations/0001_a.sql": &fstest.MapFile{Data: []byte(script)}})
-		if got := s.Beside(1); got != want {
-			t.Errorf("Beside of %q = %d, want %d", script, got, want)
-		}
-	}
-}
-
 func TestStatus(t *testing.T) {
 	t.Parallel()
 	s := LoadMigrations(files("0001_a.sql", "0002_b.sql"))
-	status, err := s.Status([]AppliedMigration{{Version: 1, Name: "a", Millis: 1000, Beside: 1}})
+	status, err := s.Status([]AppliedMigration{{Version: 1, Name: "a", Millis: 1000}})
 	want := []Migration{{Version: 1, Name: "a", Applied: true, At: time.Unix(1, 0).UTC()}, {Version: 2, Name: "b"}}
 	if err != nil || !slices.Equal(status, want) {
 		t.Errorf("Status = %+v, %v, want %+v", status, err, want)
@@ -56,10 +46,7 @@ func TestStatus(t *testing.T) {
 	if err := Lacking(status); err == nil || err.Error() != "lacks 1 of 2 migrations; run petstore migrate up" {
 		t.Errorf("Lacking = %v, want one", err)
 	}
-	if _, err := s.Status([]AppliedMigration{{Version: 3, Beside: 2}}); err != nil {
-		t.Errorf("Status beside a later version = %v, want none", err)
-	}
-	if _, err := s.Status([]AppliedMigration{{Version: 3, Beside: 3}, {Version: 4, Beside: 1}}); !errors.Is(err, ErrNewer) || !strings.Contains(err.Error(), "schema 4; this one knows 1 to 2") {
+	if _, err := s.Status([]AppliedMigration{{Version: 1}, {Version: 4}}); !errors.Is(err, ErrNewer) || !strings.Contains(err.Error(), "schema 4; this one knows 1 to 2") {
 		t.Errorf("Status behind a later version = %v, want ErrNewer", err)
 	}
 }

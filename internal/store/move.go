@@ -17,9 +17,8 @@ type Move struct {
 	To   MoveTarget
 	Name string // of To, for whoever opens the file of From later
 
-	// OnProgress, if not nil, is called with the current step, and with how many of all
-	// rows it has done.
-	OnProgress func(step string, done, all int64)
+	// OnProgress, if not nil, is called with how many of all rows were copied.
+	OnProgress func(done, all int64)
 }
 
 // A MoveSource is a database that nobody else can open.
@@ -40,8 +39,8 @@ type MoveTarget interface {
 	Tx
 	// Columns is that of [MoveSource]. Tables that others refer to come first.
 	Columns() ([]MovedColumn, error)
-	// ContinueIDs makes the next ids follow the greatest ones that exist and the last
-	// ones that were issued.
+	// ContinueIDs makes the next ids of tables follow the greatest ones that exist and the
+	// last ones that were issued.
 	ContinueIDs(last map[string]int64) error
 	// Commit ends the transaction.
 	Commit() error
@@ -54,49 +53,33 @@ type MovedColumn struct {
 	Boolean     bool
 }
 
-// The steps of a move, for OnProgress.
-const (
-	Copying   = "copying"
-	Verifying = "verifying"
-)
+const movedAtOnce = 1000 // rows that a move holds
 
-const (
-	reportEvery = 10_000 // rows, and after each table
-	movedAtOnce = 1000   // rows that a move holds
-)
-
-// A MoveResult says what was moved.
-type MoveResult struct {
-	Tables []Moved
-	Rows   int64
-}
-
-// A Moved is a table with the same rows on both sides.
+// A Moved is a table, with as many rows on both sides.
 type Moved struct {
-	Table    string
-	Rows     int64
-	Checksum string // of all rows, whatever their order
+	Table string
+	Rows  int64
 }
 
-// Run moves everything in one transaction, compares both sides, and only then commits and
-// marks the source as moved. Others can use neither of them before Run returns. A target that
+// Run moves everything in one transaction, counts the rows of both sides, and only then commits
+// and marks the source as moved. Others can use neither of them before Run returns. A target that
 // holds data is refused. After an error, or the end of ctx, or of the process, both are as
 // they were, and another run begins again. Only if the commit is not confirmed, or the source
 // cannot be marked after it, may the target have everything; the error says so.
-func (m *Move) Run(ctx context.Context) (MoveResult, error) {
+func (m *Move) Run(ctx context.Context) ([]Moved, error) {
 	r := &moveRun{Move: m}
-	for _, step := range []func() error{r.plan, r.start, r.copy, r.verify, r.continueIDs, ctx.Err} {
+	for _, step := range []func() error{r.plan, r.start, r.copy, r.continueIDs, ctx.Err} {
 		if err := step(); err != nil {
-			return MoveResult{}, cmp.Or(ctx.Err(), err) // the error of an interrupted read says less
+			return nil, cmp.Or(ctx.Err(), err) // the error of an interrupted read says less
 		}
 	}
 	if err := m.To.Commit(); err != nil {
-		return MoveResult{}, fmt.Errorf("the target has everything or nothing, and the source is as it was: %w", err)
+		return nil, fmt.Errorf("the target has everything or nothing, and the source is as it was: %w", err)
 	}
 	if err := m.From.MarkMoved(m.Name); err != nil {
-		return MoveResult{}, fmt.Errorf("the target has everything, but the source could not be marked as moved, do not use it any more: %w", err)
+		return nil, fmt.Errorf("the target has everything, but the source could not be marked as moved, do not use it any more: %w", err)
 	}
-	return r.result, nil
+	return r.moved, nil
 }
 
 // A moveRun is a Move under way.
@@ -104,8 +87,8 @@ type moveRun struct {
 	*Move
 	tables []movedTable
 	all    int64 // rows of all tables
-	done   int64 // of the step
-	result MoveResult
+	done   int64
+	moved  []Moved
 }
 
 // A movedTable is one that is moved, with its columns and what selects them.
@@ -114,7 +97,6 @@ type movedTable struct {
 	columns []string
 	boolean []bool
 	query   string
-	sum     sum // of the source
 }
 
 // tablesOf returns the tables that columns are of.
@@ -197,13 +179,21 @@ func (r *moveRun) start() error {
 	return r.To.Run(&b)
 }
 
-// copy writes the rows of all tables.
+// copy writes the rows of all tables, and makes sure that the target has all of them.
 func (r *moveRun) copy() error {
 	for i := range r.tables {
-		if err := r.fill(&r.tables[i]); err != nil {
-			return fmt.Errorf("table %s: %w", r.tables[i].name, err)
+		t, before := &r.tables[i], r.done
+		there, err := int64(0), r.fill(t)
+		if err == nil {
+			there, err = number(r.To, `SELECT count(*) FROM "`+t.name+`"`)
 		}
-		r.report(Copying)
+		if err != nil {
+			return fmt.Errorf("table %s: %w", t.name, err)
+		}
+		if there != r.done-before {
+			return fmt.Errorf("the table %s differs: it has %d rows in the source, and %d in the target", t.name, r.done-before, there)
+		}
+		r.moved = append(r.moved, Moved{t.name, there})
 	}
 	return nil
 }
@@ -211,65 +201,34 @@ func (r *moveRun) copy() error {
 // fill writes the rows of a table.
 func (r *moveRun) fill(t *movedTable) error {
 	rows := make([][]any, 0, movedAtOnce)
+	write := func() error {
+		err := r.To.Fill(t.name, t.columns, rows)
+		r.done += int64(len(rows))
+		rows = rows[:0]
+		if r.OnProgress != nil {
+			r.OnProgress(r.done, r.all)
+		}
+		return err
+	}
 	err := Each(r.From, t.query, func(row Row) error {
 		values, err := valuesOf(row, len(t.columns))
 		if err != nil {
 			return err
 		}
-		t.sum.add(values)
 		for i, boolean := range t.boolean {
 			if number, ok := values[i].(int64); boolean && ok {
 				values[i] = number != 0
 			}
 		}
 		if rows = append(rows, values); len(rows) == movedAtOnce {
-			err = r.To.Fill(t.name, t.columns, rows)
-			rows = rows[:0]
+			err = write()
 		}
-		r.count(Copying)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	return r.To.Fill(t.name, t.columns, rows)
-}
-
-// verify compares the rows of both sides.
-func (r *moveRun) verify() error {
-	r.done = 0
-	for i := range r.tables {
-		t, there := &r.tables[i], sum{}
-		err := Each(r.To, t.query, func(row Row) error {
-			values, err := valuesOf(row, len(t.columns))
-			there.add(values)
-			r.count(Verifying)
-			return err
-		})
-		if err != nil {
-			return fmt.Errorf("table %s: %w", t.name, err)
-		}
-		if there != t.sum {
-			return fmt.Errorf("the table %s differs: %d rows with the checksum %v in the source, %d with %v in the target", t.name, t.sum.rows, t.sum, there.rows, there)
-		}
-		r.report(Verifying)
-		r.result.Tables = append(r.result.Tables, Moved{t.name, there.rows, there.String()})
-		r.result.Rows += there.rows
-	}
-	return nil
-}
-
-// count counts a row of the step.
-func (r *moveRun) count(step string) {
-	if r.done++; r.done%reportEvery == 0 {
-		r.report(step)
-	}
-}
-
-func (r *moveRun) report(step string) {
-	if r.OnProgress != nil {
-		r.OnProgress(step, r.done, r.all)
-	}
+	return write()
 }
 
 func (r *moveRun) continueIDs() error {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,7 +22,7 @@ import (
 // A try is one run of a move.
 type try struct {
 	from, to   string
-	onProgress func(step string, done, all int64)
+	onProgress func(done, all int64)
 	alter      func(table string, rows [][]any) [][]any // what arrives at the target
 	commit     func(*postgres.Target) error             // instead of the target's
 	mark       func(*sqlite.Source) error               // instead of the source's
@@ -62,7 +61,7 @@ func (a alteringSource) MarkMoved(to string) error {
 	return a.Source.MarkMoved(to)
 }
 
-func (y try) run(ctx context.Context) (result store.MoveResult, err error) {
+func (y try) run(ctx context.Context) (result []store.Moved, err error) {
 	source, err := sqlite.OpenSource(ctx, y.from)
 	if err != nil {
 		return result, err
@@ -179,8 +178,8 @@ func TestMove(t *testing.T) {
 	result, err := y.run(t.Context())
 	ok(t, err)
 	moved := map[string]int64{}
-	for _, table := range result.Tables {
-		if moved[table.Table] = table.Rows; table.Rows == 0 || len(table.Checksum) != 32 {
+	for _, table := range result {
+		if moved[table.Table] = table.Rows; table.Rows == 0 && table.Table != "removals" { // nothing is being removed
 			t.Errorf("moved %+v, want rows of every table", table)
 		}
 	}
@@ -203,7 +202,7 @@ func TestMove(t *testing.T) {
 		t.Errorf("the next workspace = %d, %v, want 3: 2 was deleted", w.ID, err)
 	}
 	limits, err := server.(*postgres.DB).LoadLimits(t.Context())
-	if err != nil || len(limits.Windows) != 2 || len(limits.Keys) != 1 || limits.Keys[0].CleanSince != 9 {
+	if err != nil || len(limits) != 2 {
 		t.Errorf("LoadLimits = %+v, %v", limits, err)
 	}
 }
@@ -214,19 +213,10 @@ func TestMoveIsInterrupted(t *testing.T) {
 	t.Parallel()
 	url, _ := emptyDatabase(t)
 	y := try{from: newFile(t), to: url}
-	result, err := try{from: newFile(t), to: func() string { other, _ := emptyDatabase(t); return other }()}.run(t.Context())
-	ok(t, err)
-	for _, end := range []struct {
-		step string
-		at   int // the time of its progress
-	}{{store.Copying, 1}, {store.Verifying, len(result.Tables)}} {
+	for _, atEnd := range []bool{false, true} {
 		ctx, cancel := context.WithCancel(t.Context())
-		n := 0
-		y.onProgress = func(step string, _, _ int64) {
-			if step != end.step {
-				return
-			}
-			if n++; n != end.at {
+		y.onProgress = func(done, all int64) {
+			if ctx.Err() != nil || atEnd && done < all {
 				return
 			}
 			cancel()
@@ -242,7 +232,7 @@ func TestMoveIsInterrupted(t *testing.T) {
 		ok(t, db.Close())
 	}
 	y.onProgress = nil
-	_, err = y.run(t.Context())
+	_, err := y.run(t.Context())
 	ok(t, err)
 	file, server := openBoth(t, y)
 	wantSame(t, server, file)
@@ -293,39 +283,24 @@ func TestMoveWithoutStatistics(t *testing.T) {
 	ok(t, err)
 }
 
-// TestMoveFindsDifferences: what is changed on the way is found at the end, and nothing is
-// moved.
+// TestMoveFindsDifferences: a row that is lost on the way is missed, and nothing is moved.
 func TestMoveFindsDifferences(t *testing.T) {
 	t.Parallel()
-	for name, alter := range map[string]func(table string, rows [][]any) [][]any{
-		"another value": func(table string, rows [][]any) [][]any {
-			if table == "movements" {
-				rows[4] = slices.Clone(rows[4])
-				rows[4][len(rows[4])-1] = "set"
-			}
-			return rows
-		},
-		"a row less": func(table string, rows [][]any) [][]any {
-			if table == "receipts" {
-				return rows[1:]
-			}
-			return rows
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			url, _ := emptyDatabase(t)
-			y := try{from: newFile(t), to: url, alter: alter}
-			if _, err := y.run(t.Context()); err == nil || !strings.Contains(err.Error(), " differs: ") {
-				t.Fatalf("the move = %v, want a difference", err)
-			}
-			y.alter = nil
-			_, err := y.run(t.Context())
-			ok(t, err)
-			file, server := openBoth(t, y)
-			wantSame(t, server, file)
-		})
+	url, _ := emptyDatabase(t)
+	y := try{from: newFile(t), to: url, alter: func(table string, rows [][]any) [][]any {
+		if table == "receipts" {
+			return rows[1:]
+		}
+		return rows
+	}}
+	if _, err := y.run(t.Context()); err == nil || !strings.Contains(err.Error(), "the table receipts differs: ") {
+		t.Fatalf("the move = %v, want a difference", err)
 	}
+	y.alter = nil
+	_, err := y.run(t.Context())
+	ok(t, err)
+	file, server := openBoth(t, y)
+	wantSame(t, server, file)
 }
 
 func TestMoveIsRefused(t *testing.T) {
@@ -379,8 +354,8 @@ func TestMoveIntoPartitions(t *testing.T) {
 	y := try{from: newFile(t), to: url}
 	result, err := y.run(t.Context())
 	ok(t, err)
-	for _, table := range result.Tables {
-		if table.Rows == 0 {
+	for _, table := range result {
+		if table.Rows == 0 && table.Table != "removals" {
 			t.Errorf("moved %+v, want rows of every table", table)
 		}
 	}

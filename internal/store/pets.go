@@ -10,15 +10,10 @@ import (
 )
 
 const (
-	petColumns        = "id, pets.name, category, status" // an index of names may have a name, too
-	stockedPetColumns = petColumns + ", quantity, open_orders, movements"
-	storedColumns     = stockedPetColumns + ", last_movement"
-	selectPet         = "SELECT " + stockedPetColumns + " FROM pets WHERE workspace = $1 AND id = $2"
+	petColumns    = "id, pets.name, category, status, quantity, open_orders, movements" // an index of names may have a name, too
+	storedColumns = petColumns + ", last_movement"
+	selectPet     = "SELECT " + petColumns + " FROM pets WHERE workspace = $1 AND id = $2"
 )
-
-func scanPet(row Row, p *petstore.Pet) error {
-	return row.Scan(&p.ID, &p.Name, &p.CategoryID, &p.Status)
-}
 
 func scanStockedPet(row Row, p *petstore.StockedPet) error {
 	return row.Scan(&p.ID, &p.Name, &p.CategoryID, &p.Status, &p.Quantity, &p.OpenOrders, &p.Movements)
@@ -35,16 +30,48 @@ func (s *Store) Pet(ctx context.Context, workspace, id int64) (petstore.Pet, err
 	return p.Pet, err
 }
 
+// InventoryItem implements [petstore.Store].
+func (s *Store) InventoryItem(ctx context.Context, workspace, petID int64) (petstore.InventoryItem, error) {
+	p, err := s.StockedPet(ctx, workspace, petID)
+	if err != nil {
+		return petstore.InventoryItem{}, err
+	}
+	return p.Item(), nil
+}
+
 // Pets implements [petstore.Store].
 func (s *Store) Pets(ctx context.Context, workspace int64, q petstore.PetQuery) ([]petstore.Pet, error) {
-	page, err := read(ctx, s, petList(&s.options.Dialect, workspace, &q, petColumns, scanPet).read)
-	return selectPets(&q, page, func(p petstore.Pet) petstore.Pet { return p }), err
+	page, err := s.StockedPets(ctx, workspace, q)
+	pets := make([]petstore.Pet, len(page))
+	for i := range page {
+		pets[i] = page[i].Pet
+	}
+	return pets, err
+}
+
+// Inventory implements [petstore.Store].
+func (s *Store) Inventory(ctx context.Context, workspace int64, q petstore.InventoryQuery) ([]petstore.InventoryItem, error) {
+	page, err := s.StockedPets(ctx, workspace, petstore.PetQuery{Page: q.Page, Statuses: q.Statuses, MaxQuantity: q.MaxQuantity})
+	items := make([]petstore.InventoryItem, len(page))
+	for i := range page {
+		items[i] = page[i].Item()
+	}
+	return items, err
 }
 
 // StockedPets implements [petstore.Bulk].
 func (s *Store) StockedPets(ctx context.Context, workspace int64, q petstore.PetQuery) ([]petstore.StockedPet, error) {
-	page, err := read(ctx, s, petList(&s.options.Dialect, workspace, &q, stockedPetColumns, scanStockedPet).read)
-	return selectPets(&q, page, petOf), err
+	return read(ctx, s, func(tx Tx) ([]petstore.StockedPet, error) { return readPets(tx, &s.options.Dialect, workspace, &q) })
+}
+
+// readPets returns the pets that a query selects.
+func readPets(tx Tx, d *Dialect, workspace int64, q *petstore.PetQuery) ([]petstore.StockedPet, error) {
+	page, err := petList(d, workspace, q).read(tx)
+	if len(q.IDs) > 0 { // they are few: their other columns are looked at here
+		page = slices.DeleteFunc(page, func(p petstore.StockedPet) bool { return !q.Has(p.ID) || !q.Selects(p.Pet) })
+		page = page[:min(len(page), max(q.Limit, 0))]
+	}
+	return page, err
 }
 
 // CountPets implements [petstore.Store].
@@ -52,27 +79,16 @@ func (s *Store) CountPets(ctx context.Context, workspace int64, q petstore.PetQu
 	if len(q.Statuses) == 0 && q.CategoryID == 0 && q.Name == "" {
 		q.Statuses = petstore.Statuses() // their index is a tenth of the table
 	}
-	columns := "id"
-	if q.MaxQuantity != nil { // tests are of columns that were read
-		columns += ", quantity"
+	l := petList(&s.options.Dialect, workspace, &q)
+	if l.columns = "id"; q.MaxQuantity != nil { // tests are of columns that were read
+		l.columns += ", quantity"
 	}
-	return read(ctx, s, petList(&s.options.Dialect, workspace, &q, columns, scanPet).count)
+	return read(ctx, s, l.count)
 }
 
-func petOf(p petstore.StockedPet) petstore.Pet { return p.Pet }
-
-// selectPets returns what a query selects of the pets that its list found.
-func selectPets[T any](q *petstore.PetQuery, page []T, pet func(T) petstore.Pet) []T {
-	if len(q.IDs) == 0 {
-		return page
-	}
-	page = slices.DeleteFunc(page, func(row T) bool { return !q.Has(pet(row).ID) || !q.Selects(pet(row)) })
-	return page[:min(len(page), max(q.Limit, 0))]
-}
-
-func petList[T any](d *Dialect, workspace int64, q *petstore.PetQuery, columns string, scan func(Row, *T) error) *list[T] {
-	l := &list[T]{dialect: d, table: "pets", columns: columns, scan: scan, workspace: workspace, page: q.Page}
-	if len(q.IDs) > 0 { // they are few: Pets looks at their other columns
+func petList(d *Dialect, workspace int64, q *petstore.PetQuery) *list[petstore.StockedPet] {
+	l := &list[petstore.StockedPet]{dialect: d, table: "pets", columns: petColumns, scan: scanStockedPet, workspace: workspace, page: q.Page}
+	if len(q.IDs) > 0 {
 		l.ids, l.page.Limit = q.IDs, len(q.IDs)
 		return l
 	}
@@ -89,8 +105,15 @@ func petList[T any](d *Dialect, workspace int64, q *petstore.PetQuery, columns s
 	if !storable(q.Name) {
 		l.page.Limit = 0 // no pet has such a name
 	}
-	if l.atMost(q.MaxQuantity); q.CategoryID != 0 {
-		l.find = nil // which does not ask for the category
+	if q.MaxQuantity != nil {
+		l.tests = []condition{{"quantity <= ?", *q.MaxQuantity}}
+	}
+	if q.MaxQuantity != nil && *q.MaxQuantity <= lowStock && q.CategoryID == 0 {
+		some := l.values
+		if len(some) == 0 {
+			some = statuses(petstore.Statuses())
+		}
+		l.findByValue("pets_by_low_stock", "status", some, condition{d.LowStock, *q.MaxQuantity})
 	}
 	if q.Name != "" {
 		l.tests, l.tested = append(l.tests, condition{d.Contains, q.Name}), ", folded"
@@ -103,27 +126,11 @@ func petList[T any](d *Dialect, workspace int64, q *petstore.PetQuery, columns s
 // for greater ones: with every quantity in the index, each order would change it.
 const lowStock = 100
 
-// atMost selects the pets that have at most so much stock; nil is any. Nothing but their
-// statuses may be asked for besides.
-func (l *list[T]) atMost(quantity *int64) {
-	if quantity == nil {
-		return
-	}
-	l.tests = []condition{{"quantity <= ?", *quantity}}
-	if *quantity <= lowStock {
-		values := l.values
-		if len(values) == 0 {
-			values = statuses(petstore.Statuses())
-		}
-		l.findByValue("pets_by_low_stock", "status", values, condition{l.dialect.LowStock, *quantity})
-	}
-}
-
 // selectLetters selects the letters of names, and the last id of a pet.
 const selectLetters = "SELECT letters, pets FROM counters WHERE workspace = $1"
 
 // findByName is the find of a list of pets whose names contain a text.
-func findByName[T any](tx Tx, s *statement, l *list[T], text string) error {
+func findByName(tx Tx, s *statement, l *list[petstore.StockedPet], text string) error {
 	var letters string
 	var last int64
 	there, err := one(tx, selectLetters, func(row Row) error { return row.Scan(&letters, &last) }, l.workspace)
@@ -196,17 +203,4 @@ func lettersOf(letters, text string) string {
 
 func lettersLack(letters, text string) bool {
 	return utf8.RuneCountInString(letters) < mostLetters && lettersOf(letters, text) != letters
-}
-
-// checkLetters makes sure that no search misses a pet.
-func checkLetters(tx Tx, report Report) error {
-	return Each(tx, "SELECT p.workspace, p.id, p.folded, c.letters FROM pets p JOIN counters c ON c.workspace = p.workspace", func(row Row) error {
-		var pet rowID
-		var name, letters string
-		err := row.Scan(&pet.workspace, &pet.id, &name, &letters)
-		if lettersLack(letters, name) {
-			report("names: %v: its name has letters that its workspace does not have, and searches may miss it", pet)
-		}
-		return err
-	})
 }

@@ -209,9 +209,13 @@ type Stats struct {
 	Writes      int64 // writes in them, refused ones included
 	LostGroups  int64 // groups that were answered with an error
 	SplitGroups int64 // groups that were tried again one by one
+	Waiting     int   // changes that wait for a commit now
+
+	Readers     int // connections for reading that are open
+	IdleReaders int // those of them that nobody uses now
 }
 
-// ChangeStats counts the groups of changes.
+// ChangeStats counts the changes. The engine adds its connections.
 func (s *Store) ChangeStats() Stats {
-	return Stats{s.groups.Load(), s.writes.Load(), s.lost.Load(), s.split.Load()}
+	return Stats{Groups: s.groups.Load(), Writes: s.writes.Load(), LostGroups: s.lost.Load(), SplitGroups: s.split.Load(), Waiting: s.Waiting()}
 }

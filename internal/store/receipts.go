@@ -8,9 +8,6 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// forgetAtOnce bounds a call of Forget, so that it does not hold up writers.
-const forgetAtOnce = 2000
-
 const (
 	selectReceipt = "SELECT fingerprint, created_at, row_id, body FROM receipts WHERE workspace = $1 AND operation = $2 AND key = $3"
 	removeReceipt = "DELETE FROM receipts WHERE workspace = $1 AND operation = $2 AND key = $3 AND created_at = $4"
@@ -127,19 +124,10 @@ func (g *Group) keepReceipts(b *Batch) {
 // Forget implements [petstore.Store]. It also removes the limiter's windows of old
 // days.
 func (s *Store) Forget(ctx context.Context) (removed int, err error) {
-	err = s.db.Step(ctx, 0, func(tx Tx) error {
-		removed = 0
-		if err := s.forgetWindows(tx); err != nil {
-			return err
-		}
-		n, err := tx.Exec(`DELETE FROM receipts WHERE (workspace, operation, key) IN
-			(SELECT workspace, operation, key FROM receipts WHERE created_at < $1 ORDER BY created_at LIMIT $2)`,
-			s.now().Add(-petstore.KeepReceipts).UnixMilli(), int64(forgetAtOnce))
-		removed = int(n)
-		return err
-	})
-	if err != nil {
+	if err := s.db.Step(ctx, 0, s.forgetWindows); err != nil {
 		return 0, err
 	}
-	return removed, nil
+	return s.steps(ctx, `DELETE FROM receipts WHERE (workspace, operation, key) IN
+		(SELECT workspace, operation, key FROM receipts WHERE created_at < $1 ORDER BY created_at LIMIT $2)`,
+		s.now().Add(-petstore.KeepReceipts).UnixMilli(), stepRows)
 }

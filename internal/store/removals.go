@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
@@ -14,10 +13,6 @@ import (
 // server has noticed the change. The rows of the workspace are then removed in many
 // short transactions, so that other workspaces do not wait, and the last one ends the
 // removal. One that was interrupted is resumed from its row.
-
-// useGrace is how long after a deletion servers may still save the usage of the
-// workspace.
-const useGrace = time.Hour
 
 // stepRows is how many rows one transaction removes.
 const stepRows = 100
@@ -48,23 +43,20 @@ func CheckWorkspace(tx Tx, id int64) error {
 	return err
 }
 
-// step runs a statement in a transaction of [DB.Step] and returns how many rows it
-// changed.
-func (s *Store) step(ctx context.Context, query string, args ...any) (n int64, err error) {
-	err = s.db.Step(ctx, 0, func(tx Tx) (err error) {
-		n, err = tx.Exec(query, args...)
-		return err
-	})
-	return n, err
-}
-
-// steps runs a statement that changes stepRows rows at most, again and again until it
-// changes fewer.
-func (s *Store) steps(ctx context.Context, query string, args ...any) (err error) {
-	for n := int64(stepRows); n == stepRows && err == nil; {
-		n, err = s.step(ctx, query, args...)
+// steps runs a statement that removes stepRows rows at most, in a transaction of [DB.Step],
+// again and again until it removes fewer. It returns how many they were.
+func (s *Store) steps(ctx context.Context, query string, args ...any) (removed int, err error) {
+	for n := int64(stepRows); n == stepRows; {
+		err = s.db.Step(ctx, 0, func(tx Tx) (err error) {
+			n, err = tx.Exec(query, args...)
+			return err
+		})
+		if err != nil {
+			return removed, err
+		}
+		removed += int(n)
 	}
-	return err
+	return removed, nil
 }
 
 // closeToWrites closes the workspace to writes until its rows are removed.
@@ -80,32 +72,13 @@ func (s *Store) closeToWrites(tx Tx, workspace int64) error {
 
 // Resume implements [access.Store].
 func (s *Store) Resume(ctx context.Context) error {
-	begun, err := s.numbers(ctx, "SELECT workspace FROM removals WHERE ended_at IS NULL")
+	begun, err := s.numbers(ctx, "SELECT workspace FROM removals")
 	for _, id := range begun {
 		if err == nil {
 			err = s.remove(ctx, id)
 		}
 	}
-	if err == nil {
-		err = s.forgetDeleted(ctx)
-	}
 	return err
-}
-
-// forgetDeleted removes what servers saved about workspaces after their deletion.
-func (s *Store) forgetDeleted(ctx context.Context) error {
-	ended, err := s.numbers(ctx, "SELECT workspace FROM removals WHERE ended_at < $1", s.now().Add(-useGrace).UnixMilli())
-	if err != nil || len(ended) == 0 {
-		return err
-	}
-	return s.db.Change(ctx, func(tx Tx) error {
-		for _, id := range ended {
-			if err := forgetUse(tx, id); err != nil {
-				return err
-			}
-		}
-		return execAll(tx, "DELETE FROM removals WHERE workspace = $1", ended, func(id int64) []any { return []any{id} })
-	})
 }
 
 // remove removes the rows of a workspace that is closed to writes, and then opens it again.
@@ -130,7 +103,7 @@ func (s *Store) remove(ctx context.Context, workspace int64) error {
 // end ends a removal, unless another caller has done so already. If the workspace still
 // exists it is then open to writes again.
 func (s *Store) end(tx Tx, workspace int64) error {
-	n, err := tx.Exec("UPDATE removals SET ended_at = $1 WHERE workspace = $2 AND ended_at IS NULL", s.now().UnixMilli(), workspace)
+	n, err := tx.Exec("DELETE FROM removals WHERE workspace = $1", workspace)
 	if err != nil || n == 0 {
 		return err
 	}
@@ -142,10 +115,7 @@ func (s *Store) end(tx Tx, workspace int64) error {
 	if err := changed(tx); err != nil {
 		return err
 	}
-	if err := s.beginFeed(tx, workspace); err != nil {
-		return err
-	}
-	return exec(tx, "DELETE FROM removals WHERE workspace = $1", workspace)
+	return s.beginFeed(tx, workspace)
 }
 
 // removeSome removes up to stepRows rows, table by table. It reports false if there was
@@ -153,17 +123,12 @@ func (s *Store) end(tx Tx, workspace int64) error {
 // ones. It may remove fewer rows than there are, because another transaction is removing
 // the others.
 func (s *Store) removeSome(tx Tx, workspace int64) (more bool, err error) {
-	n, err := tx.Exec("UPDATE removals SET steps = steps + 1 WHERE workspace = $1 AND ended_at IS NULL", workspace) // keeps others from ending it
+	n, err := tx.Exec("UPDATE removals SET steps = steps + 1 WHERE workspace = $1", workspace) // keeps others from ending it
 	if err != nil || n == 0 {
 		return false, err
 	}
 	left := int64(stepRows)
 	for _, t := range ShopTables {
-		if before := s.options.Dialect.RemoveNames; t.Name == "pets" && before != "" {
-			if err := exec(tx, before, workspace, left); err != nil {
-				return false, err
-			}
-		}
 		n, err := tx.Exec("DELETE FROM "+t.Name+" WHERE workspace = $1 AND ("+t.Key+") IN (SELECT "+t.Key+" FROM "+t.Name+
 			" WHERE workspace = $1 LIMIT $2)", workspace, left)
 		if left -= n; err != nil || left == 0 {
@@ -173,11 +138,12 @@ func (s *Store) removeSome(tx Tx, workspace int64) (more bool, err error) {
 	return left < stepRows, nil
 }
 
-// forgetUse removes the limiter's rows and the usage of a deleted workspace.
+// forgetUse removes the limiter's rows and the usage of a deleted workspace. What servers
+// save of it before they learn of the deletion goes as it ages.
 func forgetUse(tx Tx, workspace int64) error {
 	var b Batch
 	b.Exec("DELETE FROM limit_windows WHERE subject = $1", fmt.Sprint("w:", workspace))
-	for _, table := range []string{"limit_keys", "usage", "key_days"} {
+	for _, table := range []string{"usage", "key_days"} {
 		b.Exec("DELETE FROM "+table+" WHERE workspace = $1", workspace)
 	}
 	return tx.Run(&b)

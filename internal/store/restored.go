@@ -62,9 +62,7 @@ func (s *Store) Restored(ctx context.Context, replaced []Issued) error {
 		times := int64(1)
 		for _, last := range replaced {
 			times = max(times, last.Workspace/workspaceGap+1)
-			b.Exec("UPDATE counters SET pets = $1 WHERE workspace = $2 AND pets < $1", last.Pets, last.Workspace)
-			b.Exec("UPDATE counters SET categories = $1 WHERE workspace = $2 AND categories < $1", last.Categories, last.Workspace)
-			b.Exec("UPDATE counters SET orders = $1 WHERE workspace = $2 AND orders < $1", last.Orders, last.Workspace)
+			raiseTo(&b, last.Workspace, last.LastIDs)
 			b.Exec("UPDATE feeds SET last = $1 WHERE workspace = $2 AND last < $1", last.Event, last.Workspace)
 		}
 		if err := tx.Run(&b); err != nil {
@@ -72,4 +70,12 @@ func (s *Store) Restored(ctx context.Context, replaced []Issued) error {
 		}
 		return Restored(tx, &s.options.Dialect, petstore.At(s.now()), 1, times)
 	})
+}
+
+// raiseTo adds the statements that raise the counters of a workspace to these ids. Counters
+// that are not below them are not locked.
+func raiseTo(b *Batch, workspace int64, last petstore.LastIDs) {
+	b.Exec("UPDATE counters SET pets = $1 WHERE workspace = $2 AND pets < $1", last.Pets, workspace)
+	b.Exec("UPDATE counters SET categories = $1 WHERE workspace = $2 AND categories < $1", last.Categories, workspace)
+	b.Exec("UPDATE counters SET orders = $1 WHERE workspace = $2 AND orders < $1", last.Orders, workspace)
 }

@@ -153,18 +153,18 @@ func scan(row Row, columns ...any) error {
 	return nil
 }
 
+// valuesOf returns the values of the first n columns of a row.
+func valuesOf(row Row, n int) ([]any, error) {
+	values, columns := make([]any, n), make([]any, n)
+	for i := range values {
+		columns[i] = &values[i]
+	}
+	return values, row.Scan(columns...)
+}
+
 func exec(tx Tx, query string, args ...any) error {
 	_, err := tx.Exec(query, args...)
 	return err
-}
-
-// execAll runs a statement once for each row.
-func execAll[T any](tx Tx, query string, rows []T, args func(T) []any) error {
-	var b Batch
-	for _, row := range rows {
-		b.Exec(query, args(row)...)
-	}
-	return tx.Run(&b)
 }
 
 // read returns what f reads.

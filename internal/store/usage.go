@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"slices"
 	"strings"
 
 	"example.com/petstore/internal/usage"
@@ -17,8 +16,7 @@ const (
 
 	selectUsage = "SELECT " + usageColumns + " FROM usage WHERE workspace = $1 AND step = $2 AND start >= $3 AND start < $4 ORDER BY start"
 
-	forgetUsageAtOnce = 2000 // rows
-	deleteUsage       = "DELETE FROM usage WHERE (" + usageKey + ") IN (SELECT " + usageKey + " FROM usage WHERE step = $1 AND start < $2 LIMIT $3)"
+	deleteUsage = "DELETE FROM usage WHERE (" + usageKey + ") IN (SELECT " + usageKey + " FROM usage WHERE step = $1 AND start < $2 LIMIT $3)"
 )
 
 // eachCount returns SQL for each count, whose name stands for the %.
@@ -38,23 +36,16 @@ var (
 		" ON CONFLICT (" + usageKey + ") DO UPDATE SET " + eachCount("% = u.% + excluded.%")
 )
 
-// AddUsage implements [usage.Store]. All nodes add to rows in the order of their keys,
-// so that they do not deadlock.
+// AddUsage implements [usage.Store].
 func (s *Store) AddUsage(ctx context.Context, rows []usage.Row) error {
-	if len(rows) == 0 {
-		return nil
-	}
-	rows = slices.SortedFunc(slices.Values(rows), func(a, b usage.Row) int {
+	return save(ctx, s, rows, max(len(rows), 1), func(a, b usage.Row) int {
 		return cmp.Or(cmp.Compare(a.Workspace, b.Workspace), cmp.Compare(a.Interval, b.Interval), cmp.Compare(a.Start, b.Start))
-	})
-	return s.db.Step(ctx, 0, func(tx Tx) error {
-		return execAll(tx, addUsage, rows, func(r usage.Row) []any {
-			args := []any{r.Workspace, int64(r.Interval), r.Start}
-			for _, n := range append(r.Requests[:], r.Latency[:]...) {
-				args = append(args, n)
-			}
-			return args
-		})
+	}, func(b *Batch, r usage.Row) {
+		args := []any{r.Workspace, int64(r.Interval), r.Start}
+		for _, n := range append(r.Requests[:], r.Latency[:]...) {
+			args = append(args, n)
+		}
+		b.Exec(addUsage, args...)
 	})
 }
 
@@ -81,6 +72,8 @@ func scanUsage(row Row, r *usage.Row) error {
 
 // ForgetUsage implements [usage.Store].
 func (s *Store) ForgetUsage(ctx context.Context, interval usage.Interval, before int64) (removed int, err error) {
-	n, err := s.step(ctx, deleteUsage, int64(interval), before, forgetUsageAtOnce)
-	return int(n), err
+	if interval == usage.Day {
+		return s.steps(ctx, deleteKeyDays, before, stepRows)
+	}
+	return s.steps(ctx, deleteUsage, int64(interval), before, stepRows)
 }

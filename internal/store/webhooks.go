@@ -39,24 +39,14 @@ func oneWebhook(tx Tx, workspace int64, id string) (webhook.Webhook, error) {
 	return rowOf(tx, webhook.NoWebhook(id), scanWebhook, selectWebhooks+"id = $1 AND workspace = $2", id, workspace)
 }
 
-// typesOf returns the types of a webhook as they are kept: each between commas.
-func typesOf(w *webhook.Webhook) string {
-	if len(w.Types) == 0 {
-		return ""
+// lockWebhook is oneWebhook for one that does not change until the transaction ends.
+func lockWebhook(tx Tx, workspace int64, id string) (webhook.Webhook, error) {
+	if webhook.WellFormedID(id) {
+		if err := exec(tx, "UPDATE webhooks SET holder = holder WHERE id = $1 AND workspace = $2", id, workspace); err != nil {
+			return webhook.Webhook{}, err
+		}
 	}
-	var b strings.Builder
-	for _, t := range w.Types {
-		b.WriteString("," + string(t))
-	}
-	return b.String() + ","
-}
-
-// lockWebhook keeps a row from changing until the transaction ends.
-func lockWebhook(tx Tx, workspace int64, id string) error {
-	if !webhook.WellFormedID(id) {
-		return webhook.NoWebhook(id)
-	}
-	return exec(tx, "UPDATE webhooks SET holder = holder WHERE id = $1 AND workspace = $2", id, workspace)
+	return oneWebhook(tx, workspace, id)
 }
 
 // Webhooks implements [webhook.Store].
@@ -108,9 +98,7 @@ func webhookDetail(w *webhook.Webhook) string {
 
 func editWebhook(tx Tx, c webhook.Change) (w webhook.Webhook, err error) {
 	if c.ID != "" {
-		if err = lockWebhook(tx, c.Workspace, c.ID); err == nil {
-			w, err = oneWebhook(tx, c.Workspace, c.ID)
-		}
+		w, err = lockWebhook(tx, c.Workspace, c.ID)
 	} else {
 		err = roomForWebhook(tx, c.Workspace)
 	}
@@ -152,17 +140,14 @@ func saveWebhook(tx Tx, w *webhook.Webhook) error {
 			failing_for = CASE WHEN excluded.failing_since IS NULL THEN 0 ELSE webhooks.failing_for END,
 			failure = CASE WHEN excluded.failing_since IS NULL THEN '' ELSE webhooks.failure END,
 			secret = excluded.secret, old_secret = excluded.old_secret, old_until = excluded.old_until`,
-		w.ID, w.Workspace, w.URL, typesOf(w), w.Description, string(w.State), w.CreatedAt.UnixMilli(), w.After, millis(w.FailingSince),
+		w.ID, w.Workspace, w.URL, typeList(w.Types), w.Description, string(w.State), w.CreatedAt.UnixMilli(), w.After, millis(w.FailingSince),
 		w.Secret, w.OldSecret, millis(w.OldUntil))
 }
 
 // DeleteWebhook implements [webhook.Store].
 func (s *Store) DeleteWebhook(ctx context.Context, workspace int64, id, by string, may func(webhook.Webhook) error) error {
 	return s.db.Change(ctx, func(tx Tx) error {
-		if err := lockWebhook(tx, workspace, id); err != nil {
-			return err
-		}
-		w, err := oneWebhook(tx, workspace, id)
+		w, err := lockWebhook(tx, workspace, id)
 		if err == nil {
 			err = may(w)
 		}

@@ -37,8 +37,7 @@ func workspace(tx Tx, name string) (access.Workspace, error) {
 	if !storable(name) {
 		return access.Workspace{}, missing
 	}
-	// Names are kept in NFC, but for old ones.
-	return rowOf(tx, missing, scanWorkspace, selectWorkspaces+"name = $1 OR name = $2 ORDER BY name = $1 DESC", name, norm.NFC.String(name))
+	return rowOf(tx, missing, scanWorkspace, selectWorkspaces+"name = $1", norm.NFC.String(name)) // as names are kept
 }
 
 func workspaceByID(tx Tx, id int64) (access.Workspace, error) {
@@ -235,13 +234,7 @@ func scanContents(row Row, c *access.Contents) error {
 
 // Contents implements [access.Store].
 func (s *Store) Contents(ctx context.Context, workspace int64) (access.Contents, error) {
-	return read(ctx, s, func(tx Tx) (access.Contents, error) {
-		if err := HasWorkspace(tx, workspace); err != nil {
-			return access.Contents{}, err
-		}
-		return rowOf(tx, nil, scanContents, `SELECT (SELECT count(*) FROM categories WHERE workspace = $1), (SELECT count(*) FROM pets WHERE workspace = $1),
-			(SELECT count(*) FROM orders WHERE workspace = $1)`, workspace)
-	})
+	return s.MostContents(ctx, workspace, 0)
 }
 
 // ResetWorkspace implements [access.Store].

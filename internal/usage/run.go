@@ -9,8 +9,7 @@ import (
 
 const (
 	maxRows     = 50               // in one call of AddUsage; others wait for its transaction
-	idleFor     = time.Hour        // after which the meter of a workspace is removed
-	idleShort   = 10 * time.Minute // the same if most of maxEvents are in use
+	idleFor     = 30 * time.Minute // after which the meter of a workspace is removed
 	forgetEvery = 10 * time.Minute
 	lastSave    = 10 * time.Second // for the save that is under way when ctx ends, and the last one, together
 )
@@ -93,19 +92,8 @@ func (r *Recorder) restore(rows []Row) {
 func (r *Recorder) forget(ctx context.Context, log *slog.Logger) {
 	for interval, keep := range map[Interval]time.Duration{Minute: KeepMinutes, Hour: KeepHours, Day: KeepHours} {
 		before := r.now().Add(-keep - time.Duration(interval)*time.Second).Unix()
-		for removed := 1; removed > 0 && ctx.Err() == nil; {
-			var err error
-			if interval == Day {
-				removed, err = r.store.ForgetKeyDays(ctx, before)
-			} else {
-				removed, err = r.store.ForgetUsage(ctx, interval, before)
-			}
-			if err != nil {
-				if ctx.Err() == nil {
-					log.Error("old usage could not be removed", "err", err)
-				}
-				return
-			}
+		if _, err := r.store.ForgetUsage(ctx, interval, before); err != nil && ctx.Err() == nil {
+			log.Error("old usage could not be removed", "err", err)
 		}
 	}
 }

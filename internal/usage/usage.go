@@ -153,11 +153,7 @@ type Store interface {
 	// its keys did if keyID is "": by key and day.
 	KeyDays(ctx context.Context, workspace int64, keyID string, from int64) ([]KeyDay, error)
 
-	// ForgetKeyDays removes days that start before the instant in Unix seconds, at most a few thousand at a time, and
-	// returns how many it removed.
-	ForgetKeyDays(ctx context.Context, before int64) (int, error)
-
-	// ForgetUsage removes the rows of an interval that start before the instant in Unix seconds, at most a few thousand at a
-	// time, and returns how many it removed.
+	// ForgetUsage removes the rows of an interval that start before the instant in Unix seconds, those of key days for
+	// Day, in short transactions. It returns how many they were.
 	ForgetUsage(ctx context.Context, interval Interval, before int64) (int, error)
 }

@@ -19,12 +19,7 @@ func TestLongWriter(t *testing.T) {
 	defer c.Close()
 	must(t, sqlitex.ExecuteTransient(c, "BEGIN IMMEDIATE", nil))
 	_, err = petstore.Run(dir, "workspace", "create", "other", "--plan=free")
-	for _, want := range []string{
-		"petstore: waiting for another process, which is writing to",
-		"another process has been writing for 5s",
-	} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("a command beside a process that writes = %v, want %q", err, want)
-		}
+	if err == nil || !strings.Contains(err.Error(), "another process has been writing for 5s") {
+		t.Errorf("a command beside a process that writes = %v, want that another one is writing", err)
 	}
 }

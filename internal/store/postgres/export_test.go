@@ -7,7 +7,6 @@ import (
 	"testing/fstest"
 	"time"
 
-	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/store"
 	"github.com/jackc/pgx/v5"
 )
@@ -44,12 +43,6 @@ func MigrateFurther(ctx context.Context, url, script string) (applied []store.Mi
 		return err
 	})
 	return applied, err
-}
-
-// Committed reports whether a load whose commit got no answer finds that it was
-// carried out.
-func Committed(ctx context.Context, db *DB, xid string) bool {
-	return db.committed(ctx, xid, petstore.Unavailable(nil))
 }
 
 // SettingsOf returns some settings of a session that writes.

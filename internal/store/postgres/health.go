@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-
-	"example.com/petstore/internal/store"
 )
 
 // probeEvery is how often Watch asks, and probeTimeout how long it waits for
@@ -51,45 +49,26 @@ func (db *DB) Size(ctx context.Context) (n int64, err error) {
 // numbers it.
 const oldest = 150000
 
-// A Diagnosis is what a server reports about itself.
-type Diagnosis struct {
-	Now      time.Time // the server's clock
-	Newest   time.Time // the latest instant that a row names; zero if there is none
-	Problems []string  // settings that lose data or are not supported, in words
-}
-
-// Diagnose looks at the server of the database at url. It changes nothing.
-// Errors are as those of [Open].
-func Diagnose(ctx context.Context, url string) (d Diagnosis, err error) {
-	err = administer(ctx, url, func(c *pgx.Conn) error {
-		if err := d.settings(ctx, c); err != nil {
-			return err
-		}
-		if there, err := hasMigrations(ctx, c); err != nil || !there {
-			return err
-		}
-		d.Newest, err = store.Newest(sqlTx{ctx, c})
-		return err
-	})
-	return d, err
-}
-
-func (d *Diagnosis) settings(ctx context.Context, c *pgx.Conn) error {
+// Diagnose returns which settings of the server of the database at url lose data or are
+// not supported. Errors are as those of [Open].
+func Diagnose(ctx context.Context, url string) (problems []string, err error) {
 	var version int
 	var fsync, pages, encoding string
-	err := c.QueryRow(ctx, `SELECT current_setting('server_version_num')::int, current_setting('fsync'),
-		current_setting('full_page_writes'), current_setting('server_encoding'), clock_timestamp()`).Scan(&version, &fsync, &pages, &encoding, &d.Now)
+	err = administer(ctx, url, func(c *pgx.Conn) error {
+		return c.QueryRow(ctx, `SELECT current_setting('server_version_num')::int, current_setting('fsync'),
+			current_setting('full_page_writes'), current_setting('server_encoding')`).Scan(&version, &fsync, &pages, &encoding)
+	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if version < oldest {
-		d.Problems = append(d.Problems, fmt.Sprintf("the server is PostgreSQL %d; it must be %d or later", version/10000, oldest/10000))
+		problems = append(problems, fmt.Sprintf("the server is PostgreSQL %d; it must be %d or later", version/10000, oldest/10000))
 	}
 	if encoding != "UTF8" {
-		d.Problems = append(d.Problems, fmt.Sprintf("the database's encoding is %s; it must be UTF8", encoding))
+		problems = append(problems, fmt.Sprintf("the database's encoding is %s; it must be UTF8", encoding))
 	}
 	if fsync == "off" || pages == "off" {
-		d.Problems = append(d.Problems, fmt.Sprintf("fsync is %s and full_page_writes is %s: a crash of the machine can ruin the database", fsync, pages))
+		problems = append(problems, fmt.Sprintf("fsync is %s and full_page_writes is %s: a crash of the machine can ruin the database", fsync, pages))
 	}
-	return nil
+	return problems, nil
 }

@@ -2,7 +2,6 @@ package postgres_test
 
 import (
 	"bytes"
-	"example.com/petstore/internal/store"
 	"strings"
 	"testing"
 
@@ -61,8 +60,8 @@ func (p *past) wantGap(t *testing.T, db *postgres.DB, n int64) {
 		t.Errorf("events after %d = %+v, %v, want %s with the id %d and the order", p.event, page.Events, err, petstore.WorkspaceReset, n<<36)
 	}
 	wantSound(t, db)
-	if problems, err := store.CheckFeed(ctx, db, p.workspace); err != nil || len(problems) > 0 {
-		t.Errorf("store.CheckFeed = %v, %v, want none", problems, err)
+	if problems, err := db.CheckFeed(ctx, p.workspace); err != nil || len(problems) > 0 {
+		t.Errorf("CheckFeed = %v, %v, want none", problems, err)
 	}
 }
 

@@ -95,9 +95,7 @@ func becomeCurrent(ctx context.Context, url string, o Options) error {
 }
 
 // status returns the migrations of set, and says which the database has. It refuses a
-// database from before the first release. It refuses a newer one too, unless each
-// migration that set lacks allows programs of this schema beside it, for rolling
-// upgrades.
+// newer database, and one from before the first release.
 func status(ctx context.Context, c *pgx.Conn, set *store.Migrations) ([]store.Migration, error) {
 	there, err := hasMigrations(ctx, c)
 	if err != nil {
@@ -106,8 +104,7 @@ func status(ctx context.Context, c *pgx.Conn, set *store.Migrations) ([]store.Mi
 	if !there {
 		return set.Status(nil)
 	}
-	// Before the first release, the table had no column beside.
-	rows, err := c.Query(ctx, "SELECT version, name, at, coalesce((to_jsonb(m)->>'beside')::integer, version) FROM migrations m")
+	rows, err := c.Query(ctx, "SELECT version, name, at FROM migrations ORDER BY version DESC")
 	if err != nil {
 		return nil, err
 	}
@@ -129,19 +126,19 @@ func migrate(ctx context.Context, c *pgx.Conn, set *store.Migrations, now func()
 		return nil, err
 	}
 	return set.Up(all, now, func(m store.Migration, script string) (bool, error) {
-		return apply(ctx, c, m, script, set.Beside(m.Version))
+		return apply(ctx, c, m, script)
 	})
 }
 
 // apply carries out one migration in a transaction of its own, unless another node has
 // done so. One node at a time migrates.
-func apply(ctx context.Context, c *pgx.Conn, m store.Migration, script string, beside int) (did bool, err error) {
+func apply(ctx context.Context, c *pgx.Conn, m store.Migration, script string) (did bool, err error) {
 	err = pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
 		if err := prepare(ctx, tx); err != nil {
 			return err
 		}
-		tag, err := tx.Exec(ctx, "INSERT INTO migrations (version, name, at, beside) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
-			m.Version, m.Name, m.At.UnixMilli(), beside)
+		tag, err := tx.Exec(ctx, "INSERT INTO migrations (version, name, at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+			m.Version, m.Name, m.At.UnixMilli())
 		if err != nil || tag.RowsAffected() == 0 {
 			return err
 		}
@@ -165,7 +162,7 @@ func prepare(ctx context.Context, tx pgx.Tx) error {
 		return err
 	}
 	_, err := tx.Conn().PgConn().Exec(ctx, "CREATE SCHEMA IF NOT EXISTS petstore;"+
-		"CREATE TABLE migrations (version integer PRIMARY KEY, name text NOT NULL, at bigint NOT NULL, beside integer NOT NULL)").ReadAll()
+		"CREATE TABLE migrations (version integer PRIMARY KEY, name text NOT NULL, at bigint NOT NULL)").ReadAll()
 	return err
 }
 

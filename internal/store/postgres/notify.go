@@ -15,7 +15,7 @@ const feedChannel = "petstore_feeds"
 
 const (
 	notifyPause   = 5 * time.Millisecond // between two messages of a node
-	messageLength = 4000                 // bytes of a message at most, of PostgreSQL's 8,000
+	mostFeeds     = 400                  // in a message, which has 8,000 bytes at most
 	notifyTimeout = time.Second          // for sending a message, also when the node ends
 )
 
@@ -54,13 +54,12 @@ func (n *feedNotifier) message() string {
 		return ""
 	}
 	message := n.node
-	for workspace := range n.feeds {
-		message += " " + strconv.FormatInt(workspace, 10)
+	if len(n.feeds) <= mostFeeds {
+		for workspace := range n.feeds {
+			message += " " + strconv.FormatInt(workspace, 10)
+		}
 	}
 	clear(n.feeds)
-	if len(message) > messageLength {
-		return n.node
-	}
 	return message
 }
 

@@ -50,7 +50,6 @@ type DB struct {
 	writer  *pgxpool.Pool // connections of the committers, and for rare writes
 	issuers *pgxpool.Pool // connections that issue ids, outside of the committers' transactions
 	readers *pgxpool.Pool
-	loaded  atomic.Int64 // units, by Load
 
 	retries  atomic.Int64
 	trouble  atomic.Pointer[error] // what the latest group failed with
@@ -73,8 +72,7 @@ var (
 // close the DB.
 //
 // Errors are one line that names the database, without its password. A database that a
-// newer version of this program has migrated is refused, unless its migrations allow
-// this version beside the newer one.
+// newer version of this program has migrated is refused.
 func Open(ctx context.Context, url string, o Options) (*DB, error) {
 	name, err := describe(url)
 	if err != nil {
@@ -178,46 +176,23 @@ func (db *DB) note(err error) {
 type Stats struct {
 	store.Stats
 
-	Retries     int64 // tries after the first one
-	Waiting     int   // changes that wait now
-	Readers     int   // connections for reading that are open
-	IdleReaders int   // those of them that nobody uses now
-
-	Pools []Pool // named by their use: "write", "issue" and "read"
+	Retries int64  // tries after the first one
+	Pools   []Pool // named by their use: "write", "issue" and "read"
 }
 
 // A Pool is how the connections of one kind are used.
 type Pool struct {
-	Name              string
-	Most, Used, Idle  int
-	Acquired, Waited  int64         // how often a connection was taken, and how often none was free
-	WaitingTime       time.Duration // of those who waited, added up
-	Opened, Abandoned int64         // connections made; those who gave up waiting
+	Name string
+	*pgxpool.Stat
 }
 
 // Stats returns the present numbers.
 func (db *DB) Stats() Stats {
-	readers := db.readers.Stat()
-	return Stats{
-		Stats:       db.ChangeStats(),
-		Retries:     db.retries.Load(),
-		Waiting:     db.Waiting(),
-		Readers:     int(readers.TotalConns()),
-		IdleReaders: int(readers.IdleConns()),
-		Pools:       []Pool{poolOf("write", db.writer), poolOf("issue", db.issuers), poolOf("read", db.readers)},
-	}
+	s, readers := db.ChangeStats(), db.readers.Stat()
+	s.Readers, s.IdleReaders = int(readers.TotalConns()), int(readers.IdleConns())
+	return Stats{s, db.retries.Load(), []Pool{{"write", db.writer.Stat()}, {"issue", db.issuers.Stat()}, {"read", readers}}}
 }
 
 // MaxReaders returns how many connections for reading there may be. They are opened when
 // they are needed.
 func (db *DB) MaxReaders() int { return int(db.readers.Stat().MaxConns()) }
-
-func poolOf(name string, p *pgxpool.Pool) Pool {
-	s := p.Stat()
-	return Pool{
-		Name: name,
-		Most: int(s.MaxConns()), Used: int(s.AcquiredConns()), Idle: int(s.IdleConns()),
-		Acquired: s.AcquireCount(), Waited: s.EmptyAcquireCount(), WaitingTime: s.EmptyAcquireWaitTime(),
-		Opened: s.NewConnsCount(), Abandoned: s.CanceledAcquireCount(),
-	}
-}

@@ -97,19 +97,9 @@ func (t *Target) Columns() ([]store.MovedColumn, error) {
 
 // ContinueIDs implements [store.MoveTarget].
 func (t *Target) ContinueIDs(last map[string]int64) error {
-	rows, err := t.querier.Query(t.ctx, `SELECT r.relname::text FROM pg_class r JOIN pg_attribute a ON a.attrelid = r.oid
-		WHERE r.relnamespace = $1::text::regnamespace AND a.attname = 'id' AND a.attidentity <> ''`, schema)
-	if err != nil {
-		return err
-	}
-	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return err
-	}
 	var b store.Batch
-	for _, table := range tables {
-		b.Exec("SELECT setval(pg_get_serial_sequence($1, 'id'), greatest(id, 1), id > 0) FROM (SELECT greatest(max(id), $2::bigint, 0) AS id FROM "+table+") AS last",
-			table, last[table])
+	for table, id := range last {
+		b.Exec("SELECT setval(pg_get_serial_sequence($1, 'id'), greatest(max(id), $2::bigint)) FROM "+table, table, id)
 	}
 	return t.Run(&b)
 }

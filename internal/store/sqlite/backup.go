@@ -1,13 +1,11 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
 
 	"example.com/petstore/internal/store"
 	"zombiezen.com/go/sqlite"
@@ -141,15 +139,13 @@ func Restore(ctx context.Context, from, path string, o Options) (warning, err er
 	if sameFile(from, path) {
 		return nil, fmt.Errorf("restore from %s: that is the database itself", from)
 	}
-	for _, p := range []string{path, path + Partial} {
-		if owner := ownerOf(p); owner != "" || sameFile(from, p) {
-			return nil, fmt.Errorf("restore to %s: %s belongs to the database %s", path, p, cmp.Or(owner, from))
-		}
+	partial := path + Partial
+	if sameFile(from, partial) {
+		return nil, fmt.Errorf("restore from %s: that name is for the copy of a backup: give it another one", from)
 	}
 	if err := withLock(path, func() error { return nil }); err != nil { // to fail early
 		return nil, err
 	}
-	partial := path + Partial
 	if err := removeAll(partial, "", "-wal", "-shm"); err != nil {
 		return nil, err
 	}
@@ -273,13 +269,4 @@ func removeAll(path string, ends ...string) error {
 		}
 	}
 	return nil
-}
-
-// Newest is [store.Newest] for the database at path.
-func Newest(ctx context.Context, path string) (latest time.Time, err error) {
-	err = inspect(ctx, path, func(c *conn) (err error) {
-		latest, err = store.Newest(c)
-		return err
-	})
-	return latest, err
 }

@@ -13,7 +13,6 @@ import (
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/sqlite"
 )
 
@@ -182,8 +181,8 @@ func TestRestoredIDsGoOn(t *testing.T) {
 	if problems, err := db.Check(t.Context()); err != nil || len(problems) > 0 {
 		t.Errorf("Check = %v, %v, want none", problems, err)
 	}
-	if problems, err := store.CheckFeed(t.Context(), db, workspace); err != nil || len(problems) > 0 {
-		t.Errorf("store.CheckFeed = %v, %v, want none", problems, err)
+	if problems, err := db.CheckFeed(t.Context(), workspace); err != nil || len(problems) > 0 {
+		t.Errorf("CheckFeed = %v, %v, want none", problems, err)
 	}
 }
 

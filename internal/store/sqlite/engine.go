@@ -43,29 +43,24 @@ func (a engine) Step(ctx context.Context, workspace int64, f func(store.Tx) erro
 func (engine) AwaitWrites(store.Tx, int64) error { return nil }
 
 func (a engine) Load(ctx context.Context, l *store.Load) error {
-	return a.db.changeMuch(ctx, func(c *conn) error {
-		c.changedPets = append(c.changedPets, l.Workspace())
-		return l.Run(c)
-	})
+	return a.Step(ctx, l.Workspace(), l.Run)
 }
 
 // dialect has what differs in SQLite. It needs no locks of rows, since one transaction
 // writes at a time. Without a hint SQLite would scan the primary key rather than use an
 // index.
 var dialect = store.Dialect{
-	Among:       among,
-	Rename:      renamePet,
-	RemoveNames: removeNames,
-	Contains:    "instr(folded, ?) > 0",
-	LowStock:    "quantity <= ? AND quantity <= 100",
-	Hint:        func(index string) string { return " INDEXED BY " + index },
-	Search:      searchNames,
+	Among:    among,
+	AddName:  addName,
+	Contains: "instr(folded, ?) > 0",
+	LowStock: "quantity <= ? AND quantity <= 100",
+	Hint:     func(index string) string { return " INDEXED BY " + index },
+	Search:   searchNames,
 
 	Ledgers:         ledgers,
 	RaiseWorkspaces: "UPDATE sqlite_sequence SET seq = " + store.Raised("seq") + " WHERE name = 'workspaces'",
 	NextWorkspace:   "UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'workspaces' RETURNING seq",
 	CheckStructure:  checkStructure,
-	CheckRows:       checkNames,
 }
 
 func among(ids []int64) (condition string, arg any) {

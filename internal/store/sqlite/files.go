@@ -8,53 +8,23 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
-	"time"
 )
 
 // This file knows the files of a database: which ones they are, and whether a log belongs
 // to its database file. It changes none of them. Paths have their symbolic links resolved,
 // since SQLite names the log after the file that a link leads to.
 
-const advice = "put it back, or restore a backup with petstore restore FILE"
-
-// sqliteSuffixes are the suffixes of the files that SQLite keeps next to a database:
-// its log, the index of the log, and the rollback journal.
-func sqliteSuffixes() []string { return []string{"-wal", "-shm", "-journal"} }
-
-// ownedSuffixes are the suffixes of all files that belong to a database. One of them is
-// the lock, which keeps a second server away.
-func ownedSuffixes() []string { return append(sqliteSuffixes(), lockSuffix) }
-
-// ownerOf returns the database to which a file at path would belong by its name,
-// whether the file exists or not; "" if there is no such database. The path may be a
-// link.
-func ownerOf(path string) string {
-	for _, end := range ownedSuffixes() {
-		database, ok := strings.CutSuffix(resolved(path), end)
-		if !ok {
-			continue
-		}
-		if info, err := os.Stat(database); err == nil && info.Mode().IsRegular() {
-			return database
-		}
-	}
-	return ""
-}
-
-// CheckOverwrite returns an error if a file at path must not be overwritten, even if
-// the user asks for it: it is the database ("" for none), belongs to one, or is another
-// database that a program has open or did not close. The paths may be links.
+// CheckOverwrite returns an error if a file at path must not be overwritten, even if the user asks
+// for it: it is the database ("" for none), or belongs to it, or is another database that a program
+// has open or did not close. The paths may be links.
 func CheckOverwrite(database, path string) error {
-	for _, end := range append(ownedSuffixes(), "") {
-		if database != "" && sameFile(resolved(database)+end, path) {
+	ends := []string{"-wal", "-shm", "-journal"}
+	for _, end := range append([]string{"", lockSuffix}, ends...) {
+		if own := resolved(database) + end; database != "" && (sameFile(own, path) || own == path) {
 			return fmt.Errorf("%s: that is the database itself", path)
 		}
 	}
-	if owner := ownerOf(path); owner != "" {
-		return fmt.Errorf("%s: belongs to the database %s", path, owner)
-	}
-	for _, end := range sqliteSuffixes() {
+	for _, end := range ends {
 		if _, err := os.Stat(resolved(path) + end); err == nil {
 			return fmt.Errorf("%s: is a database that is in use, or was not closed: %s is beside it", path, filepath.Base(resolved(path)+end))
 		}
@@ -79,21 +49,6 @@ func resolved(path string) string {
 	return path
 }
 
-// CheckPresent returns an error that says what to do if the database at path is missing
-// although there was one. Then no new one may be created there.
-func CheckPresent(path string) error {
-	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
-		return fmt.Errorf("the file is missing, but its log %s-wal is there: %s", path, advice)
-	}
-	if t := readLockRecord(path); t != nil {
-		return fmt.Errorf("the file is missing, but %s: %s; to begin with an empty one, remove %s%s", t, advice, path, lockSuffix)
-	}
-	return nil
-}
-
 // refuseForeignLog returns an error if the log next to the file at path is that of another file, for example
 // because a copy was put in its place: SQLite would apply the log to it. It checks nothing while a server
 // has the database, which checks this itself.
@@ -108,21 +63,14 @@ func refuseForeignLog(path string) error {
 // checkLog is refuseForeignLog for files to which nobody writes.
 func checkLog(path string) error {
 	log, err := readLogHeader(path + "-wal")
-	t := readLockRecord(path)
-	if err != nil || log == nil && t == nil {
+	if err != nil || log == nil {
 		return err
 	}
 	file, err := readHeader(path)
 	if err != nil {
 		return err
 	}
-	if log == nil {
-		if file.size == 0 {
-			return fmt.Errorf("the file is empty, but %s: %s", t, advice)
-		}
-		return nil
-	}
-	if why := foreign(file, log, t); why != "" {
+	if why := foreign(file, log, readLockRecord(path)); why != "" {
 		return fmt.Errorf("the log %[1]s-wal is not of this file: %[2]s; to keep the database as it was, put its own file back; to continue with this one, "+
 			"move it and the log away, and run petstore restore on it", path, why)
 	}
@@ -149,11 +97,6 @@ func foreign(file header, log *logHeader, t *lockRecord) string {
 
 // before reports whether a counter that wraps is at a before b.
 func before(a, b uint32) bool { return int32(a-b) < 0 } //nolint:gosec // wraps as it should
-
-// String says who served the database.
-func (t *lockRecord) String() string {
-	return fmt.Sprintf("the process %d served it since %s", t.PID, t.Since.UTC().Format(time.RFC3339))
-}
 
 // headerSize is the length of the header of a database file
 // (https://sqlite.org/fileformat.html, section 1.3).

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"strconv"
-	"sync"
 	"time"
 )
 
@@ -25,9 +24,6 @@ const askForLock = 20 * time.Millisecond
 type fileLock struct {
 	path string // of the database
 	file *os.File
-
-	mu     sync.Mutex
-	record lockRecord // zero before watch
 }
 
 // lockDatabase locks the database at path for a server. It waits for another server to
@@ -75,8 +71,8 @@ func acquire(ctx context.Context, f *os.File, path string, wait time.Duration, w
 }
 
 // watch is [newFileWatch] for a server, just after SQLite has opened the files and
-// written to the first page. It records the state of the files for [CheckPresent] and
-// [refuseForeignLog] of the next start. To read the database it opens the file, until
+// written to the first page. It records the state of the files for [refuseForeignLog] of
+// the next start. To read the database it opens the file, until
 // the watch is closed; that must be after all connections of this process, because
 // closing a file releases SQLite's locks on it (POSIX, fcntl).
 func (l *fileLock) watch() (*fileWatch, error) {
@@ -93,24 +89,9 @@ func (l *fileLock) watch() (*fileWatch, error) {
 	}
 	h, err := headerOf(w.opened)
 	if err == nil {
-		l.record = lockRecord{Since: time.Now(), File: h.inode, Log: log.lineage(), Changes: h.changes}
-		err = l.record.write(l.file)
+		err = (&lockRecord{File: h.inode, Log: log.lineage(), Changes: h.changes}).write(l.file)
 	}
 	return w, err
-}
-
-// recordLoss records for the next start that the files were removed or replaced, so that
-// it does not create an empty database.
-func (l *fileLock) recordLoss() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	f, err := os.OpenFile(l.path+lockSuffix, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		return l.record.write(l.file)
-	} else if err != nil {
-		return err
-	}
-	return errors.Join(l.record.write(f), f.Close()) // the lock file was removed with the database
 }
 
 // Close releases the lock. It does nothing on nil.
@@ -147,10 +128,9 @@ func whileUnserved(path string, f func() error) error {
 // A lockRecord is what a server writes into its lock file about itself and its
 // database.
 type lockRecord struct {
-	PID   int       `json:"pid"`
-	Since time.Time `json:"since"`
-	Self  uint64    `json:"self"` // the inode of the lock file: another one is a copy, as of a whole folder
-	File  uint64    `json:"file"` // the inode of the database
+	PID  int    `json:"pid"`
+	Self uint64 `json:"self"` // the inode of the lock file: another one is a copy, as of a whole folder
+	File uint64 `json:"file"` // the inode of the database
 
 	// The state of the log and the file when the server had opened them.
 	Log     uint32 `json:"log"`     // which log, see logHeader.lineage

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"hash/maphash"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -19,6 +18,9 @@ const (
 	mostPets       = 1 << idBits
 )
 
+// termLetters is how many letters a term of the index of names has.
+const termLetters = 3
+
 // phraseLetters is how many letters from the start and from the end of a text are looked up
 // in the index: enough that few other names have both, even where all names begin or end
 // alike. A lookup takes longer with more letters.
@@ -27,7 +29,8 @@ const phraseLetters = 6
 // searchNames implements the Search of [store.Dialect]. Texts of one or two letters are not
 // in the index.
 func searchNames(workspace int64, p petstore.Page, last int64, text string) *store.Search {
-	if !searchable(text) || workspace >= mostWorkspaces || last >= mostPets {
+	unindexed := utf8.RuneCountInString(text) < termLetters || strings.ContainsFunc(text, unicode.IsControl)
+	if unindexed || workspace >= mostWorkspaces || last >= mostPets {
 		return nil
 	}
 	from, to := p.After, int64(mostPets)
@@ -54,77 +57,12 @@ func phrases(text []rune) string {
 	return quote(text[:phraseLetters]) + " AND " + quote(text[len(text)-phraseLetters:])
 }
 
-// termLetters is how many letters a term of the index of names has.
-const termLetters = 3
-
-func searchable(text string) bool {
-	return utf8.ValidString(text) && utf8.RuneCountInString(text) >= termLetters && !strings.ContainsFunc(text, unicode.IsControl)
-}
-
 // asIndexed replaces the letters that FTS5 reads as U+FFFD.
 var asIndexed = strings.NewReplacer("\uFFFE", "\uFFFD", "\uFFFF", "\uFFFD")
 
-const (
-	addName    = "INSERT INTO pet_names (rowid, name) VALUES (?1, ?2)"
-	removeName = "INSERT INTO pet_names (pet_names, rowid, name) VALUES ('delete', ?1, ?2)"
-
-	// removeNames is [store.Dialect.RemoveNames].
-	removeNames = "INSERT INTO pet_names (pet_names, rowid, name) SELECT 'delete', (workspace << 40) + id, folded FROM pets" +
-		" WHERE workspace = $1 AND id IN (SELECT id FROM pets WHERE workspace = $1 LIMIT $2)" +
-		" AND workspace < 1 << 23 AND id < 1 << 40"
-)
-
-// renamePet implements the Rename of [store.Dialect].
-func renamePet(b *store.Batch, workspace, id int64, before, after string) {
-	if workspace >= mostWorkspaces || id >= mostPets {
-		return
+// addName implements the AddName of [store.Dialect].
+func addName(b *store.Batch, workspace, id int64, name string) {
+	if workspace < mostWorkspaces && id < mostPets {
+		b.Exec("INSERT INTO pet_names (rowid, name) VALUES ($1, $2)", workspace<<idBits+id, name)
 	}
-	if before != "" {
-		b.Exec(removeName, workspace<<idBits+id, before)
-	}
-	if after != "" {
-		b.Exec(addName, workspace<<idBits+id, after)
-	}
-}
-
-var termSeed = maphash.MakeSeed()
-
-// termHash returns a hash of three letters in the row of the index with a number.
-func termHash(letters string, number int64) uint64 {
-	return maphash.Comparable(termSeed, struct {
-		letters string
-		number  int64
-	}{letters, number})
-}
-
-// checkNames makes sure that the index has the names of the pets, and nothing else: the
-// sums of the hashes of all terms must be the same.
-func checkNames(tx store.Tx, report store.Report) error {
-	sums := map[int64]uint64{} // by workspace
-	var (
-		number int64
-		text   string
-	)
-	err := store.Each(tx, "SELECT number, name FROM indexed_names", func(row store.Row) error {
-		err := row.Scan(&number, &text)
-		letters := []rune(asIndexed.Replace(text))
-		for i := range len(letters) - termLetters + 1 {
-			sums[number>>idBits] += termHash(string(letters[i:i+termLetters]), number)
-		}
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	err = store.Each(tx, "SELECT term, doc FROM pet_name_terms", func(row store.Row) error {
-		err := row.Scan(&text, &number)
-		sums[number>>idBits] -= termHash(text, number)
-		return err
-	})
-	for workspace, sum := range sums {
-		if sum != 0 && err == nil {
-			report("names: the index of names does not fit the pets of workspace %d, and searches may miss some; docs/troubleshooting.md says how to rebuild it", workspace)
-		}
-	}
-	return err
 }

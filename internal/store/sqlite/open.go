@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,7 +59,7 @@ func open(ctx context.Context, path string, o Options) (*DB, error) {
 		return nil, err
 	}
 	db := &DB{
-		path: path, log: o.Log, readOnly: o.ReadOnly, waiting: o.Waiting,
+		path: path, log: o.Log, readOnly: o.ReadOnly,
 		writing: make(chan struct{}, 1),
 		readers: make(chan *conn, o.Readers),
 		lock:    lock, stop: make(chan struct{}), failed: make(chan struct{}),
@@ -176,10 +175,7 @@ func prepareFile(path string, o Options) (string, error) {
 		return "", err
 	}
 	info, err := os.Stat(abs)
-	owner := ownerOf(abs)
 	switch {
-	case owner != "":
-		return "", fmt.Errorf("belongs to the database %s", owner)
 	case err == nil && !info.Mode().IsRegular():
 		return "", noFile(info)
 	case err == nil:
@@ -189,7 +185,7 @@ func prepareFile(path string, o Options) (string, error) {
 	case !errors.Is(err, fs.ErrNotExist) || o.ReadOnly || o.NoMigrate:
 		return "", fileError(abs, err)
 	}
-	if err := CheckPresent(abs); err != nil {
+	if err := missing(abs); !errors.Is(err, errMissing) {
 		return "", err
 	}
 	f, err := os.OpenFile(abs, os.O_RDWR|os.O_CREATE, 0o600)
@@ -212,22 +208,24 @@ func openFile(path string, readOnly bool) (*conn, error) {
 	return openConn(abs, readOnly)
 }
 
+// missing returns the error for a file that does not exist, which says if its log does.
+func missing(path string) error {
+	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
+		return fmt.Errorf("the file is missing, but its log %s-wal is there: put it back, or restore a backup with petstore restore FILE", path)
+	}
+	return errMissing
+}
+
 // fileError returns in words why a file could not be opened.
 func fileError(path string, err error) error {
 	dir := filepath.Dir(path)
-	info, dirErr := os.Stat(dir)
-	switch {
-	case errors.Is(dirErr, fs.ErrNotExist):
+	if _, dirErr := os.Stat(dir); errors.Is(dirErr, fs.ErrNotExist) {
 		return fmt.Errorf("the directory %s does not exist", dir)
-	case dirErr == nil && !info.IsDir():
-		return fmt.Errorf("%s is not a directory", dir)
-	case errors.Is(err, fs.ErrNotExist):
-		return cmp.Or(CheckPresent(path), errMissing)
-	case errors.Is(err, fs.ErrPermission):
-		return errors.New("the file cannot be opened: permission denied")
 	}
-	var cause *fs.PathError
-	if errors.As(err, &cause) {
+	if errors.Is(err, fs.ErrNotExist) {
+		return missing(path)
+	}
+	if cause, ok := errors.AsType[*fs.PathError](err); ok {
 		err = cause.Err
 	}
 	return fmt.Errorf("cannot be opened: %w", err)

@@ -73,7 +73,7 @@ func TestOpenRefuses(t *testing.T) {
 		{"below a file", func(t *testing.T, path string) string {
 			writeFile(t, path, "x")
 			return filepath.Join(path, "petstore.db")
-		}, sqlite.Options{}, "is not a directory"},
+		}, sqlite.Options{}, "not a directory"},
 		{"text", func(t *testing.T, path string) string {
 			writeFile(t, path, strings.Repeat("not a database ", 100))
 			return path

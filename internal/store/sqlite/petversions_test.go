@@ -90,7 +90,7 @@ func TestVersionsOfOtherWrites(t *testing.T) {
 	ws, other := newShop(t, db), newShopNamed(t, db, "other")
 	createPet(t, db, ws, "one")
 	before, known := db.PetVersion(other)
-	must(t, db.SaveLimits(t.Context(), ratelimit.Saved{Windows: []ratelimit.SavedWindow{{Subject: "w1", Day: 1}}}))
+	must(t, db.SaveLimits(t.Context(), []ratelimit.SavedWindow{{Subject: "w1", Day: 1}}))
 	must(t, db.AddKeyDays(t.Context(), []usage.KeyDay{{Workspace: ws, KeyID: "key_1"}}))
 	if _, err := db.Forget(t.Context()); err != nil {
 		t.Fatal(err)

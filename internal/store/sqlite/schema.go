@@ -41,7 +41,7 @@ func (c *conn) migrations() ([]store.Migration, error) {
 	rows, err := store.RowsOf(c, func(row store.Row, m *store.AppliedMigration) error {
 		var version int64
 		err := row.Scan(&version, &m.Name, &m.Millis)
-		m.Version, m.Beside = int(version), int(version)
+		m.Version = int(version)
 		return err
 	}, "SELECT version, name, at FROM migrations")
 	if err == nil {

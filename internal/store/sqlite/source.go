@@ -4,17 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 
 	"example.com/petstore/internal/store"
 )
 
 // A Source is a file whose data is moved to another database, see [store.MoveSource].
 // One goroutine at a time uses it.
-type Source struct {
-	*conn
-	path string
-}
+type Source struct{ *conn }
 
 // OpenSource opens the file at path exclusively: until Close no other process can open it. It returns
 // ErrInUse, with the path, if another process has it open. It refuses a file that is not ours, lacks
@@ -30,7 +26,7 @@ func OpenSource(ctx context.Context, path string) (*Source, error) {
 		return nil, fmt.Errorf("database %s: %w", path, explain(err))
 	}
 	c.SetInterrupt(ctx.Done())
-	return &Source{c, path}, nil
+	return &Source{c}, nil
 }
 
 func (c *conn) becomeSource() error {
@@ -47,8 +43,8 @@ func (c *conn) becomeSource() error {
 // MarkMoved implements [store.MoveSource].
 func (s *Source) MarkMoved(to string) error {
 	s.SetInterrupt(nil)
-	return s.named(errors.Join(s.exec("INSERT INTO meta (name, value) VALUES ('moved', CAST(? AS BLOB)) ON CONFLICT (name) DO UPDATE SET value = excluded.value", to),
-		s.exec("COMMIT")))
+	return errors.Join(s.exec("INSERT INTO meta (name, value) VALUES ('moved', CAST(? AS BLOB)) ON CONFLICT (name) DO UPDATE SET value = excluded.value", to),
+		s.exec("COMMIT"))
 }
 
 // ErrMoved is the beginning of the error of a file that was moved to another database.
@@ -77,17 +73,6 @@ func (s *Source) Close() (err error) {
 	return errors.Join(err, s.conn.Close())
 }
 
-// Query implements [store.Tx].
-func (s *Source) Query(query string, args ...any) iter.Seq2[store.Row, error] {
-	return func(yield func(store.Row, error) bool) {
-		for row, err := range s.conn.Query(query, args...) {
-			if !yield(row, s.named(err)) {
-				return
-			}
-		}
-	}
-}
-
 // Columns implements [store.MoveSource].
 func (s *Source) Columns() ([]store.MovedColumn, error) {
 	return store.RowsOf(s, func(row store.Row, c *store.MovedColumn) error { return row.Scan(&c.Table, &c.Name) },
@@ -105,11 +90,4 @@ func (s *Source) LastIDs() (map[string]int64, error) {
 		last[table] = id
 		return err
 	})
-}
-
-func (s *Source) named(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("database %s: %w", s.path, explain(err))
 }

@@ -36,10 +36,6 @@ type Options struct {
 	// Open waits up to Wait for another server to end. The DB watches its files.
 	Serve bool
 	Wait  time.Duration
-
-	// Waiting is called if a write has waited for another process for a second. It may be
-	// nil.
-	Waiting func()
 }
 
 // A DB is an open database. All methods may be called concurrently, and other
@@ -64,8 +60,6 @@ type DB struct {
 	readers      chan *conn // the idle ones; closed by Close once all are idle
 	conns        []*conn    // all that there are
 
-	waiting func() // see Options.Waiting
-
 	lock       *fileLock // held while the process serves; nil otherwise
 	files      *fileWatch
 	unwritable atomic.Pointer[error] // why the last commit failed; nil if it did not
@@ -87,23 +81,11 @@ var (
 	_ usage.Store     = (*DB)(nil)
 )
 
-// Stats are numbers for metrics, counted since Open.
-type Stats struct {
-	store.Stats
-
-	Waiting     int // changes that wait for a commit now
-	Readers     int // connections for reading
-	IdleReaders int // those of them that nobody uses now
-}
-
-// Stats returns the numbers as they stand.
-func (db *DB) Stats() Stats {
-	return Stats{
-		Stats:       db.ChangeStats(),
-		Waiting:     db.Waiting(),
-		Readers:     cap(db.readers),
-		IdleReaders: len(db.readers),
-	}
+// Stats returns the present numbers.
+func (db *DB) Stats() store.Stats {
+	s := db.ChangeStats()
+	s.Readers, s.IdleReaders = cap(db.readers), len(db.readers)
+	return s
 }
 
 // toClientError turns an error of SQLite or of a context into what a caller sees. A

@@ -16,9 +16,6 @@ const (
 	tryEvery    = time.Second
 )
 
-// untilRemoved is how long somebody may take to remove all files, one by one.
-const untilRemoved = time.Second
-
 // claim locks the database at path if o is for a server, and returns an error if its
 // log belongs to another file.
 func (o Options) claim(ctx context.Context, path string) (*fileLock, error) {
@@ -91,7 +88,7 @@ func (db *DB) intact() bool {
 	}
 	err := db.files.Check()
 	if err != nil {
-		db.lose(err)
+		db.fail(err)
 	}
 	return err == nil
 }
@@ -105,39 +102,14 @@ func touchFile(c *conn) error {
 	return c.exec(fmt.Sprintf("PRAGMA user_version=%d", version))
 }
 
-// lose fails the database because of what happened to its files.
-func (db *DB) lose(err error) {
-	db.fail(err)
-	db.recordForNextStart(err)
-}
-
-// recordForNextStart notes what happened to the files for the next start.
-func (db *DB) recordForNextStart(err error) {
-	if _, ok := errors.AsType[*lostError](err); !ok || db.lock == nil {
-		return
-	}
-	if err := db.lock.recordLoss(); err != nil {
-		db.log.Error("the next start may not know what happened to the database", "err", err)
-	}
-}
-
 // abandoned reports whether the connections must not be closed: SQLite would move the
 // log into another file, or one that is gone, and remove it.
 func (db *DB) abandoned() bool {
-	lost, ok := errors.AsType[*lostError](db.broken())
-	if !ok && db.files != nil { // an error of SQLite may have come before the watch noticed
-		if lost, ok = errors.AsType[*lostError](db.files.Check()); ok {
-			db.log.Error("the database is left as it is", "err", lost)
-		}
-	}
-	if !ok {
+	if db.files == nil {
 		return false
 	}
-	if !lost.Whole {
-		time.Sleep(untilRemoved)
-	}
-	db.recordForNextStart(lost) // again, because the first record may have been removed with the files
-	return !lost.Whole
+	lost, ok := errors.AsType[*lostError](db.files.Check())
+	return ok && !lost.Whole
 }
 
 // A fileWatch notices that the files of an open database were removed or replaced.

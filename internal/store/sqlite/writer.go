@@ -27,8 +27,8 @@ type write struct {
 }
 
 // change calls run in a transaction and returns after it is durable. run must change no pets,
-// except those of workspaces that it adds to conn.changedPets. While change waits for the writer,
-// the end of ctx withdraws it. If run panics, change panics. The goroutine that gets the writer
+// except those of workspaces that it adds to conn.changedPets, and may be called again. While change waits for the
+// writer, the end of ctx withdraws it. If run panics, change panics. The goroutine that gets the writer
 // carries out all writes that wait; the groups of [store.Store.Do] have transactions of their
 // own.
 func (db *DB) change(ctx context.Context, run func(*conn) error) error {
@@ -67,57 +67,37 @@ func (db *DB) withdraw(w *write) bool {
 	return i >= 0
 }
 
-// carryOut carries out the writes that wait, in one transaction, and gives each its
-// outcome. The caller has locked the writer. If the transaction fails, all writes get
-// its error, those that were refused too.
+// carryOut carries out the writes that wait. The caller has locked the writer.
 func (db *DB) carryOut() {
 	db.mu.Lock()
 	writes := db.writes
 	db.writes = nil
 	db.mu.Unlock()
-	if len(writes) == 0 {
-		return
+	if len(writes) > 0 {
+		db.carryOutAll(writes)
 	}
+}
+
+// carryOutAll carries out writes in one transaction, or one by one if one of them fails.
+func (db *DB) carryOutAll(writes []*write) {
 	err := db.transact(func(c *conn) error {
-		if len(writes) == 1 {
-			writes[0].try(c)
-			return writes[0].err
-		}
 		for _, w := range writes {
-			if err := c.attempt(w); err != nil {
-				return err
+			if w.panicked, w.err = store.Guard(func() error { return w.run(c) }); w.err != nil {
+				return w.err
 			}
 		}
 		return nil
 	})
-	for _, w := range writes {
-		if err != nil {
-			w.err = err
+	if len(writes) > 1 && slices.ContainsFunc(writes, func(w *write) bool { return w.err != nil }) {
+		for i := range writes {
+			db.carryOutAll(writes[i : i+1])
 		}
+		return
+	}
+	for _, w := range writes {
+		w.err = err
 		close(w.done)
 	}
-}
-
-// try runs the write, and keeps its error or its panic for the caller.
-func (w *write) try(c *conn) {
-	w.panicked, w.err = store.Guard(func() error { return w.run(c) })
-}
-
-// attempt tries one of several writes in a savepoint, so that its failure rolls back
-// nothing else. It returns an error if the transaction has failed.
-func (c *conn) attempt(w *write) error {
-	if err := c.exec("SAVEPOINT one"); err != nil {
-		return err
-	}
-	if w.try(c); w.err != nil {
-		if c.AutocommitEnabled() || severityOf(w.err) != ordinary {
-			return w.err
-		}
-		if err := c.exec("ROLLBACK TO one"); err != nil {
-			return err
-		}
-	}
-	return c.exec("RELEASE one")
 }
 
 // bulkPause lets other processes write: it is longer than askEvery, after which they
@@ -157,7 +137,7 @@ func (db *DB) transact(f func(*conn) error) error {
 	}
 	if err == nil {
 		if err = db.files.Check(); err != nil { // what was written is in a file that was removed or replaced
-			db.lose(err)
+			db.fail(err)
 		}
 	}
 	if err != nil {
@@ -220,28 +200,19 @@ func (db *DB) checkForeignCommit() error {
 	return err
 }
 
-// waitingAfter is how long a writer waits for another process before Options.Waiting is
-// called.
-const waitingAfter = time.Second
-
 // begin starts the writer's transaction, and waits up to busyTimeout for that of
 // another process.
 func (db *DB) begin() error {
 	c := db.writer
 	c.SetBusyTimeout(0) // SQLite itself would pause up to 100 ms between two attempts
 	defer c.SetBusyTimeout(busyTimeout)
-	for begun, told := time.Now(), false; ; time.Sleep(askEvery) {
+	for begun := time.Now(); ; time.Sleep(askEvery) {
 		err := c.exec("BEGIN IMMEDIATE")
 		if sqlite.ErrCode(err).ToPrimary() != sqlite.ResultBusy {
 			return err
 		}
-		waited := time.Since(begun)
-		if waited >= busyTimeout {
+		if time.Since(begun) >= busyTimeout {
 			return fmt.Errorf("another process has been writing for %v: %w", busyTimeout, err)
-		}
-		if waited >= waitingAfter && !told && db.waiting != nil {
-			told = true
-			db.waiting()
 		}
 		_ = db.checkForeignCommit() // the other process may have committed; an error here comes again in the transaction
 	}

@@ -30,7 +30,6 @@ var accessTests = map[string]func(*testing.T, Open){
 	"same name once":      testSameName,
 	"rotate a ban":        testRotateKeepsBan,
 	"key bounds":          testKeyBounds,
-	"expired keys":        testExpiredKeys,
 	"key pages":           testKeyPages,
 	"live keys":           testLiveKeys,
 	"key updates":         testKeyUpdates,

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/store"
 	"pgregory.net/rapid"
 )
 
@@ -254,7 +253,7 @@ func (s *tenant) wantMirror(t interface{ Errorf(string, ...any) }) {
 	if !maps.Equal(got, want) {
 		t.Errorf("all events give\n%v\nwant the workspace\n%v", got, want)
 	}
-	if problems, err := store.CheckFeed(s.ctx, s, s.workspace); err != nil || len(problems) > 0 {
+	if problems, err := s.CheckFeed(s.ctx, s.workspace); err != nil || len(problems) > 0 {
 		t.Errorf("Check = %q, %v, want no problems", problems, err)
 	}
 }

@@ -26,6 +26,7 @@ type Stores interface {
 	petstore.Feed
 	webhook.Store
 	Check(ctx context.Context) ([]string, error)
+	CheckFeed(ctx context.Context, shop int64) ([]string, error)
 }
 
 // An Open returns new, empty stores whose clock is now. They are closed when the test

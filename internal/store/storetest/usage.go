@@ -136,8 +136,8 @@ func testKeyDays(t *testing.T, s usage.Store) {
 	want(1, "", 4, one(1, "a", 4, 1))
 	want(1, "a", 0, one(1, "a", 3, 7), one(1, "a", 4, 1))
 	want(2, "b", 0)
-	if n, err := s.ForgetKeyDays(t.Context(), 4*day); err != nil || n != 3 {
-		t.Errorf("ForgetKeyDays = %d, %v, want 3", n, err)
+	if n, err := s.ForgetUsage(t.Context(), usage.Day, 4*day); err != nil || n != 3 {
+		t.Errorf("ForgetUsage = %d, %v, want 3", n, err)
 	}
 	want(1, "", 0, one(1, "a", 4, 1))
 }

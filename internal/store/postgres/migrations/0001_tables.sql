@@ -1,9 +1,3 @@
--- beside: 1
---
--- The first line of each migration says which programs may go on beside it: those that
--- know at least that many migrations. While an upgrade rolls, nodes of the version
--- before run beside those of this one.
---
 -- Instants are milliseconds since the Unix epoch. The workspace stands first
 -- in every key: it is the unit of isolation, and of sharding.
 
@@ -79,18 +73,6 @@ CREATE TABLE limit_windows (
   day          bigint NOT NULL,
   day_used     bigint NOT NULL
 ) WITH (fillfactor = 70);
-
-CREATE TABLE limit_keys (
-  key_id      text COLLATE "C" PRIMARY KEY,
-  workspace   bigint NOT NULL,
-  level       bigint NOT NULL,
-  clean_since bigint NOT NULL,
-  run_from    bigint NOT NULL,
-  run_until   bigint NOT NULL,
-  strikes     text NOT NULL
-) WITH (fillfactor = 70);
--- At the start only the keys are read against which something stands.
-CREATE INDEX limit_keys_against ON limit_keys (key_id) WHERE clean_since > 0 OR run_from > 0;
 
 -- The extensions of the index of names. Both come with PostgreSQL, and whoever may
 -- create objects in the database may create them.
@@ -234,13 +216,11 @@ CREATE TABLE used_links (
 );
 
 -- The workspaces whose rows are being removed, by a reset or because they were
--- deleted: step by step, in many transactions. That of a deleted workspace stays for a
--- while: servers may still save what it did before they learnt of it.
+-- deleted: step by step, in many transactions.
 
 CREATE TABLE removals (
   workspace bigint PRIMARY KEY,
-  steps     bigint NOT NULL DEFAULT 0,
-  ended_at  bigint -- NULL while there are rows
+  steps     bigint NOT NULL DEFAULT 0
 );
 
 -- Who is signed in to a console: a session ends here when somebody signs out,

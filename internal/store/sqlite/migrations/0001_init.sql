@@ -37,12 +37,10 @@ CREATE TABLE workspaces (
 CREATE INDEX workspaces_sandboxes ON workspaces (expires_at) WHERE expires_at IS NOT NULL;
 
 -- The workspaces whose rows are being removed step by step, in many transactions: by a
--- reset, or because they were deleted. The row of a deleted workspace stays for a while,
--- since servers may still save what it did before they learn of it.
+-- reset, or because they were deleted.
 CREATE TABLE removals (
   workspace INTEGER PRIMARY KEY,
-  steps     INTEGER NOT NULL DEFAULT 0,
-  ended_at  INTEGER -- NULL while there are rows
+  steps     INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 CREATE TABLE api_keys (
@@ -72,7 +70,7 @@ CREATE TABLE bans (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE audit (
-  id      INTEGER PRIMARY KEY,
+  id      INTEGER PRIMARY KEY AUTOINCREMENT,
   at      INTEGER NOT NULL,
   actor   TEXT NOT NULL,
   action  TEXT NOT NULL,
@@ -117,17 +115,6 @@ CREATE TABLE limit_windows (
   day          INTEGER NOT NULL,
   day_used     INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
-
-CREATE TABLE limit_keys (
-  key_id      TEXT PRIMARY KEY,
-  workspace   INTEGER NOT NULL,
-  level       INTEGER NOT NULL,
-  clean_since INTEGER NOT NULL,
-  run_from    INTEGER NOT NULL,
-  run_until   INTEGER NOT NULL,
-  strikes     TEXT NOT NULL
-) STRICT, WITHOUT ROWID;
-CREATE INDEX limit_keys_against ON limit_keys (key_id) WHERE clean_since > 0 OR run_from > 0;
 
 -- What the workspaces did, by the minute and by the hour: step is 60 or 3600 seconds,
 -- start is in Unix seconds. l0 to l9 are a histogram of latencies.
@@ -322,11 +309,17 @@ CREATE INDEX deliveries_workspace ON deliveries (workspace);
 
 -- The search by a part of a name: an index of every three letters of the folded names. A
 -- row is numbered by its workspace and its id, so that matches come in the order of ids.
--- The view says which names the index has, which a rebuild needs. The terms are read to
--- check the index.
+-- The view says which names the index has. With a trigger for new pets, FTS5 would write a
+-- part of its index for each of them: so whoever inserts pets inserts their names.
 CREATE VIEW indexed_names (number, name) AS
   SELECT (workspace << 40) + id, folded FROM pets WHERE workspace < 1 << 23 AND id < 1 << 40;
 CREATE VIRTUAL TABLE pet_names USING fts5 (name, content='indexed_names', content_rowid='number',
   columnsize=0, tokenize='trigram case_sensitive 1');
 INSERT INTO pet_names (pet_names, rank) VALUES ('automerge', 8), ('crisismerge', 1999);
-CREATE VIRTUAL TABLE pet_name_terms USING fts5vocab (pet_names, instance);
+CREATE TRIGGER pets_renamed AFTER UPDATE OF folded ON pets WHEN new.folded <> old.folded AND new.workspace < 1 << 23 AND new.id < 1 << 40 BEGIN
+  INSERT INTO pet_names (pet_names, rowid, name) VALUES ('delete', (old.workspace << 40) + old.id, old.folded);
+  INSERT INTO pet_names (rowid, name) VALUES ((new.workspace << 40) + new.id, new.folded);
+END;
+CREATE TRIGGER pets_removed AFTER DELETE ON pets WHEN old.workspace < 1 << 23 AND old.id < 1 << 40 BEGIN
+  INSERT INTO pet_names (pet_names, rowid, name) VALUES ('delete', (old.workspace << 40) + old.id, old.folded);
+END;
