@@ -3,12 +3,15 @@ package node
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"log"
+	"net/http"
 	"os"
 	"testing"
 )
 
-// TestStandardLogger: what a library writes to the standard logger is a line of the log.
+// TestStandardLogger: what a library writes to the standard logger is a line of the log,
+// but for what a server sends that net/http has not asked for.
 // It is not parallel: there is one standard logger.
 func TestStandardLogger(t *testing.T) { //nolint:paralleltest // see above
 	t.Cleanup(func() {
@@ -18,11 +21,36 @@ func TestStandardLogger(t *testing.T) { //nolint:paralleltest // see above
 	var text bytes.Buffer
 	n := &node{Options: Options{Config: settings(t), Getenv: noEnvironment, Log: &text}}
 	must(t, n.openLog(t.Context()))
-	log.Print("Unsolicited response")
+	log.Print("a message")
+	askForLess(t)
 	var line struct{ Level, Msg string }
-	if err := json.Unmarshal(text.Bytes(), &line); err != nil || line.Msg != "Unsolicited response" || line.Level != "INFO" {
+	if err := json.Unmarshal(text.Bytes(), &line); err != nil || line.Msg != "a message" || line.Level != "INFO" {
 		t.Errorf("the log has %s, %v", text.Bytes(), err)
 	}
+}
+
+// askForLess asks a server that sends more than an answer, and returns when the client
+// has ended the connection.
+func askForLess(t *testing.T) {
+	t.Helper()
+	l, ended := listenLocal(t), make(chan error, 1)
+	go func() {
+		c, err := l.Accept()
+		if err == nil {
+			_, err = io.WriteString(c, "HTTP/1.1 204 x\r\n\r\nHTTP/1.1 200 more\r\n\r\n")
+			_, _ = io.Copy(io.Discard, c) // until the client ends it
+			_ = c.Close()
+		}
+		ended <- err
+	}()
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, LocalURL(l.Addr().String()), http.NoBody)
+	must(t, err)
+	if resp, err := transport.RoundTrip(req); err == nil { // else more came before the request was sent
+		must(t, resp.Body.Close())
+	}
+	must(t, <-ended)
 }
 
 // TestLogIsPlain: what stands in a line does nothing to the terminal that shows it.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"log/slog"
 	"net/netip"
 	"regexp"
@@ -158,7 +159,19 @@ func (n *node) openLog(ctx context.Context) (err error) {
 		n.log = slog.New(slog.NewTextHandler(n.logTo, options))
 	}
 	slog.SetDefault(n.log) // libraries log to the standard loggers
+	log.SetOutput(withoutUnsolicited{log.Writer()})
 	return n.startTraces(ctx)
+}
+
+// A withoutUnsolicited drops the lines of net/http about a server that sends more than it
+// was asked for. Otherwise the receiver of a webhook could fill the log with its words.
+type withoutUnsolicited struct{ io.Writer }
+
+func (w withoutUnsolicited) Write(p []byte) (int, error) {
+	if bytes.HasPrefix(p, []byte("Unsolicited response")) {
+		return len(p), nil
+	}
+	return w.Writer.Write(p)
 }
 
 // A sharedWriter writes the lines of several logs, without mixing them. It escapes
