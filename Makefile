@@ -22,11 +22,13 @@ export GORACE
 # Packages whose own code runs in their tests, the longest first.
 INSIDE := ./internal/store/postgres ./internal/store/sqlite ./internal/httpapi $$(go list ./... | grep -v /petstore/test)
 
-# Packages that run the program. They are run each time: Go's cache of results does not see what a test builds. Those on
-# disk cut its power, or count the memory of the program. In ./test/nodes, RACE is for the program too: what the others run
-# at the same time in one process, tests inside of it do.
-OUTSIDE := ./test/browser ./test ./test/monitoring ./test/security ./test/servertest
-ON_DISK := ./test/faults ./test/tenants
+# Packages that run the program. They are run each time: Go's cache of results does not see what a test builds. In some,
+# tests wait for other processes more than they compute, so that more of them run at once than there are cores. The one on
+# disk counts the memory of the program. In ./test/nodes, RACE is for the program too: what the others run at the same time
+# in one process, tests inside of it do.
+OUTSIDE := ./test/browser ./test ./test/security
+WAITING := ./test/faults ./test/monitoring
+ON_DISK := ./test/tenants
 NODES := ./test/nodes
 
 # What takes long and is about what seldom changes: the description and its releases, and the contents of a release.
@@ -49,8 +51,9 @@ build: ## the binary, as bin/petstore
 test: tools ## the tests that every change must pass (7 to 10 minutes)
 	$(call each,go vet ./... && go test ./...)
 	scripts/in-memory $(TEST) $(RACE) $(INSIDE)
-	scripts/in-memory $(TEST) -count=1 $(RACE) $(NODES)
+	scripts/in-memory $(TEST) -count=1 -parallel=4 $(RACE) $(NODES)
 	scripts/in-memory $(TEST) -count=1 $(OUTSIDE)
+	scripts/in-memory $(TEST) -count=1 -parallel=6 $(WAITING)
 	$(TEST) -count=1 $(ON_DISK)
 
 check: lint drift peers secrets slow ## static checks, generated files, and slow tests that are not in "make test"

@@ -133,7 +133,7 @@ func TestMigrateStore(t *testing.T) {
 		t.Errorf("the next pet = %d %s, want the id %d", a.status, a.body, pets+1)
 	}
 	stop()
-	if out, err := petstore.Run(m.dir, "doctor", "--db="+server.URL(name), "-o=table", "--backup-every=0"); err != nil {
+	if out, err := petstore.Run(m.dir, "doctor", "--db="+server.URL(name), "-o=table"); err != nil {
 		t.Errorf("doctor = %s, %v", out, err)
 	}
 }

@@ -147,24 +147,6 @@ func TestParseScopes(t *testing.T) {
 	}
 }
 
-func TestScopesHas(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		s, ask Scopes
-		want   bool
-	}{
-		{Read, Read, true}, {Write, Write, true}, {Read | Write, Read, true}, {Read | Write, Read | Write, true},
-		{Read, Write, false}, {Write, Read, false}, {Read, Read | Write, false}, {0, Read, false},
-	} {
-		if got := test.s.Has(test.ask); got != test.want {
-			t.Errorf("%q.Has(%q) = %t, want %t", test.s, test.ask, got, test.want)
-		}
-	}
-	if got := Scopes(0).List(); got == nil || len(got) != 0 {
-		t.Errorf("Scopes(0).List() = %#v, want an empty list", got)
-	}
-}
-
 func TestKeyState(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_000_000, 0)
@@ -187,18 +169,5 @@ func TestKeyState(t *testing.T) {
 		if got := test.key.State(now); got != test.want {
 			t.Errorf("%s: State = %q, want %q", test.what, got, test.want)
 		}
-	}
-}
-
-func TestKeyClone(t *testing.T) {
-	t.Parallel()
-	k := Key{ID: "a", Ban: &Ban{Reason: "before"}}
-	clone := k.Clone()
-	k.Ban.Reason = "after"
-	if clone.ID != "a" || clone.Ban.Reason != "before" {
-		t.Errorf("Clone = %+v with %+v, want it independent", clone, clone.Ban)
-	}
-	if got := (Key{ID: "b"}).Clone(); got != (Key{ID: "b"}) {
-		t.Errorf("Clone without a ban = %+v, want the same", got)
 	}
 }

@@ -2,10 +2,7 @@ package access
 
 import (
 	"context"
-	"crypto/sha256"
 	"log/slog"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -48,17 +45,11 @@ type Directory[S any] struct {
 	state       int64  // the store's AccessState when the generation began
 	unavailable bool   // the last read of the store failed
 	byID        map[string]*Entry[S]
-	byHash      map[halfHash]*Entry[S]
+	byHash      map[Hash]*Entry[S]
 	unknown     map[Hash]bool // keys that are not in the store
 	next        *lookup       // the look-up that callers may join; nil if there is none
-
-	stale           []string // ids of keys to read again; used by Run
-	staleGeneration uint64   // when stale was filled; used by Run
+	renewed     uint64        // the last generation in which all keys were read again
 }
-
-// A halfHash is the first half of a hash. It is enough to find a key, and takes less
-// memory.
-type halfHash [sha256.Size / 2]byte
 
 // A lookup reads the keys that several callers wait for.
 type lookup struct {
@@ -78,7 +69,7 @@ func NewDirectory[S any](store Store, now func() time.Time, attach func(Workspac
 		store: store, now: now, attach: attach, detach: detach,
 		lookupTurn: make(chan struct{}, 1),
 		byID:       make(map[string]*Entry[S]),
-		byHash:     make(map[halfHash]*Entry[S]),
+		byHash:     make(map[Hash]*Entry[S]),
 		unknown:    make(map[Hash]bool),
 	}
 }
@@ -105,32 +96,34 @@ func (d *Directory[S]) Refresh(ctx context.Context) error {
 	return nil
 }
 
-// remind is how often a lasting failure is logged again.
-const remind = time.Minute
-
-// Run refreshes the directory in intervals until ctx ends, and removes keys that have
-// ended. It logs when the store becomes unavailable, each minute while that lasts, and
-// when it is available again.
+// Run refreshes the directory in intervals until ctx ends, reads the keys again that were
+// not used since something has changed, and removes those that have ended. It logs when
+// the store becomes unavailable, and when it is available again.
 func (d *Directory[S]) Run(ctx context.Context, every time.Duration, log *slog.Logger) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
-	var away refreshFailures
-	for {
+	for away := false; ; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			err := d.Refresh(ctx)
-			for begun := time.Now(); err == nil && time.Since(begun) < every/2; {
-				var more bool
-				if more, err = d.renew(); !more {
-					break
-				}
-			}
-			if ctx.Err() == nil {
-				away.note(err, log)
-			}
 		}
+		err := d.Refresh(ctx)
+		for begun := time.Now(); err == nil && time.Since(begun) < every/2; {
+			ids := d.stale()
+			if len(ids) == 0 {
+				break
+			}
+			err = d.lookUp(false, func(q *lookup) { q.ids = append(q.ids, ids...) })
+		}
+		switch {
+		case ctx.Err() != nil || away == (err != nil):
+		case away:
+			log.Info("keys are refreshed again")
+		default:
+			log.Error("keys could not be refreshed", "err", err)
+		}
+		away = err != nil
 	}
 }
 
@@ -138,49 +131,25 @@ func (d *Directory[S]) Run(ctx context.Context, every time.Duration, log *slog.L
 // meanwhile.
 const renewBatch = 128
 
-// renew reads some of the keys again that were not used in this generation, and reports
-// whether there are more.
-func (d *Directory[S]) renew() (more bool, err error) {
-	d.mu.RLock()
-	if len(d.stale) == 0 && d.staleGeneration != d.generation {
-		d.stale, d.staleGeneration = slices.Collect(maps.Keys(d.byID)), d.generation
+// stale returns the ids of some keys that were not read in this generation, if there are
+// any.
+func (d *Directory[S]) stale() (ids []string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.renewed == d.generation {
+		return nil
 	}
-	n := min(len(d.stale), renewBatch)
-	ids := slices.DeleteFunc(slices.Clone(d.stale[:n]), func(id string) bool {
-		e := d.byID[id]
-		return e == nil || e.generation == d.generation
-	})
-	d.mu.RUnlock()
-	if len(ids) > 0 {
-		if err := d.lookUp(false, func(q *lookup) { q.ids = append(q.ids, ids...) }); err != nil {
-			return false, err
+	for id, e := range d.byID {
+		if e.generation != d.generation {
+			if ids = append(ids, id); len(ids) == renewBatch {
+				return ids
+			}
 		}
 	}
-	d.stale = d.stale[n:]
-	return len(d.stale) > 0, nil
-}
-
-// refreshFailures counts and logs failures of Refresh.
-type refreshFailures struct {
-	failed       int // refreshes in a row
-	began, noted time.Time
-}
-
-func (o *refreshFailures) note(err error, log *slog.Logger) {
-	switch {
-	case err == nil && o.failed > 0:
-		log.Info("keys are refreshed again", "failed", o.failed, "after", time.Since(o.began).Round(time.Millisecond))
-		*o = refreshFailures{}
-	case err != nil:
-		if o.failed == 0 {
-			o.began = time.Now()
-		}
-		o.failed++
-		if time.Since(o.noted) >= remind {
-			o.noted = time.Now()
-			log.Error("keys could not be refreshed", "err", err, "failed", o.failed)
-		}
+	if len(ids) == 0 {
+		d.renewed = d.generation
 	}
+	return ids
 }
 
 // Verify returns the entry of a key. It returns CodeInvalidKey if the key is malformed,
@@ -198,13 +167,13 @@ func (d *Directory[S]) Verify(key string) (*Entry[S], error) {
 		return nil, invalidKey()
 	}
 	hash := HashOf(key)
-	e, known := d.find(hash)
-	if !known && (e != nil || WellFormed(key)) {
+	e, fresh := find(d, d.byHash, hash)
+	if !fresh && (e != nil || WellFormed(key) && !d.isUnknown(hash)) {
 		err := d.lookUp(e == nil, func(q *lookup) { q.hashes = append(q.hashes, hash) })
 		if err != nil && e == nil {
 			return nil, petstore.Unavailable(err)
 		}
-		e, _ = d.find(hash)
+		e, _ = find(d, d.byHash, hash)
 	}
 	if e == nil {
 		return nil, invalidKey()
@@ -215,20 +184,19 @@ func (d *Directory[S]) Verify(key string) (*Entry[S], error) {
 	return e, nil
 }
 
-// find returns the entry of a key, or nil. known is whether the store need not be read.
-func (d *Directory[S]) find(hash Hash) (e *Entry[S], known bool) {
+// find returns the entry of a key in one of the maps, or nil. fresh is whether it may be
+// used without reading the store.
+func find[K comparable, S any](d *Directory[S], in map[K]*Entry[S], key K) (e *Entry[S], fresh bool) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	if e = d.byHash[halfHash(hash[:])]; e != nil {
-		return e, d.fresh(e)
-	}
-	return nil, d.unknown[hash]
+	e = in[key]
+	return e, e != nil && (e.generation == d.generation || d.unavailable)
 }
 
-// fresh reports whether an entry may be used without reading the store. The caller
-// holds mu.
-func (d *Directory[S]) fresh(e *Entry[S]) bool {
-	return e != nil && (e.generation == d.generation || d.unavailable)
+func (d *Directory[S]) isUnknown(hash Hash) bool {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.unknown[hash]
 }
 
 const (
@@ -320,17 +288,17 @@ func (d *Directory[S]) put(q *lookup, entries []*Entry[S], generation uint64) (g
 		d.removeEntry(d.byID[id], gone)
 	}
 	for _, hash := range q.hashes {
-		d.removeEntry(d.byHash[halfHash(hash[:])], gone)
+		d.removeEntry(d.byHash[hash], gone)
 	}
 	for _, e := range entries {
-		d.byID[e.Key.ID], d.byHash[halfHash(e.Key.Hash[:])] = e, e
+		d.byID[e.Key.ID], d.byHash[e.Key.Hash] = e, e
 		delete(gone, e.Key.ID)
 	}
 	if len(d.unknown)+len(q.hashes) > maxUnknown {
 		clear(d.unknown)
 	}
 	for _, hash := range q.hashes {
-		if d.byHash[halfHash(hash[:])] == nil && d.generation == generation {
+		if d.byHash[hash] == nil && d.generation == generation {
 			d.unknown[hash] = true
 		}
 	}
@@ -341,7 +309,7 @@ func (d *Directory[S]) put(q *lookup, entries []*Entry[S], generation uint64) (g
 func (d *Directory[S]) removeEntry(e *Entry[S], into map[string]*Entry[S]) {
 	if e != nil {
 		delete(d.byID, e.Key.ID)
-		delete(d.byHash, halfHash(e.Key.Hash[:]))
+		delete(d.byHash, e.Key.Hash)
 		into[e.Key.ID] = e
 	}
 }
@@ -359,19 +327,12 @@ func expiredKey() error {
 // nil if the key is revoked or does not exist, or if it was never read and the store is
 // unavailable.
 func (d *Directory[S]) Entry(id string) *Entry[S] {
-	e, known := d.entry(id)
-	if !known {
+	e, fresh := find(d, d.byID, id)
+	if !fresh {
 		_ = d.lookUp(false, func(q *lookup) { q.ids = append(q.ids, id) })
-		e, _ = d.entry(id)
+		e, _ = find(d, d.byID, id)
 	}
 	return e
-}
-
-func (d *Directory[S]) entry(id string) (e *Entry[S], known bool) {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	e = d.byID[id]
-	return e, d.fresh(e)
 }
 
 // Len returns how many keys are cached: those that were used since the server started.
@@ -384,6 +345,6 @@ func (d *Directory[S]) Len() int {
 // Held returns the cached entry of the key with the id, even if it should be read
 // again, or nil.
 func (d *Directory[S]) Held(id string) *Entry[S] {
-	e, _ := d.entry(id)
+	e, _ := find(d, d.byID, id)
 	return e
 }

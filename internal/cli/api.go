@@ -26,9 +26,8 @@ type override struct {
 	flags   map[string]string // names of flags, by the member
 	values  map[string]any    // what is sent for members that are not given
 
-	before func(context.Context, *client.Client, []string, map[string]any) error // checks the arguments and the body
-	after  func(answer json.RawMessage) error                                    // judges an answer that was printed
-	show   func(answer json.RawMessage) rows                                     // returns the table of an answer
+	after func(answer json.RawMessage) error // judges an answer that was printed
+	show  func(answer json.RawMessage) rows  // returns the table of an answer
 }
 
 // overrides are by the operationId. Everything else follows the rules of newAPICommand.
@@ -36,7 +35,6 @@ var overrides = map[string]override{
 	"cancelOrder":     {aliases: []string{"delete"}},
 	"updateInventory": {name: "set", aliases: []string{"update"}},
 	"listOrders":      {flags: map[string]string{"shipDateFrom": "from", "shipDateTo": "to"}},
-	"rotateKey":       {before: keepOwnKey},
 	"getAccount":      {show: accountTable},
 	"getWebhook":      {name: "show", aliases: []string{"get"}},
 	"replayWebhook":   {values: map[string]any{"after": 0}},
@@ -168,10 +166,7 @@ func (c *apiCommand) isPaged() bool {
 
 // run makes the request and prints the answer.
 func (c *apiCommand) run(ctx context.Context, server *client.Client, args []string) error {
-	body, req, opts, err := c.request(args)
-	if err == nil && c.before != nil {
-		err = c.before(ctx, server, args, body)
-	}
+	req, opts, err := c.request(args)
 	switch {
 	case err != nil:
 		return err
@@ -196,14 +191,14 @@ func (c *apiCommand) run(ctx context.Context, server *client.Client, args []stri
 	return nil
 }
 
-// request returns the request for the arguments and for the flags that were given, and its body.
-func (c *apiCommand) request(args []string) (body map[string]any, req client.Request, opts []client.CallOption, err error) {
+// request returns the request for the arguments and for the flags that were given.
+func (c *apiCommand) request(args []string) (req client.Request, opts []client.CallOption, err error) {
 	req = client.Request{Operation: c.ID, Method: c.method, Path: c.path, Query: url.Values{}, MediaType: "application/json"}
-	body = map[string]any{}
+	body := map[string]any{}
 	maps.Copy(body, c.values)
 	for i, m := range c.args {
 		if err := m.setArgument(m.argument(c.noun), args[i]); err != nil {
-			return nil, req, nil, err
+			return req, nil, err
 		}
 		m.addTo(&req, body)
 	}
@@ -232,10 +227,10 @@ func (c *apiCommand) request(args []string) (body map[string]any, req client.Req
 	}
 	if c.method == http.MethodPatch {
 		if req.MediaType = "application/merge-patch+json"; len(body) == 0 && len(changes) > 0 {
-			return nil, req, nil, usagef("nothing to change: give %s", anyOf(changes))
+			return req, nil, usagef("nothing to change: give %s", anyOf(changes))
 		}
 	}
-	return body, req, opts, nil
+	return req, opts, nil
 }
 
 // anyOf returns words as a choice: "a, b or c".
@@ -245,16 +240,4 @@ func anyOf(words []string) string {
 		return strings.Join(words, "")
 	}
 	return strings.Join(words[:last], ", ") + " or " + words[last]
-}
-
-// keepOwnKey refuses to rotate the key that the command uses without an overlap: the answer, if it is lost, could not be
-// asked for again.
-func keepOwnKey(ctx context.Context, server *client.Client, args []string, body map[string]any) error {
-	if body["overlap"] != "0s" {
-		return nil
-	}
-	if who, err := server.GetAccount(ctx); err == nil && who.Key.ID == args[0] {
-		return usagef("the key that you are using could end before you get the new one: give an --overlap, such as 1m")
-	}
-	return nil
 }

@@ -119,8 +119,7 @@ func arguments(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
-// flagError names the flag as it can be typed, and what was likely meant by an
-// unknown one.
+// flagError names the flag as it can be typed.
 func flagError(cmd *cobra.Command, err error) error {
 	if cmd.HasSubCommands() && cmd.Flags().NArg() > 0 {
 		return unknownCommand(cmd, cmd.Flags().Arg(0))
@@ -129,31 +128,11 @@ func flagError(cmd *cobra.Command, err error) error {
 		if number := e.GetSpecifiedShortnames(); number != "" && number[0] >= '0' && number[0] <= '9' {
 			return usagef("-%s is not a flag, and a number must not be negative", number)
 		}
-		return usagef("%v%s", err, flagMeant(cmd, e))
 	}
 	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		return usagef("--%s: %q: %v", e.GetFlag().Name, e.GetValue(), reasonOf(e.Unwrap()))
 	}
 	return usagef("%v", err)
-}
-
-// flagMeant suggests a flag for an unknown one: the first of those nearest to it
-// that have at most two letters wrong, or that begin with it.
-func flagMeant(cmd *cobra.Command, unknown *pflag.NotExistError) string {
-	if unknown.GetSpecifiedShortnames() != "" {
-		return ""
-	}
-	flags := &cobra.Command{} // cobra suggests only commands
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		flags.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
-	})
-	for wrong := range 3 {
-		flags.SuggestionsMinimumDistance = wrong
-		if near := flags.SuggestionsFor(unknown.GetSpecifiedName()); len(near) > 0 {
-			return "; did you mean --" + near[0] + "?"
-		}
-	}
-	return ""
 }
 
 // reasonOf returns why a value was refused; of the standard library's values

@@ -4,10 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"example.com/petstore/internal/store/sqlite"
 )
@@ -79,19 +77,4 @@ func inFolder(path string) error {
 		return fmt.Errorf("%s: the directory %s does not exist", path, dir)
 	}
 	return nil
-}
-
-// ownerOf returns the id of the user that owns the file, or -1.
-func ownerOf(info fs.FileInfo) int {
-	if s, ok := info.Sys().(*syscall.Stat_t); ok {
-		return int(s.Uid)
-	}
-	return -1
-}
-
-// mayUse returns an error unless this user may read and write the file or folder. It
-// does not open it: to close it would end SQLite's locks of this process.
-func mayUse(path string) error {
-	const read, write = 4, 2
-	return syscall.Access(path, read|write)
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -16,38 +15,21 @@ import (
 	"example.com/petstore/internal/node"
 )
 
-// healthView is whether a server is ready, as it is printed.
-type healthView struct {
-	Ready  bool   `json:"ready"`
-	Reason string `json:"reason,omitempty"` // why it is not
-}
-
 func healthcheckCommand(a *app) *cobra.Command {
-	timeout := 3 * time.Second
-	cmd := newCommand(a, spec{
+	return newCommand(a, spec{
 		use:      "healthcheck",
 		short:    "Ask a running server whether it is ready",
-		long:     "Ask the operations listener of a running server whether it is ready, and fail if it is\nnot. This is for containers and scripts. It prints only errors, unless you use -o json.",
-		settings: []string{"ops-addr"}, output: words(),
+		long:     "Ask the operations listener of a running server whether it is ready, and fail if it is\nnot. This is for containers and scripts. It prints only errors.",
+		settings: []string{"ops-addr"},
 		run: func(ctx context.Context, _ []string) error {
 			if a.config.OpsAddr == config.Off {
 				return a.fault("ops-addr", "there is no operations listener to ask")
 			}
-			ctx, cancel := context.WithTimeout(ctx, timeout)
+			ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 			defer cancel()
-			err := askReady(ctx, node.LocalURL(a.config.OpsAddr)+"/readyz")
-			if a.chosen() != "json" {
-				return err
-			}
-			v := healthView{Ready: err == nil}
-			if err != nil {
-				v.Reason = explain(err)
-			}
-			return cmp.Or(err, a.print(v, nil))
+			return askReady(ctx, node.LocalURL(a.config.OpsAddr)+"/readyz")
 		},
 	})
-	cmd.Flags().Var(duration(&timeout, 1), "timeout", "wait at most `DURATION` for a response (default 3s)")
-	return cmd
 }
 
 // askReady returns nil if the server says that it is ready, and its reasons if

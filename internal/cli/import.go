@@ -1,14 +1,12 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"strings"
 	"time"
@@ -35,14 +33,12 @@ const (
 // An importer is one run of import.
 type importer struct {
 	*app
-	file     string
-	format   formatFlag
-	dryRun   bool
-	yes      bool
-	onError  string
-	fromLine int
-	resumed  bool // it continues an import that was interrupted
-	ignore   []string
+	file    string
+	format  formatFlag
+	dryRun  bool
+	yes     bool
+	onError string
+	ignore  []string
 
 	kind         interchange.Format
 	in           *os.File
@@ -88,7 +84,6 @@ interrupted, run it again with the same file, and it continues.`,
 	cmd.Flags().BoolVarP(&i.yes, "yes", "y", false, "do not ask for confirmation")
 	cmd.Flags().Var(config.Word(&i.onError, stopOnError, skipOnError), "on-error", "what to `DO` about bad rows: stop or skip (default stop)")
 	cmd.Flags().Var(listOf(&i.ignore, text(nil)), "ignore-columns", "ignore the CSV columns `NAME,...`")
-	cmd.Flags().Var(config.Whole(&i.fromLine, 0, math.MaxInt32), "from-line", "start at line `N`")
 	return cmd
 }
 
@@ -113,14 +108,6 @@ func (i *importer) run(ctx context.Context, workspace string) (err error) {
 		if err != nil {
 			return err
 		}
-		reached, err := db.ImportedThrough(ctx, w.Shop, i.digest)
-		if err != nil {
-			return err
-		}
-		if reached > 0 {
-			fmt.Fprintf(i.err, "petstore: this file was imported up to line %d before; continuing after it\n", reached)
-			i.fromLine, i.resumed = max(i.fromLine, reached+1), true
-		}
 		if i.dryRun || i.onError == stopOnError || i.kind == interchange.CSV && !i.yes {
 			if err := i.try(ctx, db, w); err != nil || i.dryRun {
 				return err
@@ -136,13 +123,10 @@ func (i *importer) open(ctx context.Context) (done func() error, err error) {
 	if i.in, done, err = i.source(ctx); err != nil {
 		return nil, err
 	}
-	hash, end := sha256.New(), lineCounter{}
-	fmt.Fprintf(hash, "%s %d %q ", i.kind, i.fromLine, i.ignore)
-	if _, err := io.Copy(io.MultiWriter(hash, &end), i.in); err != nil {
+	hash := sha256.New()
+	fmt.Fprintf(hash, "%s %q ", i.kind, i.ignore)
+	if _, err := io.Copy(hash, i.in); err != nil {
 		return nil, errors.Join(err, done())
-	}
-	if i.fromLine > max(1, end.last) {
-		return nil, errors.Join(usagef("--from-line: %d: the last line of %s is %d", i.fromLine, i.file, end.last), done())
 	}
 	i.digest = hex.EncodeToString(hash.Sum(nil))
 	return done, nil
@@ -151,34 +135,16 @@ func (i *importer) open(ctx context.Context) (done func() error, err error) {
 // source returns the file, or a temporary copy of what is no file, since it is read
 // twice; done closes it, and removes the copy.
 func (i *importer) source(ctx context.Context) (in *os.File, done func() error, err error) {
-	const what = "import"
 	if i.file == standardStream {
 		i.file = "stdin"
-		return spool(ctx, what, i.app.in)
+		return spool(ctx, i.app.in)
 	}
 	f, err := os.Open(i.file)
 	if err != nil || isFile(f) {
 		return f, f.Close, err
 	}
 	defer f.Close()
-	return spool(ctx, what, f)
-}
-
-// A lineCounter counts the lines that are written to it.
-type lineCounter struct {
-	ended int // lines
-	last  int // number of the last one that is not blank
-}
-
-// Write implements [io.Writer].
-func (c *lineCounter) Write(p []byte) (int, error) {
-	for line := range bytes.Lines(p) {
-		if len(bytes.TrimSpace(line)) > 0 {
-			c.last = c.ended + 1
-		}
-		c.ended += bytes.Count(line[len(line)-1:], []byte("\n"))
-	}
-	return len(p), nil
+	return spool(ctx, f)
 }
 
 func isFile(f *os.File) bool {
@@ -188,54 +154,42 @@ func isFile(f *os.File) bool {
 
 // try finds out what an import would do, and returns an error if there are faults, or if what it would do is not confirmed.
 func (i *importer) try(ctx context.Context, db node.Store, w access.Workspace) error {
-	began, quiet := i.now(), !i.dryRun && i.onError == skipOnError
+	began, stops := i.now(), i.onError == stopOnError
 	run := interchange.Import{Workspace: w.Shop, File: i.digest, SkipFaults: true, MaxFaults: maxFaults, OnFault: i.skipped}
-	if quiet { // the import itself names them
+	if !i.dryRun && !stops { // the import itself names them
 		run.MaxFaults, run.OnFault = 0, func(*interchange.Fault) {}
 	}
 	report, err := i.into(ctx, db, run, (*interchange.Import).DryRun)
 	f, final := errors.AsType[*interchange.Fault](err)
-	if final && i.onError == stopOnError {
+	if final && stops {
 		i.skipped(f)
 		report.Skipped++
 		err = nil
 	}
 	switch {
-	case final && i.onError == skipOnError:
+	case final && !stops:
 		return fmt.Errorf("%s:%d: %s; nothing was imported", i.file, f.Line, f.Reason)
 	case errors.Is(err, interchange.ErrFaults):
 		return fmt.Errorf("%s has %d faults or more, of which these are the first; nothing was imported", i.file, maxFaults)
 	case err != nil:
 		return err
-	case report.Skipped > 0 && i.onError == stopOnError:
+	case report.Skipped > 0 && stops:
 		return fmt.Errorf("%s has %s; nothing was imported", i.file, interchange.Quantity(report.Skipped, "fault", "faults"))
 	case i.dryRun:
-		i.note(report.Notes.Lines())
-		i.note(asQuestions(report.Notes.Questions))
+		i.note(report.Notes.Lines()...)
+		for _, q := range report.Notes.Questions {
+			i.note("this would " + q + "; an import asks first, or needs --yes")
+		}
 		return i.printReport(report, i.now().Sub(began))
-	}
-	return i.confirmQuestions(ctx, w.Name, &report.Notes)
-}
-
-// confirmQuestions has what an import would do confirmed, if that is needed.
-func (i *importer) confirmQuestions(ctx context.Context, workspace string, n *interchange.Notes) error {
-	if len(n.Questions) == 0 || i.yes {
+	case len(report.Notes.Questions) == 0 || i.yes:
 		return nil
 	}
-	i.note(n.Lines())
-	return i.confirm(ctx, i.yes, strings.Join(n.Questions, "; and "), workspace)
-}
-
-// asQuestions returns what an import would do as sentences.
-func asQuestions(all []string) (lines []string) {
-	for _, q := range all {
-		lines = append(lines, "this would "+q+"; an import asks first, or needs --yes")
-	}
-	return lines
+	i.note(report.Notes.Lines()...)
+	return i.confirm(ctx, i.yes, strings.Join(report.Notes.Questions, "; and "), w.Name)
 }
 
 // note prints lines about the file.
-func (i *importer) note(lines []string) {
+func (i *importer) note(lines ...string) {
 	for _, line := range lines {
 		fmt.Fprintf(i.err, "petstore: %s: %s\n", i.file, access.Printable(line))
 	}
@@ -244,22 +198,23 @@ func (i *importer) note(lines []string) {
 // keep imports into the database.
 func (i *importer) keep(ctx context.Context, db node.Store, workspace int64) error {
 	began := i.now()
-	run := interchange.Import{Workspace: workspace, File: i.digest, Resumed: i.resumed, SkipFaults: i.onError == skipOnError, OnFault: i.skipped}
+	run := interchange.Import{Workspace: workspace, File: i.digest, SkipFaults: i.onError == skipOnError, OnFault: i.skipped}
 	report, err := i.into(ctx, db, run, (*interchange.Import).Run)
 	if err == nil {
 		return i.printReport(report, i.now().Sub(began))
-	}
-	if f, ok := errors.AsType[*interchange.Fault](err); ok {
-		err = fmt.Errorf("%s:%d: %s", i.file, f.Line, f.Reason)
 	}
 	how := fmt.Sprintf("%v were imported before it; run the command again with the same file, and it continues", report)
 	if report.Rows()+report.Changed == 0 {
 		how = "nothing was imported"
 	}
 	if errors.Is(err, context.Canceled) { // of which Main says no more than that
-		fmt.Fprintf(i.err, "petstore: %s: %s\n", i.file, how)
+		i.note(how)
+		return err
 	}
-	return &importError{err, how}
+	if f, ok := errors.AsType[*interchange.Fault](err); ok {
+		err = fmt.Errorf("%s:%d: %s", i.file, f.Line, f.Reason)
+	}
+	return fmt.Errorf("%s; %s", explain(err), how)
 }
 
 // into has do read the whole file.
@@ -273,18 +228,11 @@ func (i *importer) into(ctx context.Context, db node.Store, run interchange.Impo
 	}
 	i.bar = i.newBar(info.Size(), progressbar.OptionShowBytes(true))
 	defer i.bar.Finish()
-	options := interchange.Options{FromLine: i.fromLine, Ignore: i.ignore}
-	if run.From, err = interchange.NewReader(io.TeeReader(i.in, i.bar), i.kind, options); err != nil {
+	if run.From, err = interchange.NewReader(io.TeeReader(i.in, i.bar), i.kind, i.ignore...); err != nil {
 		return interchange.Report{}, err
 	}
-	run.To, run.Now, run.OnProgress = db, i.now, i.describe
+	run.To, run.Now = db, i.now
 	return do(&run, ctx)
-}
-
-// describe shows what is kept so far, and how fast.
-func (i *importer) describe(r interchange.Report) {
-	rate := float64(r.Rows()) / max(i.bar.State().SecondsSince, 0.001)
-	i.bar.Describe(fmt.Sprintf("%d rows, %.0f/s", r.Rows(), rate))
 }
 
 // lineFault is a fault as it is printed.
@@ -300,23 +248,6 @@ func (i *importer) skipped(f *interchange.Fault) {
 	i.bar.Clear() // a terminal that cannot be written shows nothing anyway
 	fmt.Fprintf(i.err, "petstore: %s:%d: %s\n", i.file, f.Line, explain(errors.New(f.Reason)))
 	i.listedFaults = append(i.listedFaults, lineFault{f.Line, f.Reason})
-}
-
-// An importError says besides the cause how far an import came.
-type importError struct {
-	cause error
-	kept  string
-}
-
-// Error returns both in one line.
-func (e *importError) Error() string { return explain(e.cause) + "; " + e.kept }
-
-// Unwrap returns nothing of the cause but that the user interrupted it.
-func (e *importError) Unwrap() error {
-	if errors.Is(e.cause, context.Canceled) {
-		return context.Canceled
-	}
-	return nil
 }
 
 // importView is the report as it is printed.
@@ -342,17 +273,16 @@ func (i *importer) printReport(r interchange.Report, took time.Duration) error {
 	if r.Changed+r.Left > 0 {
 		edits = fmt.Sprintf(", %s changed, %d left as they were", interchange.Quantity(r.Changed, "pet", "pets"), r.Left)
 	}
+	if r.Reached > 0 {
+		i.note(fmt.Sprintf("it was imported up to line %d before, and continued after it", r.Reached))
+	}
 	err := i.printDone(v, "%s %v%s in %v", did, r, edits, took.Round(time.Millisecond))
-	if err == nil && r.Skipped > 0 {
-		err = fmt.Errorf("%s has %s%s; the rows at fault were left out", i.file, interchange.Quantity(r.Skipped, "fault", "faults"), i.unlisted(r))
+	if err != nil || r.Skipped == 0 {
+		return err
 	}
-	return err
-}
-
-// unlisted says, in words, that there are more faults than were named, or "".
-func (i *importer) unlisted(r interchange.Report) string {
-	if r.Skipped <= int64(len(i.listedFaults)) {
-		return ""
+	listed := ""
+	if r.Skipped > int64(len(i.listedFaults)) {
+		listed = fmt.Sprintf(", of which the first %d are listed", len(i.listedFaults))
 	}
-	return fmt.Sprintf(", of which the first %d are listed", len(i.listedFaults))
+	return fmt.Errorf("%s has %s%s; the rows at fault were left out", i.file, interchange.Quantity(r.Skipped, "fault", "faults"), listed)
 }

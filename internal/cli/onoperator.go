@@ -3,9 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"net/netip"
-	"net/url"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -85,25 +82,9 @@ func onServer(ctx context.Context, a *app, server, token string, do operatorActi
 	if err != nil {
 		return a.fault("server", "%v", err)
 	}
-	if host, open := inTheOpen(server); open {
-		fmt.Fprintf(a.err, "petstore: the token is sent to %s unencrypted, and anybody on the way can read it; use https, or a tunnel to the server's loopback\n", host)
-	}
 	err = do(ctx, c)
 	if from := a.origins.Of("token"); err != nil && from != "--token" && !a.given("server") {
 		err = fmt.Errorf("asked %s instead of the database, because %s is set: %w", server, from, err)
 	}
 	return err
-}
-
-// inTheOpen reports whether what is sent to a URL leaves this machine without TLS, and
-// to which host.
-func inTheOpen(server string) (host string, open bool) {
-	u, err := url.Parse(server)
-	if err != nil {
-		return "", false
-	}
-	host = u.Hostname()
-	ip, err := netip.ParseAddr(host)
-	here := err == nil && ip.IsLoopback() || strings.EqualFold(host, "localhost")
-	return host, u.Scheme == "http" && !here
 }

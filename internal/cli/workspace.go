@@ -32,32 +32,16 @@ func printWorkspace(a *app, w operator.Workspace, err error) error {
 	return a.print(w, workspaceTable(w))
 }
 
-// planFlags are the flags that choose a plan.
-type planFlags struct {
-	plan  string
-	quota access.Quota
+// quotaFlags registers the flags of the enterprise plan's numbers.
+func quotaFlags(cmd *cobra.Command, q *access.Quota) {
+	cmd.Flags().Var(config.Whole(&q.PerMinute, 1, access.MaxQuota), "per-minute", "for the enterprise plan: allow `N` requests a minute")
+	cmd.Flags().Var(config.Whole(&q.PerDay, 1, access.MaxQuota), "per-day", "for the enterprise plan: allow `N` requests a day")
 }
 
-func (p *planFlags) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&p.plan, "plan", "", "the `PLAN`: free, pro, business or enterprise")
-	cmd.Flags().Var(config.Whole(&p.quota.PerMinute, 1, access.MaxQuota), "per-minute", "for the enterprise plan: allow `N` requests a minute")
-	cmd.Flags().Var(config.Whole(&p.quota.PerDay, 1, access.MaxQuota), "per-day", "for the enterprise plan: allow `N` requests a day")
-}
-
-// chosen returns the plan with its quota. The plan is that of --plan or the
-// second argument. The error names what is at fault.
-func (p *planFlags) chosen(args []string) (operator.Plan, error) {
-	where, name := config.Origin("--plan"), p.plan
-	switch {
-	case len(args) > 1 && name != "":
-		return operator.Plan{}, usagef("the plan is given twice: %q and --plan %q", args[1], name)
-	case len(args) > 1:
-		where, name = "PLAN", args[1]
-	case name == "":
-		return operator.Plan{}, usagef("--plan is needed: free, pro, business or enterprise")
-	}
-	chosen := operator.Plan{Plan: access.Plan(name), PerMinute: p.quota.PerMinute, PerDay: p.quota.PerDay}
-	_, err := access.QuotaFor(chosen.Plan, p.quota)
+// planOf returns the plan with its quota. Its error names what is at fault: the plan, which is given as where, or a flag.
+func planOf(where config.Origin, name string, q access.Quota) (operator.Plan, error) {
+	chosen := operator.Plan{Plan: access.Plan(name), PerMinute: q.PerMinute, PerDay: q.PerDay}
+	_, err := access.QuotaFor(chosen.Plan, q)
 	bad, yes := errors.AsType[*access.QuotaError](err)
 	if !yes {
 		return chosen, nil
@@ -69,9 +53,10 @@ func (p *planFlags) chosen(args []string) (operator.Plan, error) {
 }
 
 func workspaceCreate(a *app) *cobra.Command {
-	var plan planFlags
+	var plan string
+	var quota access.Quota
 	cmd := onOperatorFor(a, spec{
-		use: "create NAME --plan PLAN [--per-minute N --per-day N]", args: cobra.RangeArgs(1, 2),
+		use: "create NAME --plan PLAN [--per-minute N --per-day N]", args: cobra.ExactArgs(1), needs: []string{"plan"},
 		short:   "Create a workspace",
 		long:    "Create a workspace. If there is no database yet, it is created too.",
 		example: "  petstore workspace create acme --plan pro\n  petstore workspace create huge --plan enterprise --per-minute 5000 --per-day 1000000",
@@ -81,13 +66,14 @@ func workspaceCreate(a *app) *cobra.Command {
 		if err != nil {
 			return nil, usagef("NAME: %v", err)
 		}
-		p, err := plan.chosen(args)
+		p, err := planOf("--plan", plan, quota)
 		return func(ctx context.Context, op operator.Operator) error {
 			w, err := op.CreateWorkspace(ctx, operator.NewWorkspace{Name: name, Plan: p})
 			return printWorkspace(a, w, err)
 		}, err
 	})
-	plan.register(cmd)
+	cmd.Flags().StringVar(&plan, "plan", "", "the `PLAN`: free, pro, business or enterprise")
+	quotaFlags(cmd, &quota)
 	return cmd
 }
 
@@ -102,20 +88,20 @@ func workspaceList(a *app) *cobra.Command {
 }
 
 func workspaceSetPlan(a *app) *cobra.Command {
-	var plan planFlags
+	var quota access.Quota
 	cmd := onOperatorFor(a, spec{
-		use: "set-plan NAME --plan PLAN [--per-minute N --per-day N]", args: cobra.RangeArgs(1, 2),
+		use: "set-plan NAME PLAN [--per-minute N --per-day N]", args: cobra.ExactArgs(2),
 		short:  "Move a workspace to another plan",
-		long:   "Move a workspace to another plan. It takes effect within one second. What was already used today still counts.\n\nThe plan can also be given as a second argument: set-plan NAME PLAN.",
+		long:   "Move a workspace to another plan: free, pro, business or enterprise. It takes effect within one second. What was already used today still counts.",
 		output: tables(),
 	}, node.StoreUse{Few: true}, func(args []string) (operatorAction, error) {
-		p, err := plan.chosen(args)
+		p, err := planOf("PLAN", args[1], quota)
 		return func(ctx context.Context, op operator.Operator) error {
 			w, err := withWorkspace(ctx, op, args[0], func(id int64) (operator.Workspace, error) { return op.SetPlan(ctx, id, p) })
 			return printWorkspace(a, w, err)
 		}, err
 	})
-	plan.register(cmd)
+	quotaFlags(cmd, &quota)
 	return cmd
 }
 

@@ -210,18 +210,13 @@ func TestCheckPath(t *testing.T) {
 	t.Parallel()
 	const asURL, neither = "PostgreSQL is given as a URL", " is neither the path of a database nor a postgres:// URL"
 	for db, want := range map[string]string{
-		"petstore.db": "", "/var/lib/petstore/a b=c.db": "", "./a=b.db": "", "a=b.db": "", "shop=1.db": "", "Host=1.db": "", "ghost=1": "",
-		"./dbname=shop.db": "", "user=ann/shop.db": "", "user=ann/region=eu/shop.db": "", "user=ann shop.db": "", "port=5432": "", "host=h (copy).db": "",
-		"postgres": "", "postgres.db": "", "postgres/shop.db": "", "postgresql-16:old.db": "", "./postgres:shop.db": "", "a:b.db": "", "": "", " ": "",
+		"petstore.db": "", "/var/lib/petstore/a b=c.db": "", "./a=b.db": "", "shop=1.db": "", "ghost=1": "", "./dbname=shop.db": "",
+		"postgres": "", "postgres.db": "", "postgres/shop.db": "", "postgresql-16:old.db": "", "./postgres:shop.db": "", "a:b.db": "", "": "",
 
-		"host=localhost dbname=shop": asURL, "dbname=shop": asURL, "service=shop": asURL, "hostaddr=::1": asURL, "port=5432\tuser=ann": asURL,
-		" host = h  port=1 ": asURL, "host=/run/postgresql dbname=shop": asURL, "user=ann password='my secret' sslmode=disable": asURL,
-		`password=my\ secret/1 host=h`: asURL, `password='it\'s secret' host=h search_path=x`: asURL, "password=secret dbname=postgres://h/d": asURL,
-
-		"postgresql//h/d": asURL, "postgres//h": asURL, "postgres:/u:secret@h/d": asURL, "postgres:h/d": asURL, "postgresql:": asURL, "POSTGRES:/h": asURL, " postgres:/h": asURL,
+		"host=localhost dbname=shop": asURL, "service=shop": asURL, " host = h  port=1 ": asURL, `password=my\ secret/1 host=h`: asURL, "password=secret dbname=postgres://h/d": asURL,
+		"postgresql//h/d": asURL, "postgres:/u:secret@h/d": asURL, "postgres:h/d": asURL, "postgresql:": asURL, "POSTGRES:/h": asURL,
 
 		"mysql://u:secret@h/d": `"mysql://u:xxxxx@h/d"` + neither, "POSTGRES://u:secret@h/d": `"postgres://u:xxxxx@h/d"` + neither, "sqlite:///shop.db": `"sqlite:///shop.db"` + neither,
-		"postgres ://h": `"postgres ://xxxxx"` + neither,
 	} {
 		got := ""
 		if err := config.CheckPath(db); err != nil {

@@ -45,8 +45,7 @@ func (p *Pool) accountOf(h Holder) *account {
 	if h.Workspace != 0 {
 		a := p.keyed[h.Workspace]
 		if a == nil {
-			a = p.newAccount()
-			a.holder = Holder{Workspace: h.Workspace}
+			a = &account{holder: Holder{Workspace: h.Workspace}}
 			p.keyed[h.Workspace] = a
 			p.ranked.add(a)
 		}
@@ -54,8 +53,7 @@ func (p *Pool) accountOf(h Holder) *account {
 	}
 	a := p.keyless.members[h.Address]
 	if a == nil {
-		a = p.newAccount()
-		a.holder, a.parent = h, &p.keyless
+		a = &account{holder: h, parent: &p.keyless}
 		p.keyless.members[h.Address] = a
 		p.keyless.ranked.add(a)
 	}
@@ -74,19 +72,6 @@ func (p *Pool) dropIfUnused(a *account) {
 		delete(p.keyless.members, a.holder.Address)
 		p.keyless.ranked.remove(a)
 	}
-	p.spare = a
-}
-
-// newAccount returns an account that holds nothing: the one that was dropped last, if
-// there is one, since one request after the other would make one each.
-func (p *Pool) newAccount() *account {
-	a := p.spare
-	if a == nil {
-		return new(account)
-	}
-	p.spare = nil
-	*a = account{waiters: a.waiters[:0]}
-	return a
 }
 
 // hold adds a share to an account.

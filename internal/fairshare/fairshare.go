@@ -75,7 +75,6 @@ type Pool struct {
 	keyed    map[int64]*account
 	keyless  account // all callers without a key
 	ranked   ranking // the accounts of workspaces, and keyless
-	spare    *account
 	queue    queue
 	admitted uint64 // from the queue, since the start
 	refused  uint64

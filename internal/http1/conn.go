@@ -86,13 +86,12 @@ type conn struct {
 	served     atomic.Bool // at least one request was answered
 	awaitsBody atomic.Bool // the head of a request has come, and its body is awaited
 
-	buf             *buffer   // nil while it is empty
-	have            int       // bytes in buf
-	need            int       // bytes of the request in buf with its body; 0 if not known yet
-	began           time.Time // when the first part of the request in buf came, or the connection was handed over; zero before
-	emptyLineBudget int       // bytes of empty lines that may come before the next request
-	unread          []byte    // part of buf that net/http has not read yet
-	renewed         time.Time // when renew has set the deadlines
+	buf     *buffer   // nil while it is empty
+	have    int       // bytes in buf
+	need    int       // bytes of the request in buf with its body; 0 if not known yet
+	began   time.Time // when the first part of the request in buf came, or the connection was handed over; zero before
+	unread  []byte    // part of buf that net/http has not read yet
+	renewed time.Time // when renew has set the deadlines
 
 	firstDeadline atomic.Bool  // SetReadDeadline has replaced net/http's first deadline
 	http2         atomic.Bool  // the client uses HTTP/2
@@ -104,9 +103,10 @@ type buffer [4 << 10]byte
 
 var buffers = sync.Pool{New: func() any { return new(buffer) }}
 
-// maxAnswerBuffer is the greatest capacity of a buffer that is used again for another
-// answer.
-const maxAnswerBuffer = 64 << 10
+// answers has buffers for answers, as *[]byte with a capacity of maxAnswer at most.
+var answers = sync.Pool{New: func() any { return new([]byte) }}
+
+const maxAnswer = 64 << 10
 
 // Read implements net.Conn for net/http. It answers plain requests, and returns only
 // when there is something for net/http to read.
@@ -160,24 +160,20 @@ func (c *conn) answerAll() (more bool, err error) {
 		if c.have < c.need {
 			return true, nil
 		}
-		one := exchanges.Get().(*exchange)
+		var one request
 		switch size, is := one.read(c.buf[:c.have], c.front.options.Plain); {
 		case c.mayBePlain(is):
-			exchanges.Put(one)
 			c.awaitHead()
 			return true, nil
 		case is == notPlain && c.served.Load() && mayBePreface(c.buf[:c.have]):
-			one.request = request{method: "PRI", target: "*", header: http.Header{}, preface: true}
-			err = c.answer(one, nil, c.have)
+			err = c.answer(&request{method: "PRI", target: "*", header: http.Header{}, preface: true}, nil, c.have)
 		case is == notPlain || is == headBegun || size > len(c.buf) || one.header[c.front.options.NotPlain] != nil:
-			exchanges.Put(one)
 			return false, nil
 		case is == headPlain:
-			exchanges.Put(one)
 			c.awaitBody(size)
 			return true, nil
 		default:
-			err = c.answer(one, c.buf[size-one.length:size], size)
+			err = c.answer(&one, c.buf[size-one.length:size], size)
 		}
 		if err != nil {
 			c.have = 0
@@ -196,15 +192,12 @@ func (c *conn) mayBePlain(is verdict) bool {
 	return is == notPlain && c.have < len(preface) && mayBePreface(c.buf[:c.have])
 }
 
-// skipEmptyLines skips up to four bytes of CR and LF, which some clients send after the
-// body of a POST. net/http does the same.
+// skipEmptyLines skips CR and LF before a request (RFC 9112 §2.2): some clients send
+// them after the body of a POST.
 func (c *conn) skipEmptyLines() {
 	n := 0
-	for n < min(c.have, c.emptyLineBudget) && (c.buf[n] == '\r' || c.buf[n] == '\n') {
+	for n < c.have && (c.buf[n] == '\r' || c.buf[n] == '\n') {
 		n++
-	}
-	if c.emptyLineBudget -= n; n < c.have {
-		c.emptyLineBudget = 0
 	}
 	c.drop(n)
 }
@@ -233,7 +226,7 @@ func (c *conn) await(d time.Duration) {
 }
 
 // answer calls the handler, and sends its answer. size is that of the whole request.
-func (c *conn) answer(one *exchange, body []byte, size int) error {
+func (c *conn) answer(one *request, body []byte, size int) error {
 	if !c.state.CompareAndSwap(waiting, answering) {
 		return io.EOF
 	}
@@ -241,23 +234,19 @@ func (c *conn) answer(one *exchange, body []byte, size int) error {
 	c.awaitsBody.Store(false)
 	ctx, cancel := context.WithCancel(c.base)
 	defer cancel()
-	one.response = response{
-		buf: one.answerBuffer, bodiless: one.method == http.MethodHead, last: one.preface, draining: &c.front.draining, counted: c.counted,
-	}
-	defer one.end()
-	c.front.server.Handler.ServeHTTP(&one.response, one.newRequest(ctx, body, c.remote, c.tls))
+	buf := answers.Get().(*[]byte)
+	w := &response{buf: *buf, bodiless: one.method == http.MethodHead, last: one.preface, draining: &c.front.draining, counted: c.counted}
+	c.front.server.Handler.ServeHTTP(w, one.newRequest(ctx, body, c.remote, c.tls))
 	c.renew()
-	out := one.response.finish()
+	out := w.finish()
 	err := c.send(out)
-	if cap(out) <= maxAnswerBuffer {
-		one.answerBuffer = out[:0]
+	if cap(out) <= maxAnswer {
+		*buf = out[:0]
+		answers.Put(buf)
 	}
 	c.served.Store(true)
 	c.need, c.began = 0, time.Time{}
-	if one.method == http.MethodPost {
-		c.emptyLineBudget = 4
-	}
-	if err != nil || one.response.last {
+	if err != nil || w.last {
 		c.state.CompareAndSwap(answering, ending)
 		return io.EOF
 	}

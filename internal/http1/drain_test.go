@@ -235,25 +235,8 @@ func TestDrainOfTheSilent(t *testing.T) {
 	})
 }
 
-// TestDrainGivesUp when its time is over: a connection that is busy is cut.
-func TestDrainGivesUp(t *testing.T) {
-	t.Parallel()
-	live(t, func(t *testing.T, s *site, dial func() *http1test.Wire) {
-		w := dial()
-		release := s.holdWrites()
-		defer release()
-		w.Send(post("held"))
-		synctest.Wait()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if err := s.front.Drain(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Drain() = %v while a write is held, want %v", err, context.DeadlineExceeded)
-		}
-		endsAfter(t, w, 0, 0)
-	})
-}
-
-// TestDrainGivesUpUnderTLS, where a peer may take nothing, not even a farewell.
+// TestDrainGivesUpUnderTLS: when its time is over, a connection that is busy is cut, also one whose peer takes nothing,
+// not even a farewell.
 func TestDrainGivesUpUnderTLS(t *testing.T) {
 	t.Parallel()
 	s, trust := openSecureSite(t)

@@ -3,7 +3,6 @@ package http1
 import (
 	"net"
 	"net/http"
-	"runtime"
 	"time"
 )
 
@@ -24,18 +23,14 @@ type closedListener struct{ net.Listener }
 func (closedListener) Accept() (net.Conn, error) { return nil, net.ErrClosed }
 func (closedListener) Close() error              { return nil }
 
-// startHTTP2 marks a connection as one of HTTP/2, which may have many requests at once.
-// It is closed when it has had no requests for the server's idle timeout.
+// startHTTP2 marks a connection as one of HTTP/2. It is closed when it has had no requests
+// for the server's idle timeout.
 func startHTTP2(c net.Conn, server *http.Server) {
 	m := countedOf(c)
 	if m == nil {
 		return
 	}
-	streams := 250 // net/http's own
-	if o := server.HTTP2; o != nil && o.MaxConcurrentStreams > 0 {
-		streams = o.MaxConcurrentStreams
-	}
-	m.idleTimeout, m.most = server.IdleTimeout, int64(streams)*requestCost
+	m.idleTimeout = server.IdleTimeout
 	m.http2.Store(true)
 }
 
@@ -48,14 +43,7 @@ func (m *countedConn) setActive(active bool) {
 	if m.ended {
 		return
 	}
-	if m.active != active {
-		m.active = active
-		if active {
-			m.limit.committed.Add(m.most)
-		} else {
-			m.limit.committed.Add(-m.most)
-		}
-	}
+	m.active = active
 	switch {
 	case m.idle == nil:
 		m.idle = time.AfterFunc(m.idleTimeout, m.closeIfIdle)
@@ -73,19 +61,4 @@ func (m *countedConn) closeIfIdle() {
 	if !m.active {
 		_ = m.Conn.Close() // the goroutines that use it get an error
 	}
-}
-
-// overcommitted reports whether the connections of HTTP/2 could fill the memory with what
-// is not counted: requests before they begin, and answers after their handlers have
-// returned. Then each request has to be counted from its beginning to the end of its
-// answer, which is costly.
-func (l *Limit) overcommitted() bool { return l.committed.Load() > l.most }
-
-// growStack grows the stack of a new goroutine at once to what a read of the store
-// needs. Otherwise it would be copied each time that it doubles.
-//
-//go:noinline
-func growStack() {
-	var room [10 << 10]byte
-	runtime.KeepAlive(&room)
 }

@@ -1,19 +1,14 @@
 package http1
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"runtime"
-	"slices"
-	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 	"weak"
 
@@ -163,98 +158,3 @@ func TestPrefaceInParts(t *testing.T) {
 		})
 	}
 }
-
-// While few connections have requests, the answer to one ends with its last byte. When
-// they could hold more than there is, each is waited for until its client takes it, and
-// then ends with a frame of its own.
-func TestHTTP2Crowded(t *testing.T) {
-	t.Parallel()
-	for memory, want := range map[int64][]int{250 * requestCost: {1000}, 250*requestCost - 1: {1000, 0}} {
-		limit, dial := openLarder(t, Limits{Connections: 9, Memory: memory})
-		f := newFrameClient(t, dial(), 1<<20)
-		stream := f.get("/1000", "1")
-		if got := f.frames(stream); !slices.Equal(got, want) {
-			t.Errorf("with %d bytes of memory the frames of the body have %d bytes, want %d", memory, got, want)
-		}
-		f.conn.Close()
-		waitFor(t, "the connection holds nothing", func() bool { return limit.committed.Load() == 0 })
-	}
-}
-
-// Where memory is short, a connection of HTTP/2 that is ahead of its handlers reads on when one
-// of them does something, or after a moment if none does.
-func TestHTTP2AwaitsHandlers(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		m := NewLimit(Limits{Connections: 1, Memory: 1 << 20, Short: true}).admit(zeros{})
-		m.http2.Store(true)
-		read := func() (waited time.Duration) {
-			m.ahead.Store(maxAhead + 1)
-			began := time.Now()
-			if _, err := m.Read(make([]byte, 1)); err != nil {
-				t.Error(err)
-			}
-			return time.Since(began)
-		}
-		if got := read(); got != aheadWait {
-			t.Errorf("without a handler that does something it waited %v, want %v", got, aheadWait)
-		}
-		waited := make(chan time.Duration)
-		go func() { waited <- read() }()
-		synctest.Wait()
-		m.noteProgress()
-		if got := <-waited; got != 0 {
-			t.Errorf("it waited %v after a handler did something", got)
-		}
-		m.reading.Add(1)
-		if got := read(); got != readingWait {
-			t.Errorf("beside a handler that reads a body it waited %v, want %v", got, readingWait)
-		}
-		if got := -m.ahead.Load(); got < maxFrame-2*aheadPerRead {
-			t.Errorf("then it may read %d bytes, want a frame", got)
-		}
-	})
-}
-
-// A connection whose handlers go on is not ahead of them, so it never waits for them.
-func TestHTTP2Ahead(t *testing.T) {
-	t.Parallel()
-	m := NewLimit(Limits{Connections: 1, Memory: 1 << 20}).admit(zeros{})
-	check := func(when string, want bool) {
-		t.Helper()
-		if got := m.ahead.Load() > maxAhead; got != want {
-			t.Errorf("%s the connection is ahead: %v, want %v", when, got, want)
-		}
-	}
-	readAhead := func() {
-		t.Helper()
-		m.http2.Store(true)
-		for range 30 {
-			if _, err := m.Read(make([]byte, 9)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		check("after thirty reads", true)
-	}
-	r := httptest.NewRequestWithContext(context.WithValue(t.Context(), countedKey{}, m), http.MethodPost, "/", strings.NewReader("12"))
-	r.ProtoMajor = 2
-	readAhead()
-	counted(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		check("when a handler begins", false)
-		readAhead()
-		_, err := r.Body.Read(make([]byte, 1))
-		check("when it reads", false)
-		readAhead()
-		_, err2 := w.Write([]byte("x"))
-		check("when it writes", false)
-		if err != nil || err2 != nil {
-			t.Error(err, err2)
-		}
-	})).ServeHTTP(httptest.NewRecorder(), r)
-}
-
-// A zeros is a connection from which there is always something to read.
-type zeros struct{ net.Conn }
-
-func (zeros) Read(p []byte) (int, error) { return len(p), nil }
-func (zeros) RemoteAddr() net.Addr       { return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1)} }

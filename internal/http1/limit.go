@@ -27,12 +27,6 @@ type Limits struct {
 	// system's default. Linux uses up to some megabytes for a client that reads slowly.
 	SendBuffer int
 
-	// Short says that memory is short. Then a connection of HTTP/2 that is ahead of its
-	// handlers always waits for them before it reads more; otherwise it does so only when
-	// the memory is overcommitted. This also bounds requests that clients have reset, which
-	// are not counted.
-	Short bool
-
 	// Exempt are the addresses of proxies. Their connections carry requests of many
 	// clients. They are not counted for any client, and are never closed for others.
 	Exempt []netip.Prefix
@@ -45,10 +39,7 @@ type Limits struct {
 // HTTP/2 or answer is broken off.
 type Limit struct {
 	connections, memory *fairshare.Pool
-	most                int64        // bytes of memory
-	committed           atomic.Int64 // bytes that the connections of HTTP/2 with requests may hold at most
 	sendBuffer          int
-	short               bool
 	exempt              []netip.Prefix
 
 	mu         sync.Mutex
@@ -60,9 +51,7 @@ func NewLimit(l Limits) *Limit {
 	return &Limit{
 		connections: fairshare.New(fairshare.Options{Capacity: int64(l.Connections), Wait: connectionWait}),
 		memory:      fairshare.New(fairshare.Options{Capacity: l.Memory, Queue: l.Memory / 4, Wait: memoryWait}),
-		most:        l.Memory,
 		sendBuffer:  l.SendBuffer,
-		short:       l.Short,
 		exempt:      l.Exempt,
 		identified:  make(map[*countedConn]struct{}),
 	}
@@ -122,11 +111,7 @@ type countedConn struct {
 
 	http2       atomic.Bool
 	idleTimeout time.Duration // of HTTP/2
-	most        int64         // bytes that its requests of HTTP/2 may hold at once
 	acks        pendingAcks   // of HTTP/2
-	ahead       atomic.Int64  // how much was read since a handler made progress, see Read
-	progressed  chan struct{} // has a token when a handler made progress
-	reading     atomic.Int64  // number of handlers that read a body now
 
 	mu     sync.Mutex
 	share  *fairshare.Share // nil until admit has it
@@ -156,7 +141,7 @@ func (l *Limit) admit(c net.Conn) *countedConn {
 	if tcp, ok := c.(*net.TCPConn); ok && l.sendBuffer > 0 {
 		_ = tcp.SetWriteBuffer(l.sendBuffer) // an error does no harm
 	}
-	m := &countedConn{Conn: c, limit: l, progressed: make(chan struct{}, 1)}
+	m := &countedConn{Conn: c, limit: l}
 	var yield func()
 	if m.address, m.exempt = l.holder(c.RemoteAddr()); !m.exempt {
 		yield = m.giveWay
@@ -191,9 +176,6 @@ func (m *countedConn) leave() {
 	m.ended = true
 	if m.idle != nil {
 		m.idle.Stop()
-	}
-	if m.active {
-		m.limit.committed.Add(-m.most)
 	}
 	if m.share != nil {
 		m.share.Leave()

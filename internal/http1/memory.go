@@ -3,7 +3,6 @@ package http1
 import (
 	"context"
 	"errors"
-	"io"
 	"net"
 	"net/http"
 	"sync"
@@ -65,12 +64,8 @@ func counted(h http.Handler) http.Handler {
 		outer := r
 		r = r.WithContext(ctx)
 		defer func() { outer.Pattern = r.Pattern }() // for who traces
-		if r.ProtoMajor == 2 {
-			m.noteProgress()
-			r.Body = body{r.Body, m}
-		}
 		h.ServeHTTP(a, r)
-		if r.ProtoMajor == 2 && a.written && m.limit.overcommitted() {
+		if r.ProtoMajor == 2 && a.written {
 			// Otherwise net/http would send the rest of its buffer after the request is
 			// no longer counted, and the client may not read it.
 			_ = http.NewResponseController(w).Flush()
@@ -89,7 +84,6 @@ func Begin(w http.ResponseWriter, r *http.Request) {
 	if a.hold(requestCost+bodyCost(r)) != nil {
 		panic(http.ErrAbortHandler) // resets the stream
 	}
-	growStack()
 }
 
 // bodyCost returns how many bytes are counted for the body of a request.
@@ -158,7 +152,6 @@ func (a *meteredWriter) end() {
 // taken it.
 func (a *meteredWriter) Write(p []byte) (int, error) {
 	a.written = true
-	a.m.noteProgress()
 	if len(p) <= Covered {
 		return a.ResponseWriter.Write(p)
 	}
@@ -218,72 +211,6 @@ type pendingAcks struct {
 	shares  []*fairshare.Share
 }
 
-// A body is that of a request of HTTP/2. It notes when its handler reads.
-type body struct {
-	io.ReadCloser
-	m *countedConn
-}
-
-func (b body) Read(p []byte) (int, error) {
-	b.m.noteProgress()
-	b.m.reading.Add(1)
-	defer b.m.reading.Add(-1)
-	return b.ReadCloser.Read(p)
-}
-
-// maxAhead is how many bytes a connection of HTTP/2 may read before one of its handlers
-// makes progress, if memory is short. aheadPerRead is added for each read: net/http reads
-// the header of a frame and its payload separately.
-const (
-	maxAhead     = 2 << 10
-	aheadPerRead = 100
-)
-
-// A connection of HTTP/2 that is ahead waits for its handlers for at most aheadWait. There
-// may be none, since its client may have reset their requests. If a handler is reading a
-// body, the connection waits for readingWait and may then read a frame: net/http passes the
-// payload of a frame on only when it is complete.
-const (
-	aheadWait   = 20 * time.Millisecond
-	readingWait = 2 * time.Millisecond
-	maxFrame    = 16 << 10 // RFC 9113, section 4.2: unless a server allows more
-)
-
-// noteProgress notes that a handler made progress: the connection is not ahead any
-// more.
-func (m *countedConn) noteProgress() {
-	m.ahead.Store(0)
-	select {
-	case m.progressed <- struct{}{}:
-	default:
-	}
-}
-
-// awaitHandlers waits until a handler of the connection makes progress. It does not call
-// runtime.Gosched instead, since the scheduler would then run it before goroutines that
-// were preempted, and both after all new requests.
-func (m *countedConn) awaitHandlers() {
-	select {
-	case <-m.progressed: // progress before this read does not count
-	default:
-	}
-	if m.ahead.Load() <= maxAhead {
-		return
-	}
-	wait, ahead := aheadWait, int64(0)
-	if m.reading.Load() > 0 {
-		wait, ahead = readingWait, -maxFrame
-	}
-	t := time.NewTimer(wait)
-	defer t.Stop()
-	select {
-	case <-m.progressed:
-		ahead = 0
-	case <-t.C:
-	}
-	m.ahead.Store(ahead)
-}
-
 // ackCost is how many bytes are counted for each byte that a client sends: a PING is 17
 // bytes, and the pending acknowledgement takes some 120.
 const ackCost = 8
@@ -294,15 +221,7 @@ func (m *countedConn) Read(p []byte) (int, error) {
 	if !m.http2.Load() {
 		return m.Conn.Read(p)
 	}
-	// A request is counted only when its handler begins. If memory is short, the
-	// connection waits for the handlers of the requests that it has read; otherwise many
-	// connections could fill the memory with requests that wait for a processor. That may
-	// take long, so only a connection that is ahead of its own handlers waits.
-	if m.ahead.Load() > maxAhead && (m.limit.short || m.limit.overcommitted()) {
-		m.awaitHandlers()
-	}
 	n, err := m.Conn.Read(p)
-	m.ahead.Add(int64(n) + aheadPerRead)
 	if n > 0 && !m.countAcks(n) {
 		_ = m.Conn.Close() // the caller gets net.ErrClosed
 		return 0, net.ErrClosed

@@ -79,11 +79,7 @@ func (f *frameClient) get(path, workspace string) uint32 {
 }
 
 // ended waits until the stream has ended, and reports whether it was reset.
-func (f *frameClient) ended(stream uint32) (reset bool) { return f.frames(stream) == nil }
-
-// frames waits until the stream has ended, and returns how many bytes each of its frames
-// with a part of the body has; nil if it was reset.
-func (f *frameClient) frames(stream uint32) (sizes []int) {
+func (f *frameClient) ended(stream uint32) (reset bool) {
 	f.t.Helper()
 	must(f.t, f.conn.SetReadDeadline(time.Now().Add(20*time.Second)))
 	for {
@@ -96,10 +92,10 @@ func (f *frameClient) frames(stream uint32) (sizes []int) {
 		}
 		switch frame := frame.(type) {
 		case *http2.RSTStreamFrame:
-			return nil
+			return true
 		case *http2.DataFrame:
-			if sizes = append(sizes, len(frame.Data())); frame.StreamEnded() {
-				return sizes
+			if frame.StreamEnded() {
+				return false
 			}
 		}
 	}

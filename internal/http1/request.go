@@ -2,8 +2,12 @@ package http1
 
 import (
 	"bytes"
+	"context"
+	"crypto/tls"
+	"io"
 	"net/http"
 	"net/textproto"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,8 +21,6 @@ type request struct {
 	length  int // of the body
 	header  http.Header
 	preface bool // it is the preface of HTTP/2 after a request of HTTP/1.1
-
-	values []string // holds the values of the header
 }
 
 // A verdict is what read found.
@@ -58,8 +60,7 @@ func (r *request) read(b []byte, plain func(path string) bool) (size int, _ verd
 		}
 		return 0, notPlain
 	}
-	clear(r.header)
-	*r = request{header: r.header, values: r.values[:0]}
+	*r = request{}
 	// The line is a string of its own, so that whoever keeps the path does not keep the
 	// fields and their secrets in memory.
 	first := bytes.Index(b, []byte("\r\n"))
@@ -71,6 +72,23 @@ func (r *request) read(b []byte, plain func(path string) bool) (size int, _ verd
 		return size, headPlain
 	}
 	return size, wholePlain
+}
+
+// newRequest returns the request for the handler. secured is nil without TLS. The body
+// is copied.
+func (r *request) newRequest(ctx context.Context, body []byte, remote string, secured *tls.ConnectionState) *http.Request {
+	path, query, _ := strings.Cut(r.target, "?")
+	hr := &http.Request{
+		Method: r.method, URL: &url.URL{Path: path, RawQuery: query}, RequestURI: r.target, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: r.header, Host: r.host, RemoteAddr: remote, TLS: secured, Body: http.NoBody, ContentLength: int64(r.length),
+	}
+	if len(body) > 0 {
+		hr.Body = io.NopCloser(bytes.NewReader(bytes.Clone(body)))
+	}
+	if r.preface {
+		hr.Proto, hr.ProtoMajor, hr.ProtoMinor = "HTTP/2.0", 2, 0
+	}
+	return hr.WithContext(ctx)
 }
 
 // begins reports whether b may be the beginning of a plain head. It may not if a line
@@ -115,10 +133,8 @@ func (r *request) fields(lines []byte) bool {
 	if count > maxFields+1 {
 		return false
 	}
-	if r.header == nil {
-		r.header = make(http.Header, count)
-	}
-	values := slices.Grow(r.values, count)
+	r.header = make(http.Header, count)
+	values := make([]string, 0, count) // of nearly all fields
 	for text := string(lines); text != ""; {
 		line, rest, _ := strings.Cut(text, "\r\n")
 		text = rest
@@ -140,7 +156,6 @@ func (r *request) fields(lines []byte) bool {
 		values = append(values, value)
 		r.header[key] = values[len(values)-1 : len(values) : len(values)]
 	}
-	r.values = values
 	return r.host != ""
 }
 

@@ -36,7 +36,7 @@ func plainSeeds() []string {
 }
 
 // oddSeeds are requests that read leaves to net/http: it refuses some, and
-// reads others in ways of its own.
+// reads others in ways of its own. The vectors of test/security have more.
 func oddSeeds() []string {
 	many := strings.Repeat("X: y\r\n", maxFields+1)
 	const post = "POST /pets HTTP/1.1\r\nHost: a\r\n"
@@ -49,11 +49,6 @@ func oddSeeds() []string {
 		"GET /pets HTTP/1.0\r\nHost: a\r\n\r\n",
 		"GET /pets HTTP/1.10\r\nHost: a\r\n\r\n",
 		"GET /pets http/1.1\r\nHost: a\r\n\r\n",
-		"GET  /pets HTTP/1.1\r\nHost: a\r\n\r\n",
-		"GET /pets  HTTP/1.1\r\nHost: a\r\n\r\n",
-		"GET\t/pets HTTP/1.1\r\nHost: a\r\n\r\n",
-		"GET /pets HTTP/1.1 \r\nHost: a\r\n\r\n",
-		" GET /pets HTTP/1.1\r\nHost: a\r\n\r\n",
 		"\r\nGET /pets HTTP/1.1\r\nHost: a\r\n\r\n",
 		"get /pets HTTP/1.1\r\nHost: a\r\n\r\n",
 		"BREW /pets HTTP/1.1\r\nHost: a\r\n\r\n",
@@ -69,7 +64,6 @@ func oddSeeds() []string {
 		"GET /pets#x HTTP/1.1\r\nHost: a\r\n\r\n",
 		"GET /pets?a#x HTTP/1.1\r\nHost: a\r\n\r\n",
 		"GET /pets/%31 HTTP/1.1\r\nHost: a\r\n\r\n",
-		"GET /pets/\x00 HTTP/1.1\r\nHost: a\r\n\r\n",
 		"GET /pets/ü HTTP/1.1\r\nHost: a\r\n\r\n",
 		"GET /pets?\"<> HTTP/1.1\r\nHost: a\r\n\r\n",
 		"GET /pets HTTP/1.1\nHost: a\n\n",
@@ -78,22 +72,13 @@ func oddSeeds() []string {
 		get + "Host: b\r\n\r\n",
 		get + "host: a\r\n\r\n",
 		"GET /pets HTTP/1.1\r\nHost:\r\nHost: a\r\n\r\n",
-		"GET /pets HTTP/1.1\r\nHost: a b\r\n\r\n",
-		"GET /pets HTTP/1.1\r\nHost: a/b\r\n\r\n",
-		"GET /pets HTTP/1.1\r\nHost : a\r\n\r\n",
-		get + "X : y\r\n\r\n",
-		get + ": y\r\n\r\n",
-		get + "X y\r\n\r\n",
 		get + " folded: y\r\n\r\n",
 		get + "X: y\r\n folded\r\n\r\n",
 		get + "X: y\r\n\tfolded\r\n\r\n",
 		get + "X:\ty\r\n\r\n",
 		get + "X: a\tb\r\n\r\n",
-		get + "X: a\x00b\r\n\r\n",
-		get + "X: a\x7fb\r\n\r\n",
 		get + "X: ü\r\n\r\n",
 		get + "X: a\nContent-Length: 5\r\n\r\n",
-		get + "X\x00: a\r\n\r\n",
 		get + many + "\r\n",
 		get + "Connection: close\r\n\r\n",
 		get + "Connection: keep-alive, close\r\n\r\n",
@@ -107,20 +92,8 @@ func oddSeeds() []string {
 		post + "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n{}",
 		post + "Transfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n0\r\n\r\n",
 		post + "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
-		post + "Transfer-Encoding: xchunked\r\n\r\n{}",
-		post + "transfer-encoding: identity\r\nContent-Length: 2\r\n\r\n{}",
-		post + "Transfer-Encoding:\r\nContent-Length: 2\r\n\r\n{}",
 		post + "Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}",
 		post + "Content-Length: 2\r\ncontent-length: 3\r\n\r\n{}}",
-		post + "Content-Length: 2, 2\r\n\r\n{}",
-		post + "Content-Length: +2\r\n\r\n{}",
-		post + "Content-Length: -2\r\n\r\n{}",
-		post + "Content-Length: 0x2\r\n\r\n{}",
-		post + "Content-Length: 2 2\r\n\r\n{}",
-		post + "Content-Length: 2.0\r\n\r\n{}",
-		post + "Content-Length:\r\n\r\n{}",
-		post + "Content-Length: 99999999999999999999\r\n\r\n{}",
-		post + "Content-Length : 2\r\n\r\n{}",
 		post + "Content-Length\x0b: 2\r\n\r\n{}",
 		post + "Expect: 100-continue\r\nContent-Length: 2\r\n\r\n{}",
 	}
@@ -189,8 +162,7 @@ func FuzzPlainRequestIsNetHTTPs(f *testing.F) {
 	f.Add([]byte(strings.Repeat(plainSeeds()[7], 3)))
 	f.Add([]byte(plainSeeds()[6] + "\r\n" + plainSeeds()[7] + plainSeeds()[0] + plainSeeds()[10]))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		r := exchanges.Get().(*exchange)
-		r.read([]byte(plainSeeds()[7]), anyPet) // what was there before must not show
+		var r request
 		size, verdict := r.read(b, anyPet)
 		if verdict == headPlain {
 			b = append(bytes.Clone(b), make([]byte, size-len(b))...)

@@ -1,7 +1,6 @@
 package http1
 
 import (
-	"bytes"
 	"net/http"
 	"strconv"
 	"strings"
@@ -22,7 +21,6 @@ type response struct {
 	last     bool // the connection ends after this answer
 	closing  bool // the field Connection was set
 	over     bool // the handler has returned
-	released bool // Release was called
 
 	draining *atomic.Bool // if set, the connection ends after this answer
 	counted  *countedConn // nil if no Limit counts the connection
@@ -33,9 +31,6 @@ func (w *response) recognize(workspace int64, key string) {
 		w.counted.recognize(workspace, key)
 	}
 }
-
-// Release implements FieldWriter.
-func (w *response) Release() { w.released = true }
 
 // Header implements http.ResponseWriter.
 func (w *response) Header() http.Header {
@@ -50,14 +45,14 @@ func (w *response) WriteHeader(status int) {
 	var f Fields
 	for name, values := range w.header {
 		for _, value := range values {
-			f.list = append(f.list, field{name: name, value: value})
+			f = append(f, field{name, value})
 		}
 	}
-	w.WriteFields(status, &f)
+	w.WriteFields(status, f)
 }
 
 // WriteFields implements FieldWriter.
-func (w *response) WriteFields(status int, f *Fields) {
+func (w *response) WriteFields(status int, f Fields) {
 	if w.status != 0 || status < 200 || w.over {
 		return
 	}
@@ -66,14 +61,8 @@ func (w *response) WriteFields(status int, f *Fields) {
 	w.buf = strconv.AppendInt(append(w.buf, "HTTP/1.1 "...), int64(status), 10)
 	w.buf = append(append(w.buf, ' '), http.StatusText(status)...)
 	w.buf = append(append(append(w.buf, "\r\nDate: "...), dateOf(time.Now())...), "\r\n"...)
-	from := len(w.buf)
-	for i := range f.list {
-		one := &f.list[i]
-		if one.to > 0 {
-			w.buf = appendLine(w.buf, one.name, f.text[one.from:one.to])
-		} else {
-			w.buf = appendLine(w.buf, one.name, one.value)
-		}
+	for _, one := range f {
+		w.buf = appendLine(w.buf, one.name, oneLine(one.value))
 		switch one.name {
 		case "Content-Length":
 			w.measured = true
@@ -81,17 +70,17 @@ func (w *response) WriteFields(status int, f *Fields) {
 			w.last, w.closing = w.last || one.value == "close", true
 		}
 	}
-	if b := w.buf[from:]; bytes.Count(b, []byte("\n")) != len(f.list) || bytes.Count(b, []byte("\r")) != len(f.list) { // a value contains a line break
-		w.buf = w.buf[:from]
-		for i := range f.list {
-			w.buf = appendLine(w.buf, f.list[i].name, oneLine.Replace(f.value(&f.list[i])))
-		}
-	}
 }
 
-var oneLine = strings.NewReplacer("\r", " ", "\n", " ")
+// oneLine returns a value without line breaks, which would end its field.
+func oneLine(value string) string {
+	if strings.IndexByte(value, '\r') < 0 && strings.IndexByte(value, '\n') < 0 {
+		return value
+	}
+	return strings.NewReplacer("\r", " ", "\n", " ").Replace(value)
+}
 
-func appendLine[T string | []byte](dst []byte, name string, value T) []byte {
+func appendLine(dst []byte, name, value string) []byte {
 	dst = append(append(dst, name...), ": "...)
 	return append(append(dst, value...), "\r\n"...)
 }

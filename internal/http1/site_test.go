@@ -142,19 +142,6 @@ func (s *site) numbers() (conns, busy int) {
 	return conns, busy
 }
 
-// buffers returns how many connections hold a buffer. All of them must wait for a
-// request, and none may end meanwhile.
-func (s *site) buffers() (n int) {
-	s.front.mu.Lock()
-	defer s.front.mu.Unlock()
-	for c := range s.front.all {
-		if c.state.Load() != answering && c.buf != nil {
-			n++
-		}
-	}
-	return n
-}
-
 // waitFor polls until the condition holds.
 func waitFor(t *testing.T, what string, holds func() bool) {
 	t.Helper()

@@ -55,8 +55,7 @@ func (a *Admin) steps(x *exchange) error {
 	if err := checkSizes(x.r); err != nil {
 		return err
 	}
-	x.path, x.pathID = a.router.find(x.r.URL)
-	x.route = x.path.route(x.r.Method)
+	a.router.find(x)
 	if x.route == nil {
 		return a.withoutRoute(x)
 	}

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -113,8 +112,7 @@ func (a *Admin) removing(do func(*operator.Local, context.Context, int64) error)
 			return err
 		}
 		x.refreshKeys(a.o.Keys)
-		x.sendEmpty(http.StatusNoContent)
-		return nil
+		return x.sendDone(nil)
 	}
 }
 
@@ -147,7 +145,7 @@ func (a *Admin) listWorkspaces(x *exchange) error {
 	}
 	var names []string
 	if named {
-		names = []string{name, norm.NFC.String(name)} // names are normalized, but old ones may not be
+		names = []string{norm.NFC.String(name)}
 	}
 	all, err := a.operator(x).WorkspacePage(x.ctx, page.After, page.Limit, names...)
 	if err != nil {
@@ -165,7 +163,7 @@ func (a *Admin) createWorkspace(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	x.set("Location", operator.Root+"/workspaces/"+strconv.FormatInt(w.ID, 10))
+	x.set("Location", operator.Root+"/workspaces/"+decimal(w.ID))
 	return a.sendChanged(x, http.StatusCreated, w)
 }
 
@@ -198,11 +196,7 @@ func readName(f *form) (string, error) {
 }
 
 func (a *Admin) getWorkspace(x *exchange) error {
-	detail, err := a.operator(x).Workspace(x.ctx, x.param)
-	if err != nil {
-		return err
-	}
-	return x.sendJSON(http.StatusOK, detail)
+	return x.sendFound(a.operator(x).Workspace(x.ctx, x.param))
 }
 
 func (a *Admin) listKeys(x *exchange) error {
@@ -261,11 +255,7 @@ func (a *Admin) sendMade(x *exchange, k operator.Key, again bool) error {
 }
 
 func (a *Admin) getKey(x *exchange) error {
-	k, err := a.operator(x).Key(x.ctx, x.pathID)
-	if err != nil {
-		return err
-	}
-	return x.sendJSON(http.StatusOK, k)
+	return x.sendFound(a.operator(x).Key(x.ctx, x.pathID))
 }
 
 func readBan(f *form) (operator.NewBan, error) {
@@ -290,11 +280,7 @@ func (a *Admin) listAudit(x *exchange) error {
 }
 
 func (a *Admin) listBackups(x *exchange) error {
-	all, err := a.o.Backups.List(x.ctx)
-	if err != nil {
-		return err
-	}
-	return x.sendJSON(http.StatusOK, all)
+	return x.sendFound(a.o.Backups.List(x.ctx))
 }
 
 func (a *Admin) startBackup(x *exchange) error {
@@ -302,7 +288,7 @@ func (a *Admin) startBackup(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	note := access.AuditEntry{Actor: a.operator(x).By, Action: "backup.start", Subject: made.File, Detail: strconv.FormatInt(made.Bytes, 10) + " bytes"}
+	note := access.AuditEntry{Actor: a.operator(x).By, Action: "backup.start", Subject: made.File, Detail: decimal(made.Bytes) + " bytes"}
 	if err := a.o.Access.Note(x.ctx, note); err != nil {
 		return err
 	}

@@ -157,7 +157,7 @@ func (a *API) surface(o *Options) []path {
 		orderPaths(o.Service),
 		inventoryPaths(o.Service),
 		keys{store: o.Access, live: o.Keys, now: o.Now}.paths(),
-		(&events{feed: o.Events, keys: o.Keys, now: o.Now, done: o.Done, reads: p.workload.reads, streams: a.streams, search: fairshare.New(fairshare.Options{Capacity: 1, Queue: maxWaiting, Wait: admissionWait})}).paths(),
+		(&events{feed: o.Events, keys: o.Keys, now: o.Now, done: o.Done, reads: p.workload.reads, streams: a.streams}).paths(),
 		webhooks{o.Webhooks}.paths(),
 		accountPaths(),
 		sandboxes{o.Sandboxes, o.SignIn, o.BaseURL}.paths(),

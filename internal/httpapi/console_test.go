@@ -100,12 +100,6 @@ func TestObservedRefusal(t *testing.T) {
 	}
 }
 
-func TestNoConsole(t *testing.T) {
-	t.Parallel()
-	s := openService(t)
-	s.do(request{method: "GET", path: "/console", key: "-"}).want(404, "route_not_found")
-}
-
 // TestObservation: what is observed of a response names the caller, and no key.
 func TestObservation(t *testing.T) {
 	t.Parallel()
@@ -126,11 +120,5 @@ func TestObservation(t *testing.T) {
 		if o := <-seen; o.Query != want || o.Refused != (ratelimit.Window{}) {
 			t.Errorf("of the query %s Observe got %q and %+v, want %q and no window", query, o.Query, o.Refused, want)
 		}
-	}
-	if got := s.keys.Entry(entry.Key.ID); got != entry {
-		t.Errorf("Entry(%s) = %v, want that of the key", entry.Key.ID, got)
-	}
-	if got := s.keys.Entry("key_unknown"); got != nil {
-		t.Errorf("Entry(key_unknown) = %v, want nil", got)
 	}
 }

@@ -23,7 +23,6 @@ type events struct {
 	done    <-chan struct{} // closed when the service is about to end
 	reads   *fairshare.Pool // a request holds no share of it while it waits for events
 	streams *fairshare.Pool
-	search  *fairshare.Pool // has one share: for a reader that skips many events of other types
 }
 
 // paths returns no paths if no events are kept.
@@ -74,7 +73,7 @@ func (e *events) list(x *exchange) error {
 // unchanged.
 func eventsAfter(asked url.Values, after int64) string {
 	query := maps.Clone(asked)
-	query.Set("after", strconv.FormatInt(after, 10))
+	query.Set("after", decimal(after))
 	return query.Encode()
 }
 
@@ -83,8 +82,6 @@ type feedReader struct {
 	*events
 	x *exchange
 	q petstore.EventQuery
-
-	skipping bool // the last page had only events of other types, and there are more
 }
 
 // How often a feedReader that waits looks for changes by itself.
@@ -93,16 +90,9 @@ const (
 	checkKeyEvery = 500 * time.Millisecond // a key that ends must end the request within a second
 )
 
-// read reads the next page. Only one reader at a time may skip pages without wanted
-// events, so that requests for rare types in long feeds do not keep the store busy.
+// read reads the next page. It may have no events but be followed by more, if all of it
+// were of other types.
 func (f *feedReader) read() (petstore.EventPage, error) {
-	if f.skipping {
-		turn, err := f.x.begin(f.x.r.Context(), f.search)
-		if err != nil {
-			return petstore.EventPage{}, err
-		}
-		defer turn.Leave()
-	}
 	share, err := f.x.begin(f.x.r.Context(), f.reads)
 	if err != nil {
 		return petstore.EventPage{}, err
@@ -111,7 +101,6 @@ func (f *feedReader) read() (petstore.EventPage, error) {
 	page, err := f.feed.Events(f.x.ctx, f.x.shop(), f.q)
 	if err == nil {
 		f.q.After, f.q.Oldest = page.Next, false
-		f.skipping = page.More && len(page.Events) == 0
 	}
 	return page, err
 }
@@ -136,7 +125,7 @@ func (f *feedReader) next(within time.Duration) (petstore.EventPage, error) {
 		if err != nil || len(page.Events) > 0 {
 			return page, err
 		}
-		if f.skipping {
+		if page.More {
 			written = closedChannel
 		}
 		if !f.sleep(written, over.C) {

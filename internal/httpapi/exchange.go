@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -61,9 +62,8 @@ type exchange struct {
 	sent   int64
 	code   petstore.Code // of the error, for the log
 
-	fields   http1.Fields // the header of the response, until it is sent or Header is called
-	mapped   bool         // Header was called
-	retained bool         // another handler got it as its ResponseWriter, and may keep it
+	fields http1.Fields // the header of the response, until it is sent or Header is called
+	mapped bool         // Header was called
 }
 
 // A route is one operation of the description, or one public page.
@@ -107,27 +107,20 @@ type path struct {
 	allow   string
 }
 
+// exchanges has exchanges for requests that no public route has handled: those give them
+// to other handlers, which may keep them.
 var exchanges = sync.Pool{New: func() any { return new(exchange) }}
 
-// newExchange returns an exchange from the pool.
 func newExchange(e *env, w http.ResponseWriter, r *http.Request, now time.Time) *exchange {
 	x := exchanges.Get().(*exchange)
-	x.env, x.w, x.r, x.began = e, w, r, now
-	x.ctx = context.WithoutCancel(r.Context())
+	*x = exchange{env: e, w: w, r: r, began: now, ctx: context.WithoutCancel(r.Context()), fields: x.fields[:0]}
 	return x
 }
 
-// release returns the exchange to the pool, unless another handler may keep it.
 func (x *exchange) release() {
-	if x.retained {
-		return
+	if x.route == nil || !x.route.public {
+		exchanges.Put(x)
 	}
-	if w, ok := x.w.(http1.FieldWriter); ok {
-		w.Release()
-	}
-	x.fields.Reset()
-	*x = exchange{fields: x.fields}
-	exchanges.Put(x)
 }
 
 // workspace returns the id of the caller's workspace, or 0 for an operator.
@@ -169,7 +162,7 @@ func (x *exchange) WriteHeader(status int) {
 		x.status = status
 	}
 	if w, ok := x.w.(http1.FieldWriter); ok && !x.mapped {
-		w.WriteFields(status, &x.fields)
+		w.WriteFields(status, x.fields)
 		return
 	}
 	x.fields.MoveTo(x.w.Header())
@@ -192,6 +185,10 @@ func (x *exchange) Unwrap() http.ResponseWriter { return x.w }
 // set sets a header field with the name as it is spelled here, which is the documented
 // spelling. Header.Set would change it to the canonical one.
 func (x *exchange) set(name, value string) { x.fields.Set(name, value) }
+
+func (x *exchange) setInt(name string, n int64) { x.set(name, decimal(n)) }
+
+func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 
 // logFailure logs the cause of a failure, which is not sent to the client.
 func (x *exchange) logFailure(err error) {

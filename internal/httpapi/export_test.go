@@ -1,6 +1,8 @@
 package httpapi
 
 import (
+	"fmt"
+
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/sandbox"
 	"example.com/petstore/internal/webhook"
@@ -19,13 +21,13 @@ func wholeSurface() []path {
 	return new(API).surface(&Options{Service: petstore.NewService(noStore{}), Events: noEvents{}, Webhooks: &webhook.Service{}, Sandboxes: new(sandbox.Service)})
 }
 
-// Surface returns "METHOD /path operationId" of every operation.
+// Surface returns "METHOD /path operationId [scopes]" of every operation.
 func Surface() []string {
 	var all []string
 	for _, p := range wholeSurface() {
 		for _, r := range p.routes {
 			if !r.public {
-				all = append(all, r.method+" "+p.pattern+" "+r.id)
+				all = append(all, fmt.Sprint(r.method, " ", p.pattern, " ", r.id, " ", r.scope.List()))
 			}
 		}
 	}

@@ -67,7 +67,8 @@ type service struct {
 	sends     string // the key or token of requests that name none
 }
 
-// A faultyStore is the real store, which fails while fault is set.
+// A faultyStore is the real store, of which reading a pet and writing fails while fault is
+// set.
 type faultyStore struct {
 	petstore.Store
 	fault atomic.Pointer[error]
@@ -95,42 +96,6 @@ func (s *faultyStore) Pet(ctx context.Context, ws, id int64) (petstore.Pet, erro
 	return guarded(s, func() (petstore.Pet, error) { return s.Store.Pet(ctx, ws, id) })
 }
 
-func (s *faultyStore) Category(ctx context.Context, ws, id int64) (petstore.Category, error) {
-	return guarded(s, func() (petstore.Category, error) { return s.Store.Category(ctx, ws, id) })
-}
-
-func (s *faultyStore) Order(ctx context.Context, ws, id int64) (petstore.Order, error) {
-	return guarded(s, func() (petstore.Order, error) { return s.Store.Order(ctx, ws, id) })
-}
-
-func (s *faultyStore) InventoryItem(ctx context.Context, ws, id int64) (petstore.InventoryItem, error) {
-	return guarded(s, func() (petstore.InventoryItem, error) { return s.Store.InventoryItem(ctx, ws, id) })
-}
-
-func (s *faultyStore) Pets(ctx context.Context, ws int64, q petstore.PetQuery) ([]petstore.Pet, error) {
-	return guarded(s, func() ([]petstore.Pet, error) { return s.Store.Pets(ctx, ws, q) })
-}
-
-func (s *faultyStore) Categories(ctx context.Context, ws int64, q petstore.CategoryQuery) ([]petstore.Category, error) {
-	return guarded(s, func() ([]petstore.Category, error) { return s.Store.Categories(ctx, ws, q) })
-}
-
-func (s *faultyStore) Orders(ctx context.Context, ws int64, q petstore.OrderQuery) ([]petstore.Order, error) {
-	return guarded(s, func() ([]petstore.Order, error) { return s.Store.Orders(ctx, ws, q) })
-}
-
-func (s *faultyStore) Movements(ctx context.Context, ws, id, from int64, limit int) (page []petstore.Movement, next int64, err error) {
-	page, err = guarded(s, func() ([]petstore.Movement, error) {
-		page, next, err = s.Store.Movements(ctx, ws, id, from, limit)
-		return page, err
-	})
-	return page, next, err
-}
-
-func (s *faultyStore) Inventory(ctx context.Context, ws int64, q petstore.InventoryQuery) ([]petstore.InventoryItem, error) {
-	return guarded(s, func() ([]petstore.InventoryItem, error) { return s.Store.Inventory(ctx, ws, q) })
-}
-
 func (s *faultyStore) Do(ctx context.Context, c *petstore.Change) (*petstore.Receipt, error) {
 	if held := s.hold.Load(); held != nil {
 		<-*held
@@ -147,36 +112,6 @@ func guarded[T any](s *faultyStore, read func() (T, error)) (T, error) {
 		return none, err
 	}
 	return read()
-}
-
-// A faultyAccess is the real store of keys, which fails with the other.
-type faultyAccess struct {
-	access.Store
-	fault *faultyStore
-}
-
-func (s *faultyAccess) Key(ctx context.Context, id string) (access.Key, error) {
-	return guarded(s.fault, func() (access.Key, error) { return s.Store.Key(ctx, id) })
-}
-
-func (s *faultyAccess) KeyPage(ctx context.Context, ws int64, p access.KeyPage) ([]access.Key, error) {
-	return guarded(s.fault, func() ([]access.Key, error) { return s.Store.KeyPage(ctx, ws, p) })
-}
-
-func (s *faultyAccess) MakeKey(ctx context.Context, m access.KeyRequest) (access.CreatedKey, error) {
-	return guarded(s.fault, func() (access.CreatedKey, error) { return s.Store.MakeKey(ctx, m) })
-}
-
-func (s *faultyAccess) CreateSandbox(ctx context.Context, n access.NewSandbox) (access.Workspace, error) {
-	return guarded(s.fault, func() (access.Workspace, error) { return s.Store.CreateSandbox(ctx, n) })
-}
-
-func (s *faultyAccess) ResetSandbox(ctx context.Context, workspace int64, rows []petstore.Unit) (int64, error) {
-	return guarded(s.fault, func() (int64, error) { return s.Store.ResetSandbox(ctx, workspace, rows) })
-}
-
-func (s *faultyAccess) UpdateKey(ctx context.Context, id string, by access.Actor, holder string, edit func(holder, k *access.Key) error) (access.Key, error) {
-	return guarded(s.fault, func() (access.Key, error) { return s.Store.UpdateKey(ctx, id, by, holder, edit) })
 }
 
 type lockedBuffer struct {
@@ -241,8 +176,8 @@ func prepareService(t testing.TB, cfg ratelimit.Config, change ...func(*httpapi.
 	secret, err := db.Secret(t.Context())
 	must(t, err)
 	o := httpapi.Options{
-		Service: petstore.NewService(s.fault), Access: &faultyAccess{db, s.fault}, Keys: s.keys, Limiter: s.limiter, Version: db.PetVersion, Secret: secret,
-		Events: &faultyFeed{db, s.fault}, Webhooks: s.webhooks(db),
+		Service: petstore.NewService(s.fault), Access: db, Keys: s.keys, Limiter: s.limiter, Version: db.PetVersion, Secret: secret,
+		Events: db, Webhooks: s.webhooks(db),
 		Sunset: time.Date(2030, 12, 5, 0, 0, 0, 0, time.UTC), Now: s.clock.Now,
 		OnBan:   func(b ratelimit.Ban) { s.bans <- b },
 		Docs:    http.HandlerFunc(httpapi.NotFound),

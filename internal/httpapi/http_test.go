@@ -25,7 +25,8 @@ func TestSurfaceIsTheDescription(t *testing.T) {
 	var want []string
 	for path, item := range contract(t).doc.Paths.Map() {
 		for method, op := range item.Operations() {
-			want = append(want, method+" "+path+" "+op.OperationID)
+			scopes, _ := op.Extensions["x-scopes"].([]any)
+			want = append(want, fmt.Sprint(method, " ", path, " ", op.OperationID, " ", scopes))
 		}
 	}
 	got := httpapi.Surface()
@@ -62,7 +63,7 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 	s.stock()
 	for _, path := range []string{
 		"/", "/nothing", "/pets/", "/pets/1/", "/pets/1/photos", "//pets", "/pets//1", "/Pets", "/v1/pets", "/pets/../pets", "/pets/.",
-		"/%2e%2e/pets", "/store", "/store/orders/", "/docs/nothing", "/openapi.jsn",
+		"/%2e%2e/pets", "/store", "/store/orders/", "/docs/nothing", "/openapi.jsn", "/pets%2F1", "/pets/1%2F2/3", "/store%2Forders", "/webhooks/1/deliveries//retry",
 	} {
 		for _, method := range []string{"GET", "POST", "OPTIONS", "BREW"} {
 			a := s.do(request{method: method, path: path})
@@ -89,6 +90,19 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 			t.Errorf("%s: Allow = %q, want %q", a.what, got, test.allow)
 		}
 	}
+}
+
+// TestWhatIsOff: there is nothing of what is not turned on.
+func TestWhatIsOff(t *testing.T) {
+	t.Parallel()
+	s := openService(t, func(o *httpapi.Options) { o.Events, o.Webhooks = nil, nil })
+	for _, r := range []request{
+		{method: "GET", path: "/events"}, {method: "GET", path: "/events/1"}, {method: "GET", path: "/webhooks"}, {method: "GET", path: "/console"},
+		{method: "POST", path: "/sandboxes", key: "-"}, {method: "POST", path: "/account/reset"},
+	} {
+		s.do(r).want(404, "route_not_found")
+	}
+	s.do(request{method: "GET", path: "/pets", header: simulate("code=internal_error")}).want(200, "")
 }
 
 // TestRootLeadsReadersToTheDocs: whoever opens the address of the service in a browser finds its pages; a program is told
@@ -382,18 +396,31 @@ func TestAddressesBehindProxies(t *testing.T) {
 	}
 }
 
-func TestPanicIsAnError(t *testing.T) {
+// TestFailures: what fails is answered without its cause, which is in the log, and nothing is left of it.
+func TestFailures(t *testing.T) {
 	t.Parallel()
 	s := openService(t)
-	mend := s.failWith(errPanic)
-	a := s.get("/pets/1").want(500, "internal_error")
-	if strings.Contains(string(a.body), "panic") || strings.Contains(string(a.body), ".go") {
-		t.Errorf("the client was told %s", a.body)
-	}
-	mend()
-	s.get("/pets").want(200, "")
-	if log := s.log.String(); !strings.Contains(log, "the store panics") {
-		t.Error("the panic is not in the log")
+	for cause, test := range map[error]struct {
+		status    int
+		code, log string
+	}{
+		errPanic:                        {500, "internal_error", "the store panics"},
+		errBroken:                       {500, "internal_error", "the disk is on fire"},
+		petstore.Unavailable(errBroken): {503, "service_unavailable", "the disk is on fire"},
+		fmt.Errorf("wrapped: %w", petstore.Unavailable(errBroken)): {503, "service_unavailable", "wrapped"},
+	} {
+		mend := s.failWith(cause)
+		for _, a := range []answer{s.get("/pets/1"), s.post("/categories", `{"name":"dogs"}`)} {
+			a.want(test.status, test.code)
+			if text := string(a.body); strings.Contains(text, test.log) || strings.Contains(text, ".go") || (a.header.Get("Retry-After") == "") != (test.status == 500) {
+				t.Errorf("%v is answered %s, Retry-After %q", cause, text, a.header.Get("Retry-After"))
+			}
+		}
+		mend()
+		s.get("/pets").want(200, "")
+		if log := s.log.String(); !strings.Contains(log, test.log) {
+			t.Errorf("%q is not in the log:\n%s", test.log, log)
+		}
 	}
 }
 
@@ -405,27 +432,6 @@ func TestPanicBeforeTheLimits(t *testing.T) {
 		o.Keys = access.NewDirectory(o.Access, o.Now, func(access.Workspace, access.Key) *ratelimit.Caller { return nil }, func(access.Key) {})
 	})
 	s.get("/pets/1").want(500, "internal_error")
-}
-
-func TestLogHasNoSecrets(t *testing.T) {
-	t.Parallel()
-	s := openService(t)
-	s.get("/" + s.key)
-	s.get("/pets?api_key=" + s.key)
-	s.post("/pets", `{"name":"`+s.key+`","categoryId":1}`)
-	mend := s.failWith(fmt.Errorf("wrapped: %w", petstore.Unavailable(errBroken)))
-	s.get("/pets/1").want(503, "service_unavailable")
-	mend()
-	log := s.log.String()
-	if strings.Contains(log, s.key[4:]) {
-		t.Errorf("the log has the key:\n%s", log)
-	}
-	if !strings.Contains(log, "the disk is on fire") {
-		t.Errorf("the log has not the cause of a failure:\n%s", log)
-	}
-	if got := strings.Count(log, `"msg":"request"`); got != 4 {
-		t.Errorf("4 requests made %d log lines", got)
-	}
 }
 
 // TestUnparsable sends what net/http refuses by itself: it gets our answer.

@@ -66,10 +66,7 @@ func (k keys) list(x *exchange) error {
 
 func (k keys) get(x *exchange) error {
 	one, err := k.ring(x).Key(x.ctx, x.pathID)
-	if err != nil {
-		return err
-	}
-	return sendResource(x, access.KeyView{Key: one, At: k.now()})
+	return x.sendResource(access.KeyView{Key: one, At: k.now()}, err)
 }
 
 func (k keys) create(x *exchange) error {
@@ -116,7 +113,7 @@ func (k keys) update(x *exchange) error {
 		return err
 	}
 	x.refreshKeys(k.live)
-	return sendChanged(x, access.KeyView{Key: now, At: k.now()})
+	return x.sendChanged(access.KeyView{Key: now, At: k.now()}, nil)
 }
 
 func (k keys) revoke(x *exchange) error {

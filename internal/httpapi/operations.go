@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"net/http"
-	"strconv"
 
 	"example.com/petstore/internal/petstore"
 )
@@ -45,18 +44,14 @@ func create[T any](read reader[T], do func(ctx context.Context, workspace int64,
 		if err != nil {
 			return err
 		}
-		x.set("Location", x.env.baseURL+x.path.pattern+"/"+strconv.FormatInt(c.ID, 10))
+		x.set("Location", x.env.baseURL+x.path.pattern+"/"+decimal(c.ID))
 		return x.sendOnce(http.StatusCreated, petstore.TagOf(c.Body), c.Body, c.Replayed)
 	}
 }
 
 func get[R resource](do func(ctx context.Context, workspace, id int64) (R, error)) handler {
 	return func(x *exchange) error {
-		r, err := do(x.ctx, x.shop(), x.param)
-		if err != nil {
-			return err
-		}
-		return sendResource(x, r)
+		return x.sendResource(do(x.ctx, x.shop(), x.param))
 	}
 }
 
@@ -87,11 +82,7 @@ func change[T any, R resource](read reader[T], do func(ctx context.Context, work
 		if err != nil {
 			return err
 		}
-		r, err := do(x.ctx, x.shop(), x.param, c, on)
-		if err != nil {
-			return err
-		}
-		return sendChanged(x, r)
+		return x.sendChanged(do(x.ctx, x.shop(), x.param, c, on))
 	}
 }
 
@@ -101,10 +92,6 @@ func remove(do func(ctx context.Context, workspace, id int64, on petstore.Condit
 		if err != nil {
 			return err
 		}
-		if err := do(x.ctx, x.shop(), x.param, on); err != nil {
-			return err
-		}
-		x.sendEmpty(http.StatusNoContent)
-		return nil
+		return x.sendDone(do(x.ctx, x.shop(), x.param, on))
 	}
 }

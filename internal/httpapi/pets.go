@@ -114,13 +114,11 @@ func (s *sunset) announce(x *exchange) {
 	x.set("Deprecation", deprecatedAt)
 	x.set("Sunset", s.date)
 	base := x.env.baseURL
-	from := x.fields.Text()
-	x.fields.Append("<").Append(base).Append("/pets")
+	query := ""
 	if id, err := readID(x.path.param, x.pathID); err == nil {
-		x.fields.Append("?id=").AppendInt(id)
+		query = "?id=" + decimal(id)
 	}
-	x.fields.Append(`>; rel="successor-version", <`).Append(base)
-	x.fields.Append(`/docs/guides/sunset>; rel="deprecation"; type="text/html"`).SetText("Link", from)
+	x.set("Link", "<"+base+"/pets"+query+`>; rel="successor-version", <`+base+`/docs/guides/sunset>; rel="deprecation"; type="text/html"`)
 }
 
 // check returns an error for requests after the end.

@@ -70,7 +70,6 @@ func (p *pipeline) steps(x *exchange) error {
 		}
 	}
 	if x.route.public {
-		x.retained = true
 		return x.route.handle(x)
 	}
 	if err := readInput(x); err != nil {
@@ -132,9 +131,7 @@ func isLast(r *http.Request) bool {
 
 // find sets the path and the route, and the header fields of a deprecated operation.
 func (p *pipeline) find(x *exchange) {
-	x.path, x.pathID = p.router.find(x.r.URL)
-	x.route = x.path.route(x.r.Method)
-	x.r.Pattern = x.path.pattern // for tracing
+	p.router.find(x)
 	if x.route != nil && x.route.deprecated {
 		p.sunset.announce(x)
 	}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"example.com/petstore/internal/access"
-	"example.com/petstore/internal/http1"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/ratelimit"
 )
@@ -76,25 +75,30 @@ func (x *exchange) preflight() bool {
 // setLimits sets the three X-RateLimit fields of the decisive window, and the fields of
 // draft-ietf-httpapi-ratelimit-headers of both windows.
 func setLimits(x *exchange, d *ratelimit.Decision) {
-	f := &x.fields
-	head := d.Headline()
-	now := x.began.Unix()
-	f.SetInt("X-RateLimit-Limit", head.Limit)
-	f.SetInt("X-RateLimit-Remaining", head.Remaining())
-	f.SetInt("X-RateLimit-Reset", head.Reset)
-
-	from := f.Text()
-	f.Append(`"minute";q=`).AppendInt(d.Minute.Limit).Append(`;w=60, "day";q=`).AppendInt(d.Day.Limit).Append(";w=86400")
-	f.SetText("RateLimit-Policy", from)
-
-	from = f.Text()
-	appendWindowLeft(f, `"minute";r=`, d.Minute, untilReset(d, ratelimit.RefusedMinute, d.Minute, now, 60))
-	appendWindowLeft(f, `, "day";r=`, d.Day, untilReset(d, ratelimit.RefusedDay, d.Day, now, 86400))
-	f.SetText("RateLimit", from)
-}
-
-func appendWindowLeft(f *http1.Fields, name string, w ratelimit.Window, until int64) {
-	f.Append(name).AppendInt(w.Remaining()).Append(";t=").AppendInt(until)
+	head, now := d.Headline(), x.began.Unix()
+	minute, day := untilReset(d, ratelimit.RefusedMinute, d.Minute, now, 60), untilReset(d, ratelimit.RefusedDay, d.Day, now, 86400)
+	text := make([]byte, 0, 192) // of all values, since one string costs less than one for each number
+	add := func(before string, n int64) { text = strconv.AppendInt(append(text, before...), n, 10) }
+	add("", head.Limit)
+	limit := len(text)
+	add("", head.Remaining())
+	remaining := len(text)
+	add("", head.Reset)
+	reset := len(text)
+	add(`"minute";q=`, d.Minute.Limit)
+	add(`;w=60, "day";q=`, d.Day.Limit)
+	text = append(text, ";w=86400"...)
+	policy := len(text)
+	add(`"minute";r=`, d.Minute.Remaining())
+	add(";t=", minute)
+	add(`, "day";r=`, d.Day.Remaining())
+	add(";t=", day)
+	all := string(text)
+	x.set("X-RateLimit-Limit", all[:limit])
+	x.set("X-RateLimit-Remaining", all[limit:remaining])
+	x.set("X-RateLimit-Reset", all[remaining:reset])
+	x.set("RateLimit-Policy", all[reset:policy])
+	x.set("RateLimit", all[policy:])
 }
 
 // untilReset returns the seconds until w starts again, at most its length. If w refused
@@ -125,9 +129,9 @@ func refusal(x *exchange) error {
 			e.Message = "This API key is banned for a while by the operator of this service. Wait as Retry-After says."
 		}
 	case ratelimit.RefusedDay:
-		e.Message = "The " + strconv.FormatInt(d.Day.Limit, 10) + " requests of this UTC day are used up. Wait as Retry-After says, or move to a higher plan."
+		e.Message = "The " + decimal(d.Day.Limit) + " requests of this UTC day are used up. Wait as Retry-After says, or move to a higher plan."
 	default:
-		e.Message = "The " + strconv.FormatInt(d.Minute.Limit, 10) + " requests of this minute are used up. Wait as Retry-After says."
+		e.Message = "The " + decimal(d.Minute.Limit) + " requests of this minute are used up. Wait as Retry-After says."
 	}
 	return e
 }

@@ -21,12 +21,20 @@ import (
 // Every answer with a body is set here, apart from pages and streams.
 func (x *exchange) send(status int, contentType string, body []byte) {
 	x.set("Content-Type", contentType)
-	x.fields.SetInt("Content-Length", int64(len(body)))
+	x.setInt("Content-Length", int64(len(body)))
 	x.ready, x.answer = status, body
 }
 
 // sendEmpty sets a response without a body.
 func (x *exchange) sendEmpty(status int) { x.ready, x.answer = status, nil }
+
+// sendDone answers a write of which nothing is left to show.
+func (x *exchange) sendDone(err error) error {
+	if err == nil {
+		x.sendEmpty(http.StatusNoContent)
+	}
+	return err
+}
 
 // flush writes the response that was set, if there is one.
 func (x *exchange) flush() {
@@ -100,7 +108,7 @@ func (x *exchange) fail(err error) {
 	status := x.env.statuses[e.Code]
 	switch {
 	case e.RetryAfter > 0:
-		x.fields.SetInt("Retry-After", int64((e.RetryAfter+time.Second-1)/time.Second))
+		x.setInt("Retry-After", int64((e.RetryAfter+time.Second-1)/time.Second))
 	case status == http.StatusServiceUnavailable:
 		x.set("Retry-After", "1")
 	case status == http.StatusUnauthorized:
@@ -109,6 +117,14 @@ func (x *exchange) fail(err error) {
 	x.set("Cache-Control", "no-store")
 	x.code = e.Code
 	x.send(status, "application/json", appendError(make([]byte, 0, bodyRoom), e, status, x.id))
+}
+
+// sendFound answers a GET with v, encoded by encoding/json.
+func (x *exchange) sendFound(v any, err error) error {
+	if err != nil {
+		return err
+	}
+	return x.sendJSON(http.StatusOK, v)
 }
 
 // sendJSON answers with v, encoded by encoding/json.
@@ -138,7 +154,10 @@ type resource interface {
 const bodyRoom = 256
 
 // sendResource answers a GET of one resource: 304 if the client has it already.
-func sendResource[T resource](x *exchange, r T) error {
+func (x *exchange) sendResource(r resource, err error) error {
+	if err != nil {
+		return err
+	}
 	body := r.AppendJSON(make([]byte, 0, bodyRoom))
 	return x.represent(&representation{tag: petstore.TagOf(body), body: body})
 }
@@ -183,12 +202,14 @@ func (x *exchange) represent(r *representation) error {
 
 // setTag sets the entity tag. weak is "W/" or "".
 func (x *exchange) setTag(weak string, tag petstore.Tag) {
-	from := x.fields.Text()
-	x.fields.Append(weak).Append(`"`).Append(string(tag)).Append(`"`).SetText("ETag", from)
+	x.set("ETag", weak+`"`+string(tag)+`"`)
 }
 
 // sendChanged answers a write with the resource as it is now.
-func sendChanged[T resource](x *exchange, r T) error {
+func (x *exchange) sendChanged(r resource, err error) error {
+	if err != nil {
+		return err
+	}
 	body := r.AppendJSON(make([]byte, 0, bodyRoom))
 	x.setTag("", petstore.TagOf(body))
 	x.send(http.StatusOK, "application/json", body)

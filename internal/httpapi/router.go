@@ -7,91 +7,36 @@ import (
 )
 
 // A router finds the path of a request.
-type router struct{ root node }
-
-// A node stands for a sequence of segments that patterns begin with.
-type node struct {
-	path *path            // the path that ends here, or nil
-	tree *path            // the path that includes everything below, or nil
-	next map[string]*node // by the next segment
-	id   *node            // by any other segment, which is an id; or nil
-}
+type router struct{ mux *http.ServeMux }
 
 // nowhere is the path of unknown URLs.
 var nowhere = &path{}
 
 func newRouter(paths []path) router {
-	var t router
+	t := router{http.NewServeMux()}
+	t.mux.HandleFunc("/", func(http.ResponseWriter, *http.Request) {}) // of what nobody else has
 	for i := range paths {
 		p := &paths[i]
 		_, id, _ := strings.Cut(p.pattern, "{")
 		p.param, _, _ = strings.Cut(id, "}")
 		p.allow = allowOf(p.routes)
-		t.root.add(p)
+		t.mux.HandleFunc(p.pattern, func(w http.ResponseWriter, r *http.Request) {
+			x := w.(*exchange) //nolint:forcetypeassert // find calls it
+			if x.path = p; p.param != "" {
+				x.pathID = r.PathValue(p.param)
+			}
+		})
 	}
 	return t
 }
 
-func (n *node) add(p *path) {
-	for segment := range strings.SplitSeq(p.pattern[1:], "/") {
-		if segment == "" {
-			n.tree = p
-			return
-		}
-		n = n.child(segment)
+// find sets the path that the request's URL matches, and the first id in it.
+func (t router) find(x *exchange) {
+	if x.path = nowhere; ours(x.r.URL) && clean(x.r.URL.Path) { // others would be redirected
+		t.mux.ServeHTTP(x, x.r)
 	}
-	n.path = p
-}
-
-func (n *node) child(segment string) *node {
-	if segment[0] == '{' {
-		if n.id == nil {
-			n.id = &node{}
-		}
-		return n.id
-	}
-	if n.next == nil {
-		n.next = make(map[string]*node)
-	}
-	if n.next[segment] == nil {
-		n.next[segment] = &node{}
-	}
-	return n.next[segment]
-}
-
-// find returns the path that a URL matches, and the id in it. If there are two ids, it
-// joins them with a slash.
-func (t *router) find(u *url.URL) (p *path, id string) {
-	if !ours(u) || !clean(u.Path) {
-		return nowhere, ""
-	}
-	n, p, target := &t.root, nowhere, u.Path
-	if u.RawPath != "" {
-		target = u.EscapedPath()
-	}
-	for segment := range strings.SplitSeq(target[1:], "/") {
-		if n.tree != nil {
-			p = n.tree
-		}
-		if u.RawPath != "" { // a slash may be escaped
-			segment, _ = url.PathUnescape(segment) // the escapes are valid, since the URL was parsed
-		}
-		switch next := n.next[segment]; {
-		case next != nil:
-			n = next
-		case n.id != nil && segment != "":
-			if id != "" {
-				id += "/"
-			}
-			n, id = n.id, id+segment
-		default:
-			return p, ""
-		}
-	}
-	if n.path == nil {
-		return p, ""
-	}
-	return n.path, id
+	x.route = x.path.route(x.r.Method)
+	x.r.Pattern = x.path.pattern // for tracing
 }
 
 // allowOf returns the value of Allow: HEAD goes wherever GET does, and OPTIONS

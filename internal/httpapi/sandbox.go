@@ -59,11 +59,7 @@ func (s sandboxes) reset(x *exchange) error {
 	if err == nil {
 		err = s.service.Reset(x.ctx, x.entry.Workspace, catalogue)
 	}
-	if err != nil {
-		return err
-	}
-	x.sendEmpty(http.StatusNoContent)
-	return nil
+	return x.sendDone(err)
 }
 
 // readCatalogue returns the name of the catalogue that the body asks for, or "".

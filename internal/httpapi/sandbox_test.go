@@ -2,7 +2,6 @@ package httpapi_test
 
 import (
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -136,15 +135,6 @@ func (s *service) sandbox(key string) access.Workspace {
 	w, err := s.db.WorkspaceByID(s.t.Context(), e.Workspace.ID)
 	must(s.t, err)
 	return w
-}
-
-// TestNoSandboxes: unless they are turned on there is nothing of them.
-func TestNoSandboxes(t *testing.T) {
-	t.Parallel()
-	s := openService(t)
-	s.do(request{method: "POST", path: "/sandboxes", key: "-"}).want(404, "route_not_found")
-	s.do(request{method: "POST", path: "/account/reset"}).want(404, "route_not_found")
-	s.do(request{method: "GET", path: "/pets", header: simulate("code=internal_error")}).want(200, "")
 }
 
 // TestSandbox: it is reset to the same state each time, its key stays, and what others have is theirs.
@@ -315,15 +305,15 @@ func TestBrokenConnections(t *testing.T) {
 			s := prepareService(t, limits(), withSandboxes(9, 9))
 			server := httptest.NewUnstartedServer(nil)
 			server.Config = s.api.Server()
-			server.EnableHTTP2 = protocol == "HTTP/2.0"
+			server.Config.Protocols.SetUnencryptedHTTP2(true)
 			server.Listener = s.front(server.Config).Listener(server.Listener)
-			server.StartTLS()
+			server.Start()
 			t.Cleanup(server.Close)
-			client := server.Client()
-			if protocol == "HTTP/1.1" {
-				client.Transport.(*http.Transport).ForceAttemptHTTP2 = false
-				client.Transport.(*http.Transport).TLSNextProto = map[string]func(string, *tls.Conn) http.RoundTripper{}
-			}
+			transport := &http.Transport{Protocols: new(http.Protocols)}
+			transport.Protocols.SetHTTP1(protocol == "HTTP/1.1")
+			transport.Protocols.SetUnencryptedHTTP2(protocol == "HTTP/2.0")
+			t.Cleanup(transport.CloseIdleConnections)
+			client := &http.Client{Transport: transport}
 			key := ""
 			ask := func(method, path, body, value string) (status int, text string, err error) {
 				req, err := http.NewRequestWithContext(t.Context(), method, server.URL+path, strings.NewReader(body))

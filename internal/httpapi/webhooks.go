@@ -3,7 +3,6 @@ package httpapi
 import (
 	"fmt"
 	"net/http"
-	"strings"
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
@@ -70,11 +69,7 @@ func positionOfWebhook(w webhook.Webhook) position {
 }
 
 func (h webhooks) get(x *exchange) error {
-	w, err := h.service.Store.Webhook(x.ctx, x.shop(), x.pathID)
-	if err != nil {
-		return err
-	}
-	return sendResource(x, w)
+	return x.sendResource(h.service.Store.Webhook(x.ctx, x.shop(), x.pathID))
 }
 
 func (h webhooks) create(x *exchange) error {
@@ -113,11 +108,7 @@ func (h webhooks) update(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	now, err := h.service.Update(x.ctx, x.shop(), x.pathID, p, on, x.caller())
-	if err != nil {
-		return err
-	}
-	return sendChanged(x, now)
+	return x.sendChanged(h.service.Update(x.ctx, x.shop(), x.pathID, p, on, x.caller()))
 }
 
 func (h webhooks) remove(x *exchange) error {
@@ -125,11 +116,7 @@ func (h webhooks) remove(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	if err := h.service.Delete(x.ctx, x.shop(), x.pathID, on, x.caller()); err != nil {
-		return err
-	}
-	x.sendEmpty(http.StatusNoContent)
-	return nil
+	return x.sendDone(h.service.Delete(x.ctx, x.shop(), x.pathID, on, x.caller()))
 }
 
 // test stops when the client disconnects, since it changes nothing.
@@ -147,11 +134,7 @@ func (h webhooks) replay(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	now, err := h.service.Replay(x.ctx, x.shop(), x.pathID, after, x.caller())
-	if err != nil {
-		return err
-	}
-	return sendChanged(x, now)
+	return x.sendChanged(h.service.Replay(x.ctx, x.shop(), x.pathID, after, x.caller()))
 }
 
 func (h webhooks) deliveries(x *exchange) error {
@@ -167,16 +150,11 @@ func (h webhooks) deliveries(x *exchange) error {
 }
 
 func (h webhooks) retry(x *exchange) error {
-	id, text, _ := strings.Cut(x.pathID, "/")
-	delivery, err := readID("deliveryId", text)
+	delivery, err := readID("deliveryId", x.r.PathValue("deliveryId"))
 	if err != nil {
 		return err
 	}
-	d, err := h.service.Retry(x.ctx, x.shop(), id, delivery)
-	if err != nil {
-		return err
-	}
-	return sendChanged(x, d)
+	return x.sendChanged(h.service.Retry(x.ctx, x.shop(), x.pathID, delivery))
 }
 
 // readOnlyOfWebhook are the members of a webhook that clients may not set.

@@ -74,7 +74,7 @@ func (c *catalogue) resolve(cell string, line int) (*petstore.Category, error) {
 	one := &petstore.Category{Name: strings.Clone(cell)}
 	check := petstore.Unit{Category: one}
 	if _, err := check.Check(petstore.Time{}); err != nil {
-		return nil, faultf(line, "category: %s", reason(err))
+		return nil, faultf(line, "category: %s", asFault(line, err).Reason)
 	}
 	key := matchKey(one.Name)
 	all := c.byKey[key]

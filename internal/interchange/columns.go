@@ -1,101 +1,76 @@
 package interchange
 
 import (
-	"fmt"
 	"slices"
 	"strings"
+
+	"example.com/petstore/internal/petstore"
 )
 
-// A layout has the index of each column in a record; -1 if there is no such column.
+// A layout has the index of each column in a record.
 type layout struct {
-	id, name, category, status, stock, add, version int
-
-	named  []bool // which columns have a name; the others must be empty
-	spaced bool   // there are spaces around names, and so probably around cells
+	at     map[string]int // of the columns that are there
+	named  []bool         // which columns have a name; the others must be empty
+	spaced bool           // there are spaces around names, and so probably around cells
 }
 
 // layoutOf reads the line of column names, which may be in any order and any letter
 // case. The columns in ignore are left out.
 func layoutOf(header []string, line int, ignore []string) (layout, error) {
+	l := layout{at: map[string]int{}, named: make([]bool, len(header))}
 	if len(header) > maxColumns {
-		return layout{}, tooWide(line)
+		return l, tooWide(line)
 	}
-	found, unknown, left := map[string]int{}, []string{}, map[string]bool{}
-	l := layout{named: make([]bool, len(header))}
+	known, unknown, left := strings.Join(columns(), ", "), []string{}, map[string]bool{}
 	for _, name := range ignore {
 		left[plain(name)] = true
 	}
 	for i, cell := range header {
 		name := plain(cell)
 		l.spaced = l.spaced || strings.TrimSpace(cell) != cell
-		if l.named[i] = name != ""; !l.named[i] {
-			continue
-		}
-		if _, ok := left[name]; ok {
+		l.named[i] = name != ""
+		at, twice := l.at[name]
+		switch _, ignored := left[name]; {
+		case name == "":
+		case ignored:
 			left[name] = false
-			continue
-		}
-		switch at, twice := found[name]; {
 		case !slices.Contains(columns(), name):
-			unknown = append(unknown, fmt.Sprintf("there is no column %s%s", quoted(cell), meant(name)))
+			unknown = append(unknown, quoted(cell))
 		case twice:
-			return layout{}, finalf(line, "the column %s occurs twice, as number %d and %d", name, at+1, i+1)
+			return l, finalf(line, "the column %s occurs twice, as number %d and %d", name, at+1, i+1)
+		default:
+			l.at[name] = i
 		}
-		found[name] = i
 	}
 	if i := slices.IndexFunc(ignore, func(name string) bool { return left[plain(name)] }); i >= 0 {
-		return layout{}, finalf(line, "there is no column %s to ignore; the columns of the file are %s", quoted(ignore[i]), strings.Join(header, ", "))
+		return l, finalf(line, "there is no column %s to ignore; the columns of the file are %s", quoted(ignore[i]), strings.Join(header, ", "))
 	}
 	if len(unknown) > 0 {
-		return layout{}, finalf(line, "%s; the columns are %s; --ignore-columns leaves others out", firstOf(unknown), strings.Join(columns(), ", "))
+		return l, finalf(line, "there is no column %s; the columns are %s; --ignore-columns leaves others out", petstore.Shorten(strings.Join(unknown, ", "), 80), known)
 	}
-	place := func(name string) int {
-		if i, ok := found[name]; ok {
-			return i
-		}
-		return -1
-	}
-	l.id, l.name, l.category, l.status, l.stock, l.add, l.version = place("id"), place("name"), place("category"), place("status"), place("stock"), place("add"), place("version")
 	for _, name := range []string{"name", "category"} {
-		if place(name) < 0 && l.id < 0 {
-			return layout{}, finalf(line, "the column %s is missing; the first line must name the columns: %s", name, strings.Join(columns(), ", "))
+		if !l.has(name) && !l.has("id") {
+			return l, finalf(line, "the column %s is missing; the first line must name the columns: %s", name, known)
 		}
 	}
 	return l, nil
 }
 
-// firstOf joins the first reasons, as many as fit in a line, and says how many more there are.
-func firstOf(reasons []string) string {
-	const room = 80
-	text := reasons[0]
-	for i, reason := range reasons[1:] {
-		if len(text)+len(reason) > room {
-			return fmt.Sprintf("%s; %d more", text, len(reasons)-1-i)
-		}
-		text += "; " + reason
+func (l *layout) has(column string) bool {
+	_, ok := l.at[column]
+	return ok
+}
+
+// text returns the text in a column of a record. Cells that are missing are empty.
+func (l *layout) text(record []string, column string) string {
+	if i, ok := l.at[column]; ok && i < len(record) {
+		return Unescape(record[i])
 	}
-	return text
+	return ""
 }
 
 // plain returns the form of a column's name that is compared.
 func plain(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
-
-// meant returns a question with the column that name is a synonym for, or "".
-func meant(name string) string {
-	synonyms := map[string][]string{
-		"id":       {"pet id", "petid", "number", "no"},
-		"name":     {"pet", "animal", "pet name", "petname", "title"},
-		"category": {"kind", "type", "species", "group", "category name", "categoryname"},
-		"status":   {"state", "availability"},
-		"stock":    {"quantity", "qty", "count", "amount", "units", "inventory", "in stock"},
-	}
-	for _, column := range columns() {
-		if slices.Contains(synonyms[column], name) {
-			return fmt.Sprintf("; did you mean %s?", column)
-		}
-	}
-	return ""
-}
 
 // stray returns the first column without a name that contains text, counting from 1.
 func (l *layout) stray(cells []string) (column int, found bool) {

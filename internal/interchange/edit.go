@@ -53,6 +53,22 @@ func (e *Edit) unchanged() bool {
 	return e.was != nil && e.Add == 0 && !e.setsName() && !e.setsCategory() && !e.setsStatus() && !e.setsStock()
 }
 
+// changes reports whether the row would change the pet now. p is nil if the pet does
+// not exist.
+func (e *Edit) changes(p *petstore.StockedPet, known *catalogue, line int) (bool, error) {
+	if p == nil {
+		if e.unchanged() {
+			return false, nil
+		}
+		return false, petstore.NoPet(e.ID)
+	}
+	if err := e.findCategory(p, known, line); err != nil {
+		return false, err
+	}
+	a, err := e.amend(*p, known)
+	return a != (petstore.Amendment{}), err
+}
+
 // findCategory finds the category that the row names. If the name is ambiguous, the category of the pet is preferred.
 func (e *Edit) findCategory(p *petstore.StockedPet, known *catalogue, line int) (err error) {
 	if !e.setsCategory() {

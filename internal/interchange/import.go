@@ -6,23 +6,14 @@ import (
 	"errors"
 	"io"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"example.com/petstore/internal/petstore"
 )
 
-// How many rows share a transaction: as many as take about rowsTime, so that other
-// writers do not wait longer.
-const (
-	fewestRows = 64
-	mostRows   = 4096
-	rowsTime   = 20 * time.Millisecond
-)
-
-// mostEdits is how many edits the first transaction may have: the edits of a spreadsheet with no more are stored all
-// or not at all. The later transactions of a longer file have as many edits as take about rowsTime.
-const mostEdits = 500
+// batchRows is how many rows share a transaction, so that other writers do not wait long. The rows of a pet, of its
+// orders and of its ledger are never divided.
+const batchRows = 1000
 
 // An Import carries units from a reader into a workspace.
 type Import struct {
@@ -36,11 +27,9 @@ type Import struct {
 	MaxCategories int
 
 	// File is the digest of the file, under which the store remembers with each batch
-	// how far the file was imported. If it is "", nothing is remembered.
+	// how far the file was imported. An import of a file that was interrupted before
+	// goes on there. If it is "", nothing is remembered.
 	File string
-	// Resumed says that an earlier import of the file was interrupted, and From begins
-	// after what that has stored.
-	Resumed bool
 
 	// If SkipFaults is set, units with faults are skipped, and OnFault is called for
 	// each fault, by one goroutine at a time.
@@ -48,12 +37,8 @@ type Import struct {
 	OnFault    func(*Fault)
 	MaxFaults  int // stop after so many, with ErrFaults; 0 means no limit
 
-	// OnProgress, if set, is called after each batch with what was stored so far.
-	OnProgress func(Report)
-
-	pace          *pace
-	known         *catalogue // of the workspace, for a CSV; nil for NDJSON
-	editedThrough int        // the last line up to which the edits are stored already
+	known *catalogue // of the workspace, for a CSV; nil for NDJSON
+	ahead *Entry     // was read, and belongs to the next batch
 }
 
 // A Report says what an import has stored.
@@ -64,6 +49,7 @@ type Report struct {
 	Added   int64 // those of Changed whose stock a row has added to
 	Skipped int64 // units with faults
 	Notes   Notes
+	Reached int // the line up to which an interrupted import of the file had come before; 0 if there was none
 }
 
 // ErrFaults is returned by an import that has found MaxFaults faults.
@@ -72,29 +58,56 @@ var ErrFaults = errors.New("there are too many faults")
 // Rows returns how many rows were stored.
 func (r Report) Rows() int64 { return r.Categories + r.Pets + r.Orders + r.Movements }
 
-// A batch is a part of the stream that is stored together.
+// A batch is a part of the stream that is stored in one transaction: new units, or edits.
 type batch struct {
-	petstore.Batch
-	entries []Entry
+	units   []Entry
 	edits   []Entry
+	rows    int
 	through int      // its last line
 	faults  []*Fault // of units that it leaves out
-	counts  Counts
-	rows    int
-	stop    error // why this is the last batch
+	stop    error    // why this is the last batch
 }
 
-// Run imports the stream and returns what was stored. It reads and checks one batch
-// while another is being written. After an error, everything before it was stored
-// except for at most one batch. When ctx ends, Run stops between two batches, even if
-// the stream blocks. At the end it adds an event to the feed of the workspace that
-// counts what was stored.
+// Run imports the stream and returns what was stored. After an error, everything before
+// it was stored except for at most one batch. When ctx ends, Run stops between two
+// batches. At the end it adds an event to the feed of the workspace that counts what was
+// stored.
 func (i *Import) Run(ctx context.Context) (Report, error) {
-	if err := i.resume(ctx); err != nil {
+	reached, err := i.resume(ctx)
+	if err != nil {
 		return Report{}, err
 	}
-	report, err := i.copy(ctx)
+	report, err := i.copy(ctx, reached)
 	return report, cmp.Or(err, i.finish(ctx, report, err == nil))
+}
+
+// DryRun reads and checks the stream as Run does, but writes nothing. It works on a snapshot of the workspace. Its
+// report says what Run would add, change and leave unchanged, and its faults are those of Run, unless the workspace
+// changes meanwhile. The report also has the questions that the user should confirm before Run.
+func (i *Import) DryRun(ctx context.Context) (report Report, err error) {
+	reached, err := i.resume(ctx)
+	if err != nil {
+		return report, err
+	}
+	err = i.To.DryRun(ctx, i.Workspace, func(in petstore.Bulk) error {
+		dry := *i
+		dry.To, dry.File = in, ""
+		var err error
+		if report, err = dry.copy(ctx, reached); err != nil {
+			return err
+		}
+		report.Notes.findSimilar(dry.known)
+		return report.Notes.findQuestions(ctx, in, i.Workspace)
+	})
+	return report, err
+}
+
+// resume returns the line up to which the file was imported before.
+func (i *Import) resume(ctx context.Context) (reached int, err error) {
+	if i.File != "" {
+		reached, err = i.To.ImportedThrough(ctx, i.Workspace, i.File)
+	}
+	return reached, err
 }
 
 // finishTimeout is how long finish may take, also after ctx has ended.
@@ -105,7 +118,7 @@ const finishTimeout = 10 * time.Second
 // is resumed.
 func (i *Import) finish(ctx context.Context, r Report, ended bool) error {
 	var b petstore.Batch
-	if r.Rows() > 0 || i.Resumed {
+	if r.Rows() > 0 || r.Reached > 0 {
 		b.Imported = &petstore.Imported{Categories: r.Categories, Pets: r.Pets, Orders: r.Orders}
 	}
 	if ended {
@@ -116,143 +129,107 @@ func (i *Import) finish(ctx context.Context, r Report, ended bool) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
 	defer cancel()
-	if b.File != "" && i.known != nil { // before the main record, so that no later import of the file uses this one
-		if _, err := i.To.Load(ctx, i.Workspace, &petstore.Batch{File: i.amendedFile()}); err != nil {
-			return err
-		}
-	}
 	_, err := i.To.Load(ctx, i.Workspace, &b)
 	return err
 }
 
-func (i *Import) copy(ctx context.Context) (report Report, err error) {
+// copy stores what is in the stream after a line.
+func (i *Import) copy(ctx context.Context, after int) (report Report, err error) {
+	report.Reached = after
+	report.Notes = Notes{Stock: []StockChange{}, Categories: []NewCategory{}, Questions: []string{}}
 	if _, ok := i.From.(*csvReader); ok {
 		if i.known, err = readCatalogue(ctx, i.To, i.Workspace, i.MaxCategories); err != nil {
 			return report, err
 		}
 	}
-	r := &reading{Import: i, batches: make(chan *batch, 1)}
-	i.pace = new(pace)
-	i.pace.rows.Store(fewestRows)
-	i.pace.edits.Store(mostEdits)
-	go r.run(ctx)
-	defer func() {
-		go func() {
-			for range r.batches { // until the reader has ended
-			}
-		}()
-	}()
 	for {
-		b, err := r.next(ctx)
-		if err == nil {
-			err = i.keep(ctx, b, &report)
-		}
-		if err != nil {
+		b := i.read(after)
+		if err := ctx.Err(); err != nil {
 			return report, err
 		}
-		if b.stop != nil {
+		if err := i.keep(ctx, b, &report); err != nil {
+			return report, err
+		}
+		if errors.Is(b.stop, io.EOF) {
 			return report, nil
 		}
 	}
 }
 
-// A reading is the part of an import that reads and checks the stream.
-type reading struct {
-	*Import
-	batches chan *batch
+// read reads a batch.
+func (i *Import) read(after int) *batch {
+	b := &batch{}
+	for b.rows < batchRows && len(b.faults) < batchRows {
+		e, err := i.next(after)
+		switch f, isFault := errors.AsType[*Fault](err); {
+		case err == nil && (e.Edit == nil && len(b.edits) > 0 || e.Edit != nil && len(b.units) > 0):
+			i.ahead = &e
+			return b
+		case err == nil:
+			b.add(e)
+		case isFault && i.SkipFaults && !f.Final:
+			b.faults = append(b.faults, f)
+		default:
+			b.stop = err
+			return b
+		}
+	}
+	return b
 }
 
-// A pace is how many rows, and how many edits, a batch should have.
-type pace struct{ rows, edits atomic.Int64 }
-
-// next returns the next batch. A batch that was read before ctx ended is returned too.
-func (r *reading) next(ctx context.Context) (*batch, error) {
-	select {
-	case b := <-r.batches:
-		return b, nil
-	default:
+// next returns the next entry after a line. It is in normal form, and follows the rules.
+func (i *Import) next(after int) (Entry, error) {
+	if e := i.ahead; e != nil {
+		i.ahead = nil
+		return *e, nil
 	}
-	select {
-	case b := <-r.batches:
-		return b, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-// run sends batches until the stream ends, a fault stops it, or ctx ends.
-func (r *reading) run(ctx context.Context) {
-	defer close(r.batches)
 	for {
-		b := &batch{}
-		for b.stop == nil && b.rows < int(r.pace.rows.Load()) && len(b.edits) < int(r.pace.edits.Load()) && len(b.faults) < fewestRows {
-			r.readEntry(b)
-			if err := ctx.Err(); err != nil {
-				b.stop = err
-			}
-		}
-		b.Last = r.From.Last()
-		r.batches <- b
-		if b.stop != nil {
-			return
+		e, err := i.From.Next()
+		f, isFault := errors.AsType[*Fault](err)
+		switch {
+		case isFault && !f.Final && f.Line <= after:
+		case err != nil:
+			return e, err
+		case e.Line > after:
+			return e, e.check(petstore.At(i.Now()))
 		}
 	}
 }
 
-// readEntry reads an entry into the batch.
-func (r *reading) readEntry(b *batch) {
-	e, err := r.From.Next()
-	switch f, isFault := errors.AsType[*Fault](err); {
-	case err == nil:
-		b.add(e, petstore.At(r.Now()), r.SkipFaults)
-	case isFault && r.SkipFaults && !f.Final:
-		b.faults = append(b.faults, f)
-	default:
-		b.stop = err
-	}
-}
-
-func (b *batch) add(e Entry, now petstore.Time, skip bool) {
-	b.through = max(b.through, e.through())
+// check brings the entry into normal form, and returns a *Fault if it breaks a rule.
+func (e *Entry) check(now petstore.Time) error {
 	if e.Edit != nil {
-		b.edit(e, skip)
-		return
+		if err := e.Edit.check(); err != nil {
+			return asFault(e.Line, err)
+		}
+		return nil
 	}
-	if place, err := e.Check(now); err != nil {
-		b.refuse(faultf(e.lineOf(place), "%s", reason(err)), skip)
-		return
+	if place, err := e.Unit.Check(now); err != nil {
+		return asFault(e.lineOf(place), err)
 	}
-	b.entries = append(b.entries, e)
+	return nil
+}
+
+func (b *batch) add(e Entry) {
+	b.through = max(b.through, e.through())
 	b.rows += e.rows()
-}
-
-// edit adds an entry with the id of a pet.
-func (b *batch) edit(e Entry, skip bool) {
-	if err := e.Edit.check(); err != nil {
-		b.refuse(faultf(e.Line, "%s", reason(err)), skip)
-		return
-	}
-	b.edits = append(b.edits, e)
-}
-
-// refuse notes a fault and leaves the unit out, or ends the import.
-func (b *batch) refuse(f *Fault, skip bool) {
-	if skip {
-		b.faults = append(b.faults, f)
+	if e.Edit != nil {
+		b.edits = append(b.edits, e)
 	} else {
-		b.stop = f
+		b.units = append(b.units, e)
 	}
 }
 
 // keep stores the batch and adds it to the report.
 func (i *Import) keep(ctx context.Context, b *batch, report *Report) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if atEnd := errors.Is(b.stop, io.EOF); b.stop != nil && !atEnd {
+	if b.stop != nil && !errors.Is(b.stop, io.EOF) {
 		return b.stop
 	}
-	if err := i.write(ctx, b, report); err != nil {
+	write := i.writeUnits
+	if len(b.edits) > 0 {
+		write = i.writeEdits
+	}
+	if err := write(ctx, b, report); err != nil {
 		return err
 	}
 	slices.SortStableFunc(b.faults, func(x, y *Fault) int { return cmp.Compare(x.Line, y.Line) }) // faults that the store found come last
@@ -260,75 +237,173 @@ func (i *Import) keep(ctx context.Context, b *batch, report *Report) error {
 		i.OnFault(f)
 	}
 	report.Skipped += int64(len(b.faults))
-	report.Categories += b.counts.Categories
-	report.Pets += b.counts.Pets
-	report.Orders += b.counts.Orders
-	report.Movements += b.counts.Movements
-	if i.OnProgress != nil {
-		i.OnProgress(*report)
-	}
 	if i.MaxFaults > 0 && report.Skipped >= int64(i.MaxFaults) {
 		return ErrFaults
 	}
 	return nil
 }
 
-// load stores entries of the batch. If file is not "", the store remembers how far it
-// was imported.
-func (i *Import) load(ctx context.Context, b *batch, entries []Entry, file string) error {
-	if len(entries) == 0 && file == "" {
-		return nil
+// refused notes a fault of an entry, or returns it to end the import.
+func (i *Import) refused(b *batch, f *Fault) error {
+	if !i.SkipFaults || f.Final {
+		return f
 	}
-	b.SkipRefused, b.File, b.Through = i.SkipFaults, file, b.through
-	if b.through == 0 {
-		b.File = "" // there is nothing to remember but faults
-	}
-	b.Units = make([]petstore.Unit, len(entries))
-	for n := range entries {
-		b.Units[n] = entries[n].Unit
-	}
-	began := time.Now()
-	refused, err := i.To.Load(ctx, i.Workspace, &b.Batch)
-	if err != nil {
-		return err
-	}
-	adapt(&i.pace.rows, mostRows, time.Since(began))
-	for _, r := range refused {
-		f := faultf(entries[r.Unit].lineOf(r.Place), "%s", reason(r.Err))
-		if !i.SkipFaults {
-			return f
-		}
-		b.faults = append(b.faults, f)
-		entries[r.Unit].Line = 0
-	}
-	b.count(entries)
+	b.faults = append(b.faults, f)
 	return nil
 }
 
-// adapt changes the size of the next batches so that they take about rowsTime.
-func adapt(rows *atomic.Int64, most int64, took time.Duration) {
-	switch n := rows.Load(); {
-	case took > 2*rowsTime:
-		rows.Store(max(n/2, fewestRows))
-	case took < rowsTime:
-		rows.Store(min(n*2, most))
+// writeUnits stores the new units of a batch, in CSV with the categories that they need.
+func (i *Import) writeUnits(ctx context.Context, b *batch, report *Report) error {
+	if i.known == nil {
+		return i.load(ctx, b, b.units, i.File, report)
 	}
+	var pets []Entry
+	for _, e := range b.units {
+		in, err := i.known.resolve(e.category, e.Line)
+		if err == nil {
+			e.In = in
+			pets = append(pets, e)
+			report.Notes.newPet(e.Pet.Name)
+		} else if err := i.refused(b, asFault(e.Line, err)); err != nil {
+			return err
+		}
+	}
+	report.Notes.added(i.known.added)
+	if err := i.load(ctx, b, append(i.known.added, pets...), i.File, report); err != nil {
+		return err
+	}
+	i.known.confirmAdded()
+	return nil
 }
 
-// count counts the rows of the entries that were stored.
-func (b *batch) count(entries []Entry) {
-	for n := range entries {
-		e := &entries[n]
-		switch {
-		case e.Line == 0: // refused
-			continue
-		case e.Category != nil:
-			b.counts.Categories++
-			continue
-		case e.Pet != nil:
-			b.counts.Pets++
-		}
-		b.counts.Orders += int64(len(e.Orders))
-		b.counts.Movements += int64(len(e.Unit.Movements))
+// load stores units. If file is not "", the store remembers how far it was imported.
+func (i *Import) load(ctx context.Context, b *batch, units []Entry, file string, report *Report) error {
+	if b.through == 0 {
+		file = "" // there is nothing to remember but faults
 	}
+	if len(units) == 0 && file == "" {
+		return nil
+	}
+	to := petstore.Batch{Last: i.From.Last(), SkipRefused: i.SkipFaults, File: file, Through: b.through, Units: make([]petstore.Unit, len(units))}
+	for n := range units {
+		to.Units[n] = units[n].Unit
+	}
+	refused, err := i.To.Load(ctx, i.Workspace, &to)
+	if err != nil {
+		return err
+	}
+	for _, r := range refused {
+		if err := i.refused(b, asFault(units[r.Unit].lineOf(r.Place), r.Err)); err != nil {
+			return err
+		}
+		units[r.Unit].Line = 0
+	}
+	for n := range units {
+		if units[n].Line > 0 { // it was not refused
+			report.count(&units[n].Unit)
+		}
+	}
+	return nil
+}
+
+// count counts the rows of a unit that was stored.
+func (c *Counts) count(u *petstore.Unit) {
+	switch {
+	case u.Category != nil:
+		c.Categories++
+	case u.Pet != nil:
+		c.Pets++
+	}
+	c.Orders += int64(len(u.Orders))
+	c.Movements += int64(len(u.Movements))
+}
+
+// writeEdits carries out the edits of a batch: all of them or none, unless faults are skipped. The categories that they
+// need are stored first; to store them again does no harm.
+func (i *Import) writeEdits(ctx context.Context, b *batch, report *Report) error {
+	edits, err := i.findEdits(ctx, b, report)
+	if err != nil {
+		return err
+	}
+	report.Notes.added(i.known.added)
+	if err := i.load(ctx, b, i.known.added, "", report); err != nil {
+		return err
+	}
+	i.known.confirmAdded()
+	if len(edits) == 0 {
+		return i.load(ctx, b, nil, i.File, report)
+	}
+	changes := make([]*petstore.Change, len(edits))
+	for n := range edits {
+		e, category := edits[n].Edit, int64(0)
+		if e.in != nil {
+			category = e.in.ID
+		}
+		decide := func(p petstore.StockedPet) (petstore.Amendment, error) { return e.amend(p, i.known) }
+		changes[n] = petstore.Amend(ctx, i.Workspace, e.ID, category, decide, &e.done)
+	}
+	refused, err := i.To.Amend(ctx, i.Workspace, changes, !i.SkipFaults, i.File, b.through)
+	if err != nil {
+		return err
+	}
+	for n, err := range refused {
+		switch {
+		case err == nil:
+		case petstore.CodeOf(err) == "" || petstore.CodeOf(err) == petstore.CodeServiceUnavailable:
+			return err
+		default:
+			if err := i.refused(b, asFault(edits[n].Line, err)); err != nil {
+				return err
+			}
+		}
+	}
+	for n := range edits {
+		if refused[n] == nil {
+			report.edited(edits[n].Edit)
+		}
+	}
+	return nil
+}
+
+// edited counts an edit that was carried out.
+func (r *Report) edited(e *Edit) {
+	if !e.done.Changed() {
+		r.Left++
+		return
+	}
+	r.Changed++
+	if e.Add != 0 {
+		r.Added++
+	}
+	r.Notes.amended(e)
+}
+
+// findEdits returns the edits of the batch that change anything now, and finds their categories.
+func (i *Import) findEdits(ctx context.Context, b *batch, report *Report) (edits []Entry, err error) {
+	ids := make([]int64, len(b.edits))
+	for n := range b.edits {
+		ids[n] = b.edits[n].Edit.ID
+	}
+	found, err := i.To.StockedPets(ctx, i.Workspace, petstore.PetQuery{Page: petstore.Page{Limit: len(ids)}, IDs: ids})
+	if err != nil {
+		return nil, err
+	}
+	pets := make(map[int64]*petstore.StockedPet, len(found))
+	for n := range found {
+		pets[found[n].ID] = &found[n]
+	}
+	for _, e := range b.edits {
+		changes, err := e.Edit.changes(pets[e.Edit.ID], i.known, e.Line)
+		switch {
+		case err != nil:
+			if err := i.refused(b, asFault(e.Line, err)); err != nil {
+				return nil, err
+			}
+		case changes:
+			edits = append(edits, e)
+		default:
+			report.Left++
+		}
+	}
+	return edits, nil
 }

@@ -5,6 +5,9 @@
 package interchange
 
 import (
+	"bufio"
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"path"
@@ -58,6 +61,15 @@ type Reader interface {
 	// Last returns the greatest ids that were issued, according to the stream. It is
 	// valid after the first call of Next.
 	Last() petstore.LastIDs
+}
+
+// NewReader returns a reader of the format. It returns a *Fault if the stream does not
+// begin like a file of the format. The columns of CSV in ignore are left out.
+func NewReader(from io.Reader, f Format, ignore ...string) (Reader, error) {
+	if f == CSV {
+		return newCSVReader(from, ignore)
+	}
+	return newNDJSONReader(from)
 }
 
 // An Entry is a unit with the lines that it was read from, or, in CSV, an edit of an
@@ -123,37 +135,41 @@ func notText(line int) *Fault {
 	return faultf(line, "the text is not UTF-8; save the file in UTF-8")
 }
 
+// final makes a fault final.
+func final(err error) error {
+	if f, ok := errors.AsType[*Fault](err); ok {
+		f.Final = true
+	}
+	return err
+}
+
+// asFault returns err as a fault of a line, in the words for a client.
+func asFault(line int, err error) *Fault {
+	if f, ok := errors.AsType[*Fault](err); ok {
+		return f
+	}
+	if e, ok := errors.AsType[*petstore.Error](err); ok {
+		return faultf(line, "%s", e.Message)
+	}
+	return faultf(line, "%v", err)
+}
+
 // readFault returns the error of a stream that cannot be read further.
 func readFault(line int, err error) error {
 	return fmt.Errorf("line %d: reading failed: %w", line, err)
-}
-
-// refuseUTF16 returns a fault if the stream begins like UTF-16.
-func refuseUTF16(start []byte) error {
-	if len(start) >= 2 && (start[0] == 0xfe && start[1] == 0xff || start[0] == 0xff && start[1] == 0xfe) {
-		return notUTF16()
-	}
-	return nil
 }
 
 func notUTF16() *Fault {
 	return finalf(1, "the file is UTF-16; save it in UTF-8 (in a spreadsheet: CSV UTF-8)")
 }
 
-// A peeker is a buffered stream.
-type peeker interface {
-	io.Reader
-	Peek(n int) ([]byte, error)
-	Discard(n int) (int, error)
-}
-
 // skipMark skips a byte order mark, and refuses UTF-16.
-func skipMark(r peeker) error {
+func skipMark(r *bufio.Reader) error {
 	start, _ := r.Peek(len(ByteOrderMark)) // the next read returns the error too
-	if err := refuseUTF16(start); err != nil {
-		return err
-	}
-	if string(start) == ByteOrderMark {
+	switch {
+	case bytes.HasPrefix(start, []byte("\xfe\xff")), bytes.HasPrefix(start, []byte("\xff\xfe")):
+		return notUTF16()
+	case string(start) == ByteOrderMark:
 		_, err := r.Discard(len(ByteOrderMark))
 		return err
 	}

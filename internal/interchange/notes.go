@@ -20,9 +20,10 @@ type Notes struct {
 	Categories []NewCategory `json:"newCategories"` // the first ones
 	Questions  []string      `json:"questions"`     // of DryRun: what should be confirmed; continues "This will"
 
-	changes     int64  // number of changes of stock
-	unversioned int64  // how many of them are by rows without a version
-	newNames    sample // of new pets
+	changes     int64 // number of changes of stock
+	unversioned int64 // how many of them are by rows without a version
+	newPets     int64
+	newNames    []string // of the first new pets
 }
 
 // A StockChange is a change of the stock of an existing pet.
@@ -98,7 +99,7 @@ func (n *Notes) findQuestions(ctx context.Context, in petstore.Bulk, workspace i
 		n.Questions = append(n.Questions, fmt.Sprintf("set the stock of %s, whatever was sold since the file was made, as the file has no column version", Quantity(n.unversioned, "pet", "pets")))
 	}
 	known := 0
-	for _, name := range n.newNames.names {
+	for _, name := range n.newNames {
 		pets, err := in.StockedPets(ctx, workspace, petstore.PetQuery{Page: petstore.Page{Limit: petstore.MaxPage}, Name: petstore.Fold(name)})
 		if err != nil {
 			return err
@@ -107,18 +108,18 @@ func (n *Notes) findQuestions(ctx context.Context, in petstore.Bulk, workspace i
 			known++
 		}
 	}
-	if of := len(n.newNames.names); of >= fewestNames && 2*known > of {
+	if of := len(n.newNames); of >= fewestNames && 2*known > of {
 		how := "most of"
 		if known == of {
 			how = "all"
 		}
-		n.Questions = append(n.Questions, fmt.Sprintf("add %s, though pets with %s their names are there already", Quantity(n.newNames.seen, "pet", "pets"), how))
+		n.Questions = append(n.Questions, fmt.Sprintf("add %s, though pets with %s their names are there already", Quantity(n.newPets, "pet", "pets"), how))
 	}
 	return nil
 }
 
-// fewestNames is how many new pets a file must have for their names to be searched, and mostNames how many names are
-// searched at most.
+// fewestNames is how many new pets a file must have for their names to be searched, and mostNames how many names, the
+// first ones, are searched at most.
 const (
 	fewestNames = 2
 	mostNames   = 100
@@ -128,23 +129,10 @@ const (
 // would read the whole shop.
 const shortName = 3
 
-// A sample has an even selection of the names that were added to it, without short
-// ones.
-type sample struct {
-	names       []string
-	seen, every int64
-}
-
-func (s *sample) add(name string) {
-	s.every = max(s.every, 1)
-	if s.seen++; (s.seen-1)%s.every != 0 || utf8.RuneCountInString(petstore.Fold(name)) < shortName {
-		return
+// newPet notes a new pet.
+func (n *Notes) newPet(name string) {
+	n.newPets++
+	if len(n.newNames) < mostNames && utf8.RuneCountInString(petstore.Fold(name)) >= shortName {
+		n.newNames = append(n.newNames, name)
 	}
-	if len(s.names) == mostNames {
-		for i := range mostNames / 2 {
-			s.names[i] = s.names[2*i]
-		}
-		s.names, s.every = s.names[:mostNames/2], 2*s.every
-	}
-	s.names = append(s.names, name)
 }

@@ -14,7 +14,6 @@ import (
 )
 
 type csvReader struct {
-	from    int
 	in      *csv.Reader
 	guard   *guard
 	columns layout
@@ -22,7 +21,7 @@ type csvReader struct {
 	line    int           // of the record that was read last
 }
 
-func newCSVReader(from io.Reader, o Options) (Reader, error) {
+func newCSVReader(from io.Reader, ignore []string) (Reader, error) {
 	buffered := bufio.NewReaderSize(from, 1<<16)
 	if err := skipMark(buffered); err != nil {
 		return nil, err
@@ -36,7 +35,7 @@ func newCSVReader(from io.Reader, o Options) (Reader, error) {
 		start, _ = buffered.Peek(4096)
 	}
 	comma, said := separatorOf(start)
-	r := &csvReader{from: o.FromLine, guard: &guard{from: buffered, comma: []byte(string(comma))}, edited: map[int64]int{}}
+	r := &csvReader{guard: &guard{from: buffered, comma: []byte(string(comma))}, edited: map[int64]int{}}
 	r.in = csv.NewReader(r.guard)
 	r.in.Comma = comma
 	r.in.FieldsPerRecord = -1
@@ -51,7 +50,7 @@ func newCSVReader(from io.Reader, o Options) (Reader, error) {
 	if err != nil {
 		return nil, final(err)
 	}
-	r.columns, err = layoutOf(header, r.line, o.Ignore)
+	r.columns, err = layoutOf(header, r.line, ignore)
 	return r, err
 }
 
@@ -74,18 +73,11 @@ func (r *csvReader) Last() petstore.LastIDs { return petstore.LastIDs{} }
 
 // Next implements [Reader].
 func (r *csvReader) Next() (Entry, error) {
-	for {
-		cells, err := r.record()
-		if f, ok := errors.AsType[*Fault](err); ok && !f.Final && f.Line < r.from {
-			continue
-		}
-		if err != nil {
-			return Entry{}, err
-		}
-		if r.line >= r.from {
-			return r.entry(cells)
-		}
+	record, err := r.record()
+	if err != nil {
+		return Entry{}, err
 	}
+	return r.entry(record)
 }
 
 // record reads a record that is not blank.
@@ -146,176 +138,140 @@ func (r *csvReader) fault(err error) error {
 
 func tooWide(line int) *Fault { return finalf(line, "the line has more than %d columns", maxColumns) }
 
-// entry returns the new pet, or the edit, of a record. Cells that are missing at its end are empty.
-func (r *csvReader) entry(cells []string) (Entry, error) {
-	if column, found := r.columns.stray(cells); found {
-		return Entry{}, faultf(r.line, "column %d: %s stands in a column without a name; are there too many separators?", column, quoted(cells[column-1]))
+// entry returns the new pet, or the edit, of a record.
+func (r *csvReader) entry(record []string) (Entry, error) {
+	if column, found := r.columns.stray(record); found {
+		return Entry{}, faultf(r.line, "column %d: %s stands in a column without a name; are there too many separators?", column, quoted(record[column-1]))
 	}
-	text := func(i int) string {
-		if i < 0 || i >= len(cells) {
-			return ""
+	cell := func(column string) string { return strings.TrimSpace(r.columns.text(record, column)) }
+	name := func(column string) string {
+		text := r.columns.text(record, column)
+		if trimmed := strings.TrimSpace(text); r.columns.spaced || trimmed == "" {
+			text = trimmed
 		}
-		return cells[i]
+		return strings.Clone(text)
 	}
-	cell := func(i int) string { return strings.TrimSpace(Unescape(text(i))) }
-	name := func(i int) string {
-		if trimmed := cell(i); r.columns.spaced || trimmed == "" {
-			return strings.Clone(trimmed)
-		}
-		return strings.Clone(Unescape(text(i)))
-	}
-	if id := cell(r.columns.id); id != "" {
-		return r.edit(id, cell, name)
-	}
-	if r.columns.name < 0 || r.columns.category < 0 {
-		return Entry{}, faultf(r.line, "a row without an id is a new pet, which needs the columns name and category")
-	}
-	stock, add := cell(r.columns.stock), cell(r.columns.add)
-	if stock != "" && add != "" {
-		return Entry{}, r.both()
-	}
-	pet, err := r.pet(cell(r.columns.status), stock, add)
-	if err != nil {
+	var err error
+	e := &Edit{Name: name("name"), Category: name("category")}
+	if e.ID, err = r.id(cell("id")); err != nil {
 		return Entry{}, err
 	}
-	pet.Name = name(r.columns.name)
-	category := name(r.columns.category)
-	if category == "" {
-		return Entry{}, faultf(r.line, "category: a new pet needs one")
-	}
-	return Entry{Line: r.line, category: category, Unit: petstore.Unit{Pet: pet, In: unnamed}}, nil
-}
-
-// unnamed stands for the category of a new pet until findCategories finds it.
-var unnamed = new(petstore.Category)
-
-// both returns the fault of a row that sets the stock and adds to it.
-func (r *csvReader) both() error {
-	return faultf(r.line, "stock and add are both given; stock says how many there are, and add how many came or went")
-}
-
-// edit reads a record with the id of a pet.
-func (r *csvReader) edit(id string, cell, name func(int) string) (Entry, error) {
-	n, err := strconv.ParseInt(id, 10, 64)
-	if err != nil || n < 1 || n > petstore.MaxID {
-		return Entry{}, faultf(r.line, "id: %s is not the id of a pet; leave the cell empty for a new one", quoted(id))
-	}
-	if before := r.edited[n]; before > 0 {
-		return Entry{}, faultf(r.line, "id: the pet %d is already in line %d; give it one row", n, before)
-	}
-	r.edited[n] = r.line
-	e := &Edit{ID: n, Name: name(r.columns.name), Category: name(r.columns.category)}
-	if text := cell(r.columns.version); text != "" {
-		was, ok := parseVersion(text, n)
-		if !ok {
-			return Entry{}, faultf(r.line, "version: %s is not that of the pet %d; leave it as it was exported, or empty", quoted(text), n)
-		}
-		e.was = was
-	}
-	if stock := cell(r.columns.stock); stock != "" {
-		quantity, err := r.quantity(stock)
-		if err != nil {
-			return Entry{}, err
-		}
-		e.Stock = &quantity
-	}
-	if e.Add, err = r.addition(cell(r.columns.add)); err != nil {
+	if e.was, err = r.version(cell("version"), e.ID); err != nil {
 		return Entry{}, err
 	}
-	if cell(r.columns.add) != "" && e.setsStock() {
-		return Entry{}, r.both()
+	if e.Stock, err = r.stock(cell("stock")); err != nil {
+		return Entry{}, err
 	}
-	if status := cell(r.columns.status); status != "" {
-		if e.Status = statusIn(status); !e.Status.Valid() {
-			return Entry{}, r.noStatus(status)
-		}
+	if e.Add, err = r.addition(cell("add")); err != nil {
+		return Entry{}, err
 	}
+	if e.Status, err = r.status(cell("status")); err != nil {
+		return Entry{}, err
+	}
+	if cell("add") != "" && e.setsStock() {
+		return Entry{}, faultf(r.line, "stock and add are both given; stock says how many there are, and add how many came or went")
+	}
+	if e.ID == 0 {
+		return r.newPet(e, cell("add") != "")
+	}
+	if before := r.edited[e.ID]; before > 0 {
+		return Entry{}, faultf(r.line, "id: the pet %d is already in line %d; give it one row", e.ID, before)
+	}
+	r.edited[e.ID] = r.line
 	return Entry{Line: r.line, Edit: e}, nil
 }
 
-// statusIn returns the status that a cell names, or an invalid one. The result does not
-// share memory with the cell.
-func statusIn(cell string) petstore.Status {
+// unnamed stands for the category of a new pet until writeUnits finds it.
+var unnamed = new(petstore.Category)
+
+// newPet returns the entry of a row without an id. adds is whether it adds to the stock, of which there is none yet.
+func (r *csvReader) newPet(e *Edit, adds bool) (Entry, error) {
+	switch {
+	case !r.columns.has("name") || !r.columns.has("category"):
+		return Entry{}, faultf(r.line, "a row without an id is a new pet, which needs the columns name and category")
+	case e.Category == "":
+		return Entry{}, faultf(r.line, "category: a new pet needs one")
+	case e.Add < 0:
+		return Entry{}, faultf(r.line, "add: %+d to a pet that has no stock yet", e.Add)
+	case adds:
+		e.Stock = &e.Add
+	}
+	p := &petstore.StockedPet{Pet: petstore.Pet{Name: e.Name, Status: e.Status}}
+	stock, err := p.Begin(e.Stock)
+	if err != nil {
+		return Entry{}, asFault(r.line, err)
+	}
+	p.Quantity = stock
+	return Entry{Line: r.line, category: e.Category, Unit: petstore.Unit{Pet: p, In: unnamed}}, nil
+}
+
+// id reads the id of a pet. It returns 0 if the cell is empty.
+func (r *csvReader) id(cell string) (int64, error) {
+	if cell == "" {
+		return 0, nil
+	}
+	id, err := strconv.ParseInt(cell, 10, 64)
+	if err != nil || id < 1 || id > petstore.MaxID {
+		return 0, faultf(r.line, "id: %s is not the id of a pet; leave the cell empty for a new one", quoted(cell))
+	}
+	return id, nil
+}
+
+// version reads the version of a pet's row. It returns nil if the cell is empty.
+func (r *csvReader) version(cell string, id int64) (*version, error) {
+	if cell == "" || id == 0 {
+		return nil, nil
+	}
+	was, ok := parseVersion(cell, id)
+	if !ok {
+		return nil, faultf(r.line, "version: %s is not that of the pet %d; leave it as it was exported, or empty", quoted(cell), id)
+	}
+	return was, nil
+}
+
+// status reads the cell status. The result does not share memory with the cell.
+func (r *csvReader) status(cell string) (petstore.Status, error) {
 	for _, known := range petstore.Statuses() {
 		if strings.EqualFold(cell, string(known)) {
-			return known
+			return known, nil
 		}
 	}
-	return "?"
+	if cell != "" {
+		return "", faultf(r.line, "status: %s is none of available, pending and sold", quoted(cell))
+	}
+	return "", nil
 }
 
-func (r *csvReader) noStatus(status string) error {
-	return faultf(r.line, "status: %s is none of available, pending and sold", quoted(status))
-}
-
-// pet reads the status and the stock of a new pet. The stock is in one of the two cells stock and add; if both are
-// empty, it is that of a newly created pet. If the status is empty, it follows from the stock.
-func (r *csvReader) pet(status, stock, add string) (*petstore.StockedPet, error) {
-	p, err := &petstore.StockedPet{}, error(nil)
+// stock reads the cell stock. It returns nil if the cell is empty.
+func (r *csvReader) stock(cell string) (*int64, error) {
+	if cell == "" {
+		return nil, nil
+	}
+	n, err := strconv.ParseInt(cell, 10, 64)
 	switch {
-	case stock != "":
-		p.Quantity, err = r.quantity(stock)
-	case add != "":
-		if p.Quantity, err = r.addition(add); err == nil && p.Quantity < 0 {
-			err = faultf(r.line, "add: %s to a pet that has no stock yet", add)
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	counted := stock != "" || add != ""
-	switch {
-	case status != "":
-		p.Status = statusIn(status)
-	case !counted || p.Quantity > 0:
-		p.Status = petstore.Available
-	default:
-		p.Status = petstore.Sold
-	}
-	if !counted && p.Status == petstore.Available {
-		p.Quantity = 1
-	}
-	if !p.Status.Valid() {
-		return nil, r.noStatus(status)
-	}
-	return p, nil
-}
-
-// quantity reads the cell stock, which is not empty.
-func (r *csvReader) quantity(stock string) (int64, error) {
-	n, err := strconv.ParseInt(stock, 10, 64)
-	switch {
-	case err == nil && strings.ContainsAny(stock[:1], "+-"):
-		return 0, faultf(r.line, "stock: %s has a sign; stock says how many there are, and the column add how many came or went", quoted(stock))
+	case err == nil && strings.ContainsAny(cell[:1], "+-"):
+		return nil, faultf(r.line, "stock: %s has a sign; stock says how many there are, and the column add how many came or went", quoted(cell))
 	case errors.Is(err, strconv.ErrRange), err == nil && n > petstore.MaxQuantity:
-		return 0, faultf(r.line, "stock: must be between 0 and %d", petstore.MaxQuantity)
+		return nil, faultf(r.line, "stock: must be between 0 and %d", petstore.MaxQuantity)
 	case err != nil:
-		return 0, faultf(r.line, "stock: %s is not a whole number", quoted(stock))
+		return nil, faultf(r.line, "stock: %s is not a whole number", quoted(cell))
 	}
-	return n, nil
+	return &n, nil
 }
 
 // addition reads the cell add, such as +5 and -2. It returns 0 if the cell is empty.
-func (r *csvReader) addition(add string) (int64, error) {
-	if add == "" {
+func (r *csvReader) addition(cell string) (int64, error) {
+	if cell == "" {
 		return 0, nil
 	}
-	n, err := strconv.ParseInt(add, 10, 64)
+	n, err := strconv.ParseInt(cell, 10, 64)
 	switch {
 	case errors.Is(err, strconv.ErrRange), err == nil && (n < -petstore.MaxQuantity || n > petstore.MaxQuantity):
 		return 0, faultf(r.line, "add: must be between -%d and %d", petstore.MaxQuantity, petstore.MaxQuantity)
 	case err != nil:
-		return 0, faultf(r.line, "add: %s is not a whole number, such as +5 or -2", quoted(add))
+		return 0, faultf(r.line, "add: %s is not a whole number, such as +5 or -2", quoted(cell))
 	}
 	return n, nil
-}
-
-// reason returns the text of err for a client.
-func reason(err error) string {
-	if e, ok := errors.AsType[*petstore.Error](err); ok {
-		return e.Message
-	}
-	return err.Error()
 }
 
 var (

@@ -1,34 +1,116 @@
 package interchange
 
 import (
+	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
+	"reflect"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"example.com/petstore/internal/petstore"
 )
 
-// Options say where reading begins.
-type Options struct {
-	// FromLine is the first line to read after the head of the file; 0 means all. A
-	// unit must begin there.
-	FromLine int
+// The lines of NDJSON by their types. Members that are absent have their zero values.
+type (
+	anyLine struct {
+		Type string `json:"type"`
+	}
+	headLine struct {
+		Type           string  `json:"type"`
+		Version        int64   `json:"version"`
+		Workspace      string  `json:"workspace"`
+		ExportedAt     instant `json:"exportedAt"`
+		LastCategoryID int64   `json:"lastCategoryId"`
+		LastPetID      int64   `json:"lastPetId"`
+		LastOrderID    int64   `json:"lastOrderId"`
+	}
+	categoryLine struct {
+		Type        string  `json:"type"`
+		ID          int64   `json:"id"`
+		Name        string  `json:"name"`
+		Description *string `json:"description"`
+	}
+	petLine struct {
+		Type       string          `json:"type"`
+		ID         int64           `json:"id"`
+		Name       string          `json:"name"`
+		CategoryID int64           `json:"categoryId"`
+		Status     petstore.Status `json:"status"`
+		Quantity   int64           `json:"quantity"`
+	}
+	orderLine struct {
+		Type     string  `json:"type"`
+		ID       int64   `json:"id"`
+		PetID    int64   `json:"petId"`
+		Quantity int64   `json:"quantity"`
+		ShipDate instant `json:"shipDate"`
+		Complete bool    `json:"complete"`
+	}
+	movementLine struct {
+		Type     string                `json:"type"`
+		PetID    int64                 `json:"petId"`
+		Number   int64                 `json:"number"`
+		Kind     petstore.MovementKind `json:"kind"`
+		OrderID  int64                 `json:"orderId"`
+		Delta    int64                 `json:"delta"`
+		Quantity int64                 `json:"quantity"`
+		At       instant               `json:"at"`
+	}
+	endLine struct {
+		Type string `json:"type"`
+		Counts
+	}
+)
 
-	// Ignore has the names of the columns of CSV that are ignored.
-	Ignore []string
+// An instant is a [petstore.Time] in JSON.
+type instant petstore.Time
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (i *instant) UnmarshalText(text []byte) error {
+	t, ok := petstore.ParseTime(string(text))
+	if *i = instant(t); !ok {
+		return errors.New("no date-time")
+	}
+	return nil
 }
 
-// NewReader returns a reader of the format. It returns a *Fault if the stream does not
-// begin like a file of the format.
-func NewReader(from io.Reader, f Format, o Options) (Reader, error) {
-	if f == CSV {
-		return newCSVReader(from, o)
+// decode reads a line, which must be an object. Its error is a *Fault.
+func decode[T any](line int, text []byte, o ...json.Options) (v T, err error) {
+	if !utf8.Valid(text) {
+		return v, notText(line)
 	}
-	r := &ndjsonReader{lines: newLines(from), from: o.FromLine}
-	if err := r.readHead(); err != nil {
-		return nil, err
+	if err := json.Unmarshal(text, &v, o...); err != nil {
+		return v, malformed(line, err)
 	}
-	return r, nil
+	return v, nil
+}
+
+// malformed returns the fault for an error of the decoder.
+func malformed(line int, err error) *Fault {
+	if wrong, ok := errors.AsType[*json.SemanticError](err); ok {
+		member := wrong.JSONPointer.LastToken()
+		switch {
+		case wrong.JSONPointer == "":
+			return faultf(line, "the line is not a JSON object")
+		case errors.Is(err, json.ErrUnknownName):
+			return faultf(line, "a line of this type has no member %s", quoted(member))
+		}
+		must := map[reflect.Kind]string{reflect.Int64: "a whole number", reflect.String: "a string", reflect.Bool: "true or false"}
+		return faultf(line, "%s must be %s", member, cmp.Or(must[wrong.GoType.Kind()], "a date-time of RFC 3339 with an offset, such as 2026-01-31T12:00:00Z"))
+	}
+	syntax, ok := errors.AsType[*jsontext.SyntacticError](err)
+	switch {
+	case errors.Is(err, jsontext.ErrDuplicateName):
+		return faultf(line, "a member occurs twice in the line")
+	case errors.Is(err, io.ErrUnexpectedEOF) || !ok:
+		return faultf(line, "the line is not JSON: it ends too early")
+	}
+	return faultf(line, "the line is not JSON at byte %d: %v", syntax.ByteOffset+1, syntax.Err)
 }
 
 // A record is a line of NDJSON.
@@ -43,63 +125,69 @@ type record struct {
 }
 
 type ndjsonReader struct {
-	lines   *lines
-	members members
-	from    int
-
+	lines    *bufio.Scanner
+	line     int // the number of the last line that was read
 	last     petstore.LastIDs
-	needsEnd bool   // the file must end with a line of the type end
-	counted  Counts // what was read, to compare with the last line
-	skipped  record // the last pet before FromLine
+	needsEnd bool // the file must end with a line of the type end
+	ended    bool
 
-	ahead     *record // was read, and belongs to the next entry
-	aheadErr  error
-	ended     bool
-	uncounted bool // the type of a line is not known, so that counted is wrong
+	ahead    *record // was read, and belongs to the next entry
+	aheadErr error
+}
+
+func newNDJSONReader(from io.Reader) (Reader, error) {
+	buffered := bufio.NewReader(from)
+	if err := skipMark(buffered); err != nil {
+		return nil, err
+	}
+	r := &ndjsonReader{lines: bufio.NewScanner(buffered)}
+	r.lines.Buffer(nil, maxRecord)
+	return r, final(r.readHead())
 }
 
 func (r *ndjsonReader) Last() petstore.LastIDs { return r.last }
 
+// text returns the next line that is not blank, until the next call.
+func (r *ndjsonReader) text() ([]byte, error) {
+	for r.lines.Scan() {
+		r.line++
+		if text := r.lines.Bytes(); len(bytes.TrimSpace(text)) > 0 {
+			return text, nil
+		}
+	}
+	r.line++
+	switch err := r.lines.Err(); {
+	case err == nil:
+		return nil, io.EOF
+	case errors.Is(err, bufio.ErrTooLong):
+		return nil, finalf(r.line, "the line has more than %d bytes", maxRecord)
+	default:
+		return nil, readFault(r.line, err)
+	}
+}
+
 // readHead reads the first line.
 func (r *ndjsonReader) readHead() error {
-	text, err := r.lines.next()
+	text, err := r.text()
 	if errors.Is(err, io.EOF) {
 		return finalf(1, "the file is empty")
 	}
 	if err != nil {
-		return final(err)
+		return err
 	}
-	m := &r.members
-	m.read(r.lines.number, text)
-	if m.err != nil {
-		return final(m.err)
+	kind, err := decode[anyLine](r.line, text)
+	if err != nil {
+		return err
 	}
-	if kind := m.text("type", false); kind != "petstore" {
-		return finalf(r.lines.number, `the file does not begin with a line of the type petstore, such as {"type":"petstore","version":1}`)
+	if kind.Type != "petstore" {
+		return faultf(r.line, `the file does not begin with a line of the type petstore, such as {"type":"petstore","version":1}`)
 	}
-	if v := m.int("version", true); m.err == nil && v != Version {
-		return finalf(r.lines.number, "the file has the version %d; this program reads version %d", v, Version)
+	head, err := decode[headLine](r.line, text, json.RejectUnknownMembers(true))
+	if err == nil && head.Version != Version {
+		return faultf(r.line, "the file has the version %d; this program reads version %d", head.Version, Version)
 	}
-	m.text("workspace", false)
-	r.needsEnd = m.time("exportedAt", false).Valid
-	r.last = petstore.LastIDs{Categories: m.int("lastCategoryId", false), Pets: m.int("lastPetId", false), Orders: m.int("lastOrderId", false)}
-	for _, n := range []int64{r.last.Categories, r.last.Pets, r.last.Orders} {
-		if n < 0 || n > petstore.MaxID {
-			m.refuse("the last ids must be between 0 and %d", int64(petstore.MaxID))
-		}
-	}
-	m.end("petstore")
-	if m.err != nil {
-		return final(m.err)
-	}
-	return nil
-}
-
-// final makes a fault final.
-func final(err error) error {
-	if f, ok := errors.AsType[*Fault](err); ok {
-		return finalf(f.Line, "%s", f.Reason)
-	}
+	r.needsEnd = petstore.Time(head.ExportedAt).Valid
+	r.last = petstore.LastIDs{Categories: head.LastCategoryID, Pets: head.LastPetID, Orders: head.LastOrderID}
 	return err
 }
 
@@ -113,29 +201,17 @@ func (r *ndjsonReader) Next() (Entry, error) {
 		return Entry{}, err
 	}
 	e := Entry{Line: first.line}
+	e.PetID = first.petID
 	switch first.kind {
 	case "category":
 		e.Category = &first.category
 		return e, nil
 	case "pet":
-		e.PetID = first.petID
 		e.Pet = &first.pet
 	default:
-		if err := r.checkStart(first); err != nil {
-			return Entry{}, err
-		}
-		e.PetID = first.petID
 		e.add(first)
 	}
 	return e, r.rest(&e)
-}
-
-// checkStart returns a fault if FromLine is within the lines of a pet.
-func (r *ndjsonReader) checkStart(first *record) error {
-	if first.petID == r.skipped.petID && r.skipped.line > 0 {
-		return finalf(first.line, "the line belongs to the pet %d, which begins at line %d: begin there", first.petID, r.skipped.line)
-	}
-	return nil
 }
 
 // rest reads the orders and movements of a pet. If one of these lines cannot be read,
@@ -147,7 +223,7 @@ func (r *ndjsonReader) rest(e *Entry) error {
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
-		case isFault && !f.Final && next != nil && !next.belongs():
+		case isFault && !f.Final && !next.belongs():
 			r.ahead, r.aheadErr = next, err
 			return nil
 		case isFault && !f.Final:
@@ -191,7 +267,7 @@ func (e *Entry) add(r *record) {
 	e.movements = append(e.movements, r.line)
 }
 
-// record returns the next line: first the one in ahead. With a fault it returns what is
+// record returns the next line: first the one in ahead. With a fault that is not final it returns what is
 // known of the line.
 func (r *ndjsonReader) record() (*record, error) {
 	if r.ahead != nil || r.aheadErr != nil {
@@ -199,50 +275,26 @@ func (r *ndjsonReader) record() (*record, error) {
 		r.ahead, r.aheadErr = nil, nil
 		return next, err
 	}
-	for {
-		next, err := r.read()
-		if err != nil || next.line >= r.from {
-			return next, err
-		}
-		if next.kind == "pet" {
-			r.skipped = *next
-		}
+	text, err := r.text()
+	switch {
+	case errors.Is(err, io.EOF) && r.needsEnd && !r.ended:
+		return nil, finalf(r.line, "the file is cut off: an export ends with a line of the type end")
+	case err != nil:
+		return nil, err
+	case r.ended:
+		return nil, finalf(r.line, "the file continues after its end")
 	}
-}
-
-// read reads a line.
-func (r *ndjsonReader) read() (*record, error) {
-	text, err := r.lines.next()
-	if errors.Is(err, io.EOF) {
-		return nil, r.atEnd()
-	}
+	next := &record{line: r.line, kind: kindOf(text)}
+	kind, err := decode[anyLine](r.line, text)
 	if err != nil {
-		return &record{line: r.lines.number}, r.noteFault(err)
+		return next, err
 	}
-	if r.ended {
-		return nil, finalf(r.lines.number, "the file continues after its end")
+	next.kind = kind.Type
+	if err := next.parse(text); err != nil || next.kind != "end" {
+		return next, err
 	}
-	m := &r.members
-	m.read(r.lines.number, text)
-	next := &record{line: r.lines.number, kind: kindOf(text)}
-	if m.err == nil {
-		next.kind = m.text("type", true)
-		r.parse(next)
-	}
-	if next.kind == "end" && m.err == nil {
-		return r.read()
-	}
-	return next, r.noteFault(m.err)
-}
-
-// noteFault notes that counted is wrong if there is a fault. It returns no fault for
-// lines before FromLine.
-func (r *ndjsonReader) noteFault(err error) error {
-	r.uncounted = r.uncounted || err != nil
-	if f, ok := errors.AsType[*Fault](err); ok && !f.Final && f.Line < r.from {
-		return nil
-	}
-	return err
+	r.ended = true
+	return r.record()
 }
 
 // kindOf guesses the type of a line, which need not be valid JSON.
@@ -255,63 +307,40 @@ func kindOf(text []byte) string {
 	return ""
 }
 
-// parse reads the members of the line into to.
-func (r *ndjsonReader) parse(to *record) {
-	m := &r.members
-	switch to.kind {
+// parse reads the members of a line whose type is known.
+func (r *record) parse(text []byte) error {
+	strict := json.RejectUnknownMembers(true)
+	switch r.kind {
 	case "category":
-		r.counted.Categories++
-		to.category = petstore.Category{ID: m.id("id", true), Name: m.text("name", true)}
-		if m.take("description", false) != nil {
-			description := m.text("description", true)
-			to.category.Description = &description
-		}
+		l, err := decode[categoryLine](r.line, text, strict)
+		r.category = petstore.Category{ID: l.ID, Name: l.Name, Description: l.Description}
+		return cmp.Or(err, r.checkID("id", l.ID))
 	case "pet":
-		r.counted.Pets++
-		to.parsePet(m)
+		l, err := decode[petLine](r.line, text, strict)
+		r.petID = l.ID
+		r.pet = petstore.StockedPet{Pet: petstore.Pet{ID: l.ID, Name: l.Name, CategoryID: l.CategoryID, Status: l.Status}, Quantity: l.Quantity}
+		return cmp.Or(err, r.checkID("id", l.ID))
 	case "order":
-		r.counted.Orders++
-		to.petID = m.id("petId", true)
-		to.order = petstore.Order{ID: m.id("id", true), PetID: to.petID, Quantity: m.int("quantity", true),
-			ShipDate: m.time("shipDate", false), Complete: m.bool("complete")}
+		l, err := decode[orderLine](r.line, text, strict)
+		r.petID = l.PetID
+		r.order = petstore.Order{ID: l.ID, PetID: l.PetID, Quantity: l.Quantity, ShipDate: petstore.Time(l.ShipDate), Complete: l.Complete}
+		return cmp.Or(err, r.checkID("petId", l.PetID))
 	case "movement":
-		r.counted.Movements++
-		to.petID = m.id("petId", true)
-		to.movement = petstore.Movement{PetID: to.petID, Number: m.int("number", true), Kind: petstore.MovementKind(m.text("kind", true)),
-			OrderID: m.id("orderId", false), Delta: m.int("delta", true), Quantity: m.int("quantity", true), At: m.time("at", true)}
+		l, err := decode[movementLine](r.line, text, strict)
+		r.petID = l.PetID
+		r.movement = petstore.Movement{PetID: l.PetID, Number: l.Number, Kind: l.Kind, OrderID: l.OrderID, Delta: l.Delta, Quantity: l.Quantity, At: petstore.Time(l.At)}
+		return cmp.Or(err, r.checkID("petId", l.PetID))
 	case "end":
-		r.checkEnd()
-	default:
-		m.refuse("there is no type %s; the types are category, pet, order, movement and end", quoted(to.kind))
-		return
+		_, err := decode[endLine](r.line, text, strict)
+		return err
 	}
-	m.end(to.kind)
+	return faultf(r.line, "there is no type %s; the types are category, pet, order, movement and end", quoted(r.kind))
 }
 
-func (r *record) parsePet(m *members) {
-	r.petID = m.id("id", true)
-	r.pet = petstore.StockedPet{
-		Pet: petstore.Pet{ID: r.petID, Name: m.text("name", true), CategoryID: m.id("categoryId", true),
-			Status: petstore.Status(m.text("status", true))},
-		Quantity: m.int("quantity", true),
+// checkID checks an id that a line must have.
+func (r *record) checkID(member string, id int64) error {
+	if id < 1 || id > petstore.MaxID {
+		return faultf(r.line, "%s must be between 1 and %d", member, int64(petstore.MaxID))
 	}
-}
-
-// checkEnd compares the counts in the last line with what was read.
-func (r *ndjsonReader) checkEnd() {
-	m := &r.members
-	want := Counts{m.int("categories", true), m.int("pets", true), m.int("orders", true), m.int("movements", true)}
-	m.end("end")
-	r.ended = true
-	if m.err == nil && !r.uncounted && want != r.counted {
-		m.err = finalf(m.line, "the file is not whole: it was written with %v, and has %v", want, r.counted)
-	}
-}
-
-// atEnd returns io.EOF, or a fault if the file is incomplete.
-func (r *ndjsonReader) atEnd() error {
-	if r.needsEnd && !r.ended {
-		return finalf(r.lines.number, "the file is cut off: an export ends with a line of the type end")
-	}
-	return io.EOF
+	return nil
 }

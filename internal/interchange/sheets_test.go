@@ -31,11 +31,11 @@ func TestLibreOffice(t *testing.T) {
 			t.Parallel()
 			db := openStore(t)
 			workspace := newWorkspace(t, db, "shop")
-			if _, _, err := load(db, workspace, input{text: read("seed"), format: interchange.CSV}); err != nil {
+			if _, _, err := load(db, workspace, read("seed"), interchange.CSV, false); err != nil {
 				t.Fatal(err)
 			}
 			before := sheetOf(t, db, workspace)
-			report, faults, err := load(db, workspace, input{text: read(name), format: interchange.CSV, skip: true})
+			report, faults, err := load(db, workspace, read(name), interchange.CSV, true)
 			if want != "" {
 				if err == nil || err.Error() != want || len(faults) > 0 {
 					t.Errorf("import = %v, %v, want %q once", faults, err, want)
@@ -72,7 +72,7 @@ func TestShapes(t *testing.T) {
 			t.Parallel()
 			db := openStore(t)
 			workspace := newWorkspace(t, db, "shop")
-			if _, _, err := load(db, workspace, input{text: text, format: interchange.CSV}); err != nil {
+			if _, _, err := load(db, workspace, text, interchange.CSV, false); err != nil {
 				t.Fatal(err)
 			}
 			if got := strings.Replace(sheetOf(t, db, workspace), `" Rex"`, " Rex", 1); got != want {
@@ -87,7 +87,7 @@ func TestSpacedHeader(t *testing.T) {
 	t.Parallel()
 	db := openStore(t)
 	workspace := newWorkspace(t, db, "shop")
-	if _, _, err := load(db, workspace, input{text: "name, category, stock\nRex, Dogs, 3\nTom, Dogs, +1\n", format: interchange.CSV, skip: true}); err != nil {
+	if _, _, err := load(db, workspace, "name, category, stock\nRex, Dogs, 3\nTom, Dogs, +1\n", interchange.CSV, true); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := sheetOf(t, db, workspace), "id,name,category,status,stock\n1,Rex,Dogs,available,3\n"; got != want {
@@ -168,7 +168,7 @@ func TestQuestions(t *testing.T) {
 	}
 	const short = "name,category\nMo,Dogs\nBo,Dogs\n" // a search for one would read the whole shop
 	for _, text := range []string{text.String(), short} {
-		if _, _, err := load(db, workspace, input{text: text, format: interchange.CSV}); err != nil {
+		if _, _, err := load(db, workspace, text, interchange.CSV, false); err != nil {
 			t.Fatal(err)
 		}
 	}

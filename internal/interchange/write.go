@@ -2,6 +2,7 @@ package interchange
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -67,114 +68,52 @@ type ndjsonWriter struct {
 
 func (w *ndjsonWriter) Written() Counts { return w.n }
 
-func (w *ndjsonWriter) flush() error {
-	w.line = append(w.line, '\n')
+// row writes a line with the members of a row's canonical form, between others.
+func (w *ndjsonWriter) row(before string, row interface{ AppendJSON([]byte) []byte }, after string) error {
+	w.line = append(append(w.line[:0], before...), ',')
+	at := len(w.line)
+	w.line = row.AppendJSON(w.line)
+	w.line = append(w.line[:at], w.line[at+1:len(w.line)-1]...) // without the braces
+	w.line = append(append(w.line, after...), "}\n"...)
 	_, err := w.to.Write(w.line)
 	return err
 }
 
-// begin starts a line.
-func (w *ndjsonWriter) begin(kind string) {
-	w.line = append(w.line[:0], `{"type":"`...)
-	w.line = append(w.line, kind...)
-	w.line = append(w.line, '"')
-}
-
-func (w *ndjsonWriter) int(name string, n int64) {
-	w.line = append(w.line, `,"`...)
-	w.line = append(w.line, name...)
-	w.line = append(w.line, `":`...)
-	w.line = strconv.AppendInt(w.line, n, 10)
-}
-
-func (w *ndjsonWriter) time(name string, t petstore.Time) {
-	w.line = append(w.line, `,"`...)
-	w.line = append(w.line, name...)
-	w.line = append(w.line, `":"`...)
-	w.line = t.Append(w.line)
-	w.line = append(w.line, '"')
-}
-
-// canonical appends the members of a row's canonical form to the line.
-func (w *ndjsonWriter) canonical(row interface{ AppendJSON([]byte) []byte }) {
-	at := len(w.line)
-	w.line = row.AppendJSON(append(w.line, ','))
-	w.line = append(w.line[:at+1], w.line[at+2:len(w.line)-1]...) // without the braces
-}
-
 // Begin implements [petstore.Sink].
 func (w *ndjsonWriter) Begin(last petstore.LastIDs) error {
-	w.begin("petstore")
-	w.int("version", Version)
-	w.line = append(w.line, `,"workspace":`...)
-	w.line = petstore.AppendString(w.line, w.head.Workspace)
-	w.time("exportedAt", w.head.ExportedAt)
-	w.int("lastCategoryId", last.Categories)
-	w.int("lastPetId", last.Pets)
-	w.int("lastOrderId", last.Orders)
-	w.line = append(w.line, '}')
-	return w.flush()
+	_, err := fmt.Fprintf(w.to, `{"type":"petstore","version":%d,"workspace":%s,"exportedAt":"%v","lastCategoryId":%d,"lastPetId":%d,"lastOrderId":%d}`+"\n",
+		Version, petstore.AppendString(nil, w.head.Workspace), w.head.ExportedAt, last.Categories, last.Pets, last.Orders)
+	return err
 }
 
 // Category implements [petstore.Sink].
 func (w *ndjsonWriter) Category(c petstore.Category) error {
 	w.n.Categories++
-	w.begin("category")
-	w.canonical(c)
-	w.line = append(w.line, '}')
-	return w.flush()
+	return w.row(`{"type":"category"`, c, "")
 }
 
 // Pet implements [petstore.Sink].
 func (w *ndjsonWriter) Pet(p petstore.StockedPet) error {
 	w.n.Pets++
-	w.begin("pet")
-	w.canonical(p.Pet)
-	w.int("quantity", p.Quantity)
-	w.line = append(w.line, '}')
-	return w.flush()
+	return w.row(`{"type":"pet"`, p.Pet, `,"quantity":`+strconv.FormatInt(p.Quantity, 10))
 }
 
 // Order implements [petstore.Sink].
 func (w *ndjsonWriter) Order(o petstore.Order) error {
 	w.n.Orders++
-	w.begin("order")
-	w.canonical(o)
-	w.line = append(w.line, '}')
-	return w.flush()
+	return w.row(`{"type":"order"`, o, "")
 }
 
 // Movement implements [petstore.Sink].
 func (w *ndjsonWriter) Movement(m petstore.Movement) error {
 	w.n.Movements++
-	w.begin("movement")
-	w.int("petId", m.PetID)
-	w.int("number", m.Number)
-	w.line = append(w.line, `,"kind":"`...)
-	w.line = append(w.line, m.Kind...)
-	w.line = append(w.line, '"')
-	if m.OrderID != 0 {
-		w.int("orderId", m.OrderID)
-	}
-	w.int("delta", m.Delta)
-	w.int("quantity", m.Quantity)
-	w.time("at", m.At)
-	w.line = append(w.line, '}')
-	return w.flush()
+	return w.row(`{"type":"movement","petId":`+strconv.FormatInt(m.PetID, 10), m, "")
 }
 
 // Close writes the last line, which shows that the file is complete.
 func (w *ndjsonWriter) Close() error {
-	w.begin("end")
-	w.int("categories", w.n.Categories)
-	w.int("pets", w.n.Pets)
-	w.int("orders", w.n.Orders)
-	w.int("movements", w.n.Movements)
-	w.line = append(w.line, '}')
-	if err := w.flush(); err != nil {
-		return err
-	}
-	return w.to.Flush()
+	_, err := fmt.Fprintf(w.to, `{"type":"end","categories":%d,"pets":%d,"orders":%d,"movements":%d}`+"\n", w.n.Categories, w.n.Pets, w.n.Orders, w.n.Movements)
+	return cmp.Or(err, w.to.Flush())
 }
 
 // columns returns the columns of CSV, and writtenColumns those that are written, in order.

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,8 +9,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -19,14 +20,58 @@ import (
 	"example.com/petstore/internal/store/sqlite"
 )
 
-// A backup is named by a prefix and the instant in UTC, so that the names sort in the
-// order of time. The scheduler removes only those with scheduledPrefix.
+// A backup is named by its kind and the instant in UTC, so that the names of a kind sort
+// in the order of time. The schedule counts and removes only those that it has made.
 const (
 	scheduledPrefix = "petstore-"
 	manualPrefix    = "manual-"
 	backupLayout    = "20060102T150405Z"
 	backupSuffix    = ".db"
 )
+
+var backupName = regexp.MustCompile(`^(petstore-|manual-)(\d{8}T\d{6}Z)\.db(` + regexp.QuoteMeta(sqlite.Partial) + `)?$`)
+
+// A backupFile is a file in the folder of backups.
+type backupFile struct {
+	name      string
+	at        time.Time
+	scheduled bool
+	partial   bool // it was not completed
+}
+
+// backupsIn returns the backups in a folder, those of a kind in the order of time. It
+// ignores all other files. There are none if there is no folder.
+func backupsIn(dir string) (all []backupFile, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, e := range entries { // sorted by name
+		if m := backupName.FindStringSubmatch(e.Name()); m != nil && e.Type().IsRegular() {
+			if at, err := time.Parse(backupLayout, m[2]); err == nil {
+				all = append(all, backupFile{m[0], at, m[1] == scheduledPrefix, m[3] != ""})
+			}
+		}
+	}
+	return all, nil
+}
+
+// scheduledIn returns the scheduled backups in a folder, the oldest first. Of those that
+// are ahead, the names are after now: the clock was wrong when they were made, or is
+// wrong now.
+func scheduledIn(dir string, now time.Time) (past, ahead []backupFile, err error) {
+	all, err := backupsIn(dir)
+	for _, b := range all {
+		switch {
+		case !b.scheduled || b.partial:
+		case b.at.After(now):
+			ahead = append(ahead, b)
+		default:
+			past = append(past, b)
+		}
+	}
+	return past, ahead, err
+}
 
 // A scheduler makes backups while the server runs, and removes the oldest scheduled
 // ones.
@@ -50,12 +95,10 @@ func newScheduler(c *config.Config, store Store, now func() time.Time, log *slog
 	return s
 }
 
-// run removes unfinished backups of a server that was killed. Then, if there is a
-// schedule, it makes a backup whenever the newest scheduled one is as old as every,
-// until ctx ends. Backups whose names are in the future do not count. A failure is
-// logged, and the backup is tried again after a tenth of every.
+// run makes a backup whenever the newest scheduled one is as old as every, if there is a
+// schedule, until ctx ends. Backups whose names are in the future do not count. A failure
+// is logged, and the backup is tried again after a tenth of every.
 func (s *scheduler) run(ctx context.Context) {
-	s.begin()
 	for s.every > 0 {
 		wait := s.due()
 		if wait <= 0 {
@@ -80,41 +123,49 @@ func (s *scheduler) run(ctx context.Context) {
 // none or the folder cannot be read. It reads the folder each time, so that it also
 // works after a restart, and notices removed backups.
 func (s *scheduler) newest() time.Time {
-	newest, _, _ := LatestBackup(s.dir, s.now())
-	return newest
+	if past, _, _ := scheduledIn(s.dir, s.now()); len(past) > 0 {
+		return past[len(past)-1].at
+	}
+	return time.Time{}
 }
 
 // due returns how long it is until the next backup.
 func (s *scheduler) due() time.Duration { return s.newest().Add(s.every).Sub(s.now()) }
 
-func (s *scheduler) begin() {
-	if s.checkEnabled() != nil {
-		return
-	}
-	s.making.Lock() // a manual backup may be under way
-	defer s.making.Unlock()
-	if err := s.tidy(); err != nil {
-		s.log.Error("an unfinished backup could not be removed", "dir", s.dir, "err", err)
-	}
-}
-
-// once makes a scheduled backup and removes those beyond keep.
+// once makes a scheduled backup and removes those beyond keep, the ones that are ahead
+// first.
 func (s *scheduler) once(ctx context.Context) error {
 	s.making.Lock()
 	defer s.making.Unlock()
 	if _, err := s.make(ctx, scheduledPrefix); err != nil {
 		return err
 	}
-	return s.prune()
+	past, ahead, err := scheduledIn(s.dir, s.now())
+	all := slices.Concat(ahead, past)
+	return errors.Join(err, s.remove(all[:max(len(all)-s.keep, 0)]))
+}
+
+func (s *scheduler) remove(all []backupFile) error {
+	var errs []error
+	for _, b := range all {
+		if err := os.Remove(filepath.Join(s.dir, b.name)); err != nil {
+			errs = append(errs, fmt.Errorf("an old backup could not be removed: %w", err))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // make makes a backup, after it has removed unfinished ones, and returns the name of
 // the file. The caller holds the mutex.
 func (s *scheduler) make(ctx context.Context, prefix string) (name string, err error) {
-	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+	all, err := backupsIn(s.dir)
+	if err != nil {
 		return "", err
 	}
-	if err := s.tidy(); err != nil {
+	if err := s.remove(slices.DeleteFunc(all, func(b backupFile) bool { return !b.partial })); err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return "", err
 	}
 	began := s.now()
@@ -147,7 +198,11 @@ func (s *scheduler) Start(ctx context.Context) (httpapi.Backup, error) {
 	if err != nil {
 		return httpapi.Backup{}, err
 	}
-	return s.info(manualPrefix, name)
+	all, err := s.List(ctx)
+	if at := slices.IndexFunc(all, func(b httpapi.Backup) bool { return b.File == name }); at >= 0 {
+		return all[at], nil
+	}
+	return httpapi.Backup{}, cmp.Or(err, fs.ErrNotExist)
 }
 
 // List implements [httpapi.Backups]. The newest comes first.
@@ -155,34 +210,18 @@ func (s *scheduler) List(context.Context) ([]httpapi.Backup, error) {
 	if err := s.checkEnabled(); err != nil {
 		return nil, err
 	}
+	files, err := backupsIn(s.dir)
+	if err != nil {
+		return nil, err
+	}
 	all := []httpapi.Backup{}
-	for _, prefix := range []string{scheduledPrefix, manualPrefix} {
-		names, err := backupsIn(s.dir, prefix, s.now())
-		if err != nil {
-			return nil, err
-		}
-		for _, name := range names {
-			b, err := s.info(prefix, name)
-			if errors.Is(err, fs.ErrNotExist) { // it was just removed
-				continue
-			}
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, b)
+	for _, b := range files {
+		if info, err := os.Stat(filepath.Join(s.dir, b.name)); err == nil && !b.partial { // else it was just removed
+			all = append(all, httpapi.Backup{File: b.name, CreatedAt: b.at, Bytes: info.Size()})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b httpapi.Backup) int { return b.CreatedAt.Compare(a.CreatedAt) })
 	return all, nil
-}
-
-func (s *scheduler) info(prefix, name string) (httpapi.Backup, error) {
-	info, err := os.Stat(filepath.Join(s.dir, name))
-	if err != nil {
-		return httpapi.Backup{}, err
-	}
-	at, _ := backupTime(prefix, name)
-	return httpapi.Backup{File: name, CreatedAt: at, Bytes: info.Size()}, nil
 }
 
 // checkEnabled returns CodeBackupUnavailable unless the server can make backups.
@@ -191,86 +230,4 @@ func (s *scheduler) checkEnabled() error {
 		return petstore.Errorf(httpapi.CodeBackupUnavailable, "This server makes no backups: it needs --backup-dir, and a SQLite file. Back PostgreSQL up with pg_dump or pg_basebackup.")
 	}
 	return nil
-}
-
-// tidy removes unfinished backups.
-func (s *scheduler) tidy() error {
-	entries, err := os.ReadDir(s.dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	var errs []error
-	for _, e := range entries {
-		name, partial := strings.CutSuffix(e.Name(), sqlite.Partial)
-		_, scheduled := backupTime(scheduledPrefix, name)
-		_, manual := backupTime(manualPrefix, name)
-		if partial && (scheduled || manual) {
-			errs = append(errs, os.Remove(filepath.Join(s.dir, e.Name())))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// prune removes the scheduled backups beyond keep.
-func (s *scheduler) prune() error {
-	all, err := backupsIn(s.dir, scheduledPrefix, s.now())
-	if err != nil {
-		return err
-	}
-	var errs []error
-	for _, name := range all[:max(len(all)-s.keep, 0)] {
-		if err := os.Remove(filepath.Join(s.dir, name)); err != nil {
-			errs = append(errs, fmt.Errorf("an old backup could not be removed: %w", err))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// LatestBackup returns when the newest scheduled backup in a folder was made, the zero
-// time if there is none or no folder. ahead is how many backups have names after now:
-// the clock was wrong when they were made, or is wrong now.
-func LatestBackup(dir string, now time.Time) (newest time.Time, ahead int, err error) {
-	all, err := backupsIn(dir, scheduledPrefix, now)
-	if err != nil {
-		return time.Time{}, 0, err
-	}
-	for _, name := range all {
-		if at, _ := backupTime(scheduledPrefix, name); at.After(now) { // the names are valid
-			ahead++
-		} else {
-			newest = at
-		}
-	}
-	return newest, ahead, nil
-}
-
-// backupsIn returns the names of the backups in a folder with a prefix, in the order in
-// which they were made. Those with names after now come first. It ignores all other
-// files.
-func backupsIn(dir, prefix string, now time.Time) ([]string, error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	var past, ahead []string
-	for _, e := range entries { // sorted by name
-		at, ok := backupTime(prefix, e.Name())
-		switch {
-		case !ok || !e.Type().IsRegular():
-		case at.After(now):
-			ahead = append(ahead, e.Name())
-		default:
-			past = append(past, e.Name())
-		}
-	}
-	return append(ahead, past...), nil
-}
-
-// backupTime returns the instant in the name of a backup, and whether the name is
-// valid.
-func backupTime(prefix, name string) (time.Time, bool) {
-	text, ok := strings.CutPrefix(name, prefix)
-	text, ends := strings.CutSuffix(text, backupSuffix)
-	at, err := time.Parse(backupLayout, text)
-	return at, ok && ends && err == nil && at.Format(backupLayout) == text // time.Parse takes fractions too
 }

@@ -63,58 +63,27 @@ func (s *banSync) detach(k access.Key) {
 // A banKeeper stores the bans that the limiter starts, in the background.
 type banKeeper struct {
 	store   access.Store
-	sync    *banSync
+	bans    *banSync
 	log     *slog.Logger
 	metrics *metrics
-	queue   chan *ratelimit.Ban // of pointers, since it has room for many and is nearly always empty
+	storing sync.WaitGroup
 }
 
-// waitingBans is how many bans may wait to be stored. A key can start one in two minutes
-// at most.
-const waitingBans = 1024
-
-func newBanKeeper(s access.Store, sync *banSync, log *slog.Logger, m *metrics) *banKeeper {
-	return &banKeeper{store: s, sync: sync, log: log, metrics: m, queue: make(chan *ratelimit.Ban, waitingBans)}
-}
-
-// started queues a ban to be stored; it does not block. If the queue is full, the ban
-// is only in effect in this process.
+// started stores a ban; it does not block.
 func (k *banKeeper) started(b ratelimit.Ban) {
 	k.metrics.bans.Inc()
-	select {
-	case k.queue <- &b:
-	default:
-		k.lost(b, "the queue is full")
-	}
+	k.storing.Go(func() { k.keep(b) })
 }
 
-func (k *banKeeper) lost(b ratelimit.Ban, why any) {
-	k.metrics.bansLost.Inc()
-	k.log.Error("a ban could not be stored", "key", b.KeyID, "until", b.Until, "err", why)
-}
-
-// run stores bans until ctx ends, and then those that are still queued.
-func (k *banKeeper) run(ctx context.Context) {
-	for {
-		select {
-		case b := <-k.queue:
-			k.keep(*b)
-		case <-ctx.Done():
-			for len(k.queue) > 0 {
-				k.keep(*<-k.queue)
-			}
-			return
-		}
-	}
-}
-
+// keep stores a ban. If that fails, the ban is only in effect in this process.
 func (k *banKeeper) keep(b ratelimit.Ban) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	if err := k.store.SetBan(ctx, access.Ban(b), "limiter"); err != nil {
-		k.lost(b, err)
+		k.metrics.bansLost.Inc()
+		k.log.Error("a ban could not be stored", "key", b.KeyID, "until", b.Until, "err", err)
 		return
 	}
-	k.sync.stored(access.Ban(b))
+	k.bans.stored(access.Ban(b))
 	k.log.Warn("a key was banned", "audit", "ban.set", "key", b.KeyID, "until", b.Until, "level", b.Level, "reason", b.Reason)
 }

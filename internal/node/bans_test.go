@@ -1,7 +1,6 @@
 package node
 
 import (
-	"context"
 	"log/slog"
 	"path/filepath"
 	"strings"
@@ -80,19 +79,17 @@ func TestAttachHandsOnWhatChanged(t *testing.T) {
 	}
 }
 
-func TestBansAreStoredUntilTheEnd(t *testing.T) {
+func TestBansAreStored(t *testing.T) {
 	t.Parallel()
 	db := openStore(t)
 	w, k := makeKey(t, db)
 	var log strings.Builder
 	bans := newBanSync(ratelimit.New(ratelimit.DefaultConfig(), time.Now))
-	keeper := newBanKeeper(db, bans, slog.New(slog.NewTextHandler(&log, nil)), newMetrics(""))
+	keeper := banKeeper{store: db, bans: bans, log: slog.New(slog.NewTextHandler(&log, nil)), metrics: newMetrics("")}
 	until := time.Now().Add(time.Hour).Truncate(time.Millisecond)
 	keeper.started(ratelimit.Ban{KeyID: k.ID, From: time.Now(), Until: until, Level: 2, Reason: "hammering", By: ratelimit.ByLimiter})
 	keeper.started(ratelimit.Ban{KeyID: "key_unknown", From: time.Now(), Until: until, By: ratelimit.ByLimiter})
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	keeper.run(ended)
+	keeper.storing.Wait()
 	keys, err := db.Keys(t.Context(), w.ID)
 	must(t, err)
 	if b := keys[0].Ban; b == nil || !b.Until.Equal(until) || b.Level != 2 || b.By != ratelimit.ByLimiter {
@@ -105,18 +102,6 @@ func TestBansAreStoredUntilTheEnd(t *testing.T) {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("the log lacks %q:\n%s", want, &log)
 		}
-	}
-}
-
-func TestAFullQueueDoesNotBlock(t *testing.T) {
-	t.Parallel()
-	var log strings.Builder
-	keeper := newBanKeeper(openStore(t), nil, slog.New(slog.NewTextHandler(&log, nil)), newMetrics(""))
-	for range waitingBans + 1 {
-		keeper.started(ratelimit.Ban{KeyID: "key_1"})
-	}
-	if got := strings.Count(log.String(), "the queue is full"); got != 1 {
-		t.Errorf("%d bans were lost, want 1", got)
 	}
 }
 

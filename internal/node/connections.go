@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"log/slog"
 	"os"
+	"syscall"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 
@@ -95,8 +96,9 @@ func (b budget) held() int64 { return min(max(b.memory/16, 128<<10), 16<<20) }
 // descriptors; the rest is for the database and the operations listener.
 func (b budget) limits(c *config.Config) http1.Limits {
 	all := int(b.quarter / connectionCost)
-	if most, ok := mostDescriptors(); ok {
-		all = min(all, (most-openDescriptors())/2)
+	var files syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err == nil {
+		all = min(all, (int(min(files.Cur, 1<<30))-openDescriptors())/2) //nolint:gosec // it fits
 	}
 	buffer := 0
 	if b.limited {
@@ -106,7 +108,6 @@ func (b budget) limits(c *config.Config) http1.Limits {
 		Connections: cmp.Or(c.MaxConnections, max(all, 16)),
 		Memory:      b.quarter / 2,
 		SendBuffer:  buffer,
-		Short:       b.limited,
 		Exempt:      c.TrustedProxies,
 	}
 }

@@ -2,13 +2,11 @@ package node
 
 import (
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"example.com/petstore/internal/fairshare"
-	"example.com/petstore/internal/httpapi"
 	"example.com/petstore/internal/ratelimit"
 	"example.com/petstore/internal/store"
 )
@@ -18,7 +16,7 @@ import (
 func (n *node) allMetrics() *metrics {
 	m := newMetrics(n.Version)
 	m.MustRegister(
-		newLimiterCollector(n.limiter.Stats), newStoreCollector(n.store.Figures), newWorkloadCollector(n.api.workload),
+		newLimiterCollector(n.limiter.Stats), newStoreCollector(n.store.Figures),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "petstore_connections", Help: "Open connections of the public listener.",
 		}, func() float64 { return float64(n.connections.Connections().Used) }),
@@ -28,11 +26,6 @@ func (n *node) allMetrics() *metrics {
 		newMemoryCollector(n.connections.Memory))
 	if every := n.Config.Backup.Every; every > 0 {
 		m.MustRegister(newBackupCollector(every, n.backups.newest))
-	}
-	if n.Config.EventRetention > 0 {
-		m.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "petstore_event_streams", Help: "Streams of events that clients have open.",
-		}, n.api.streams))
 	}
 	if n.sandboxes != nil {
 		m.MustRegister(newSandboxCollector(n.sandboxes.Stats, n.store.CountSandboxes))
@@ -44,26 +37,6 @@ func (n *node) allMetrics() *metrics {
 		m.MustRegister(newPostgresCollector(s.Stats))
 	}
 	return m
-}
-
-// A publicAPI holds the API of the public server, once that has started.
-type publicAPI struct{ atomic.Pointer[httpapi.API] }
-
-// streams returns how many event streams are open.
-func (p *publicAPI) streams() float64 {
-	if a := p.Load(); a != nil {
-		return float64(a.Streams())
-	}
-	return 0
-}
-
-// workload returns the statistics of the API's workload by kind, or nil before the API
-// has started.
-func (p *publicAPI) workload() map[string]fairshare.Stats {
-	if a := p.Load(); a != nil {
-		return a.Workload()
-	}
-	return nil
 }
 
 // newLimiterCollector returns the metrics of the limiter.
@@ -93,8 +66,7 @@ func newStoreCollector(read func() store.Stats) prometheus.Collector {
 	})
 }
 
-// newWorkloadCollector returns the metrics of the workload, which are zero as long as
-// read returns nil.
+// newWorkloadCollector returns the metrics of the API's workload by kind.
 func newWorkloadCollector(read func() map[string]fairshare.Stats) prometheus.Collector {
 	return collector(func(to metricSink) {
 		all := read()

@@ -16,7 +16,7 @@ import (
 func (n *node) health(ctx context.Context, checks []check) []admin.Figure {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	list := []admin.Figure{{Name: "version", Value: n.Version}, uptime(n.started, n.now())}
+	list := []admin.Figure{{Name: "version", Value: n.Version}, {Name: "up since", Value: rfc3339(n.started)}}
 	for _, c := range checks {
 		f := admin.Figure{Name: c.name, Value: "ready", State: true}
 		if err := c.err(); err != nil {
@@ -28,19 +28,11 @@ func (n *node) health(ctx context.Context, checks []check) []admin.Figure {
 	if !n.Config.OnPostgres() {
 		list = append(list, disk(filepath.Dir(n.Config.DB)))
 	}
-	l, s := n.limiter.Stats(), n.store.Figures()
+	unsaved := n.limiter.Stats().FailedSaves
 	return append(list, n.backups.figure(ctx, n.started),
-		admin.Figure{Name: "limits", Value: fmt.Sprintf("%s and %s counted here, %s", counted(l.Workspaces, "workspace"), counted(l.Keys, "key"), counted(l.Bans, "ban"))},
-		admin.Figure{Name: "callers without a key", Value: fmt.Sprintf("%s counted, of at most %s; %s from others", counted(l.Addresses, "address", "addresses"), page.Number(int64(l.AddressCapacity)), counted(l.OverflowAdmitted, "request"))},
-		admin.Figure{Name: "counts of limits", Value: saved(l.FailedSaves, "all are saved", "not saved"), Bad: l.FailedSaves > 0},
-		admin.Figure{Name: "changes", Value: fmt.Sprintf("%s in %s, %s waiting", counted(s.Writes, "change"), counted(s.Groups, "commit"), page.Number(int64(s.Waiting)))},
+		admin.Figure{Name: "counts of limits", Value: saved(unsaved, "all are saved", "not saved"), Bad: unsaved > 0},
 		admin.Figure{Name: "charts", Value: saved(n.usage.Lost(), "no request is missing", "missing: the database took none for hours"), Bad: n.usage.Lost() > 0},
 	)
-}
-
-// counted returns a number with a noun. many is the plural, if it is not the singular with an s.
-func counted[N int | int64 | uint64](n N, one string, many ...string) string {
-	return page.Counted(int64(n), one, append(many, one+"s")[0])
 }
 
 // saved returns none if nothing was lost, or else the number with some.
@@ -51,18 +43,7 @@ func saved[N int | int64 | uint64](lost N, none, some string) string {
 	return page.Number(int64(lost)) + " " + some
 }
 
-// uptime contains the start in RFC 3339, which the page formats.
-func uptime(since, now time.Time) admin.Figure {
-	up := now.Sub(since).Truncate(time.Minute)
-	text := fmt.Sprintf("%d min", up/time.Minute)
-	if hours := int(up.Hours()); hours >= 48 {
-		text = fmt.Sprintf("%d days %d h", hours/24, hours%24)
-	} else if hours > 0 {
-		text = fmt.Sprintf("%d h %d min", hours, int(up.Minutes())%60)
-	}
-	return admin.Figure{Name: "uptime", Value: text + ", since " + rfc3339(since)}
-}
-
+// rfc3339 returns an instant in the form that the page formats.
 func rfc3339(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 func database(ctx context.Context, s Store) admin.Figure {

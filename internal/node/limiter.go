@@ -1,7 +1,6 @@
 package node
 
 import (
-	"fmt"
 	"time"
 
 	"example.com/petstore/internal/access"
@@ -17,15 +16,6 @@ func CheckLimiter(c *config.Config, from config.Origins) error {
 	}
 	if err := ratelimit.CheckURL(c.Redis); err != nil {
 		return from.Fault("redis", "%q: %v", config.Redact(c.Redis), err)
-	}
-	return nil
-}
-
-// AskRedis returns an error unless the Redis of the settings can be used for the
-// limiter. It counts nothing.
-func AskRedis(c *config.Config) error {
-	if err := ratelimit.AskRedis(redisOptions(c)); err != nil {
-		return fmt.Errorf("%s cannot be used: %w", config.Redact(c.Redis), err)
 	}
 	return nil
 }

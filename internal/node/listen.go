@@ -51,7 +51,10 @@ func (n *node) listen() (*sockets, error) {
 			return nil, err
 		}
 	}
-	if s.public, err = n.secure(n.connections.Listener(endWithoutProgress(s.public, progressTimeout))); err != nil {
+	if err = endWithoutProgress(s.public, progressTimeout); err == nil {
+		s.public, err = n.secure(n.connections.Listener(s.public))
+	}
+	if err != nil {
 		s.close()
 		return nil, err
 	}

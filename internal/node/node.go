@@ -61,7 +61,6 @@ type node struct {
 	budget      budget
 	connections *http1.Limit // of the public listener
 	chores      *chores
-	api         publicAPI
 }
 
 // waitForServer is how long to wait for another server of the same SQLite file, which
@@ -96,7 +95,7 @@ func (n *node) open(ctx context.Context, inherited bool) (err error) {
 		n.webhooks = n.newWebhooks()
 	}
 	bans := newBanSync(n.limiter)
-	n.bans = newBanKeeper(n.store, bans, n.log, n.metrics)
+	n.bans = &banKeeper{store: n.store, bans: bans, log: n.log, metrics: n.metrics}
 	n.keys = access.NewDirectory(n.store, n.now, bans.attach, bans.detach)
 	if err := n.restore(ctx); err != nil {
 		return errors.Join(err, n.close())
@@ -123,9 +122,9 @@ func (n *node) restore(ctx context.Context) error {
 }
 
 // pages returns the options that both consoles share.
-func (n *node) pages(ctx context.Context, secret []byte, baseURL string) page.Options {
+func (n *node) pages(secret []byte, baseURL string) page.Options {
 	return page.Options{
-		Access: n.store, Keys: n.keys, Limiter: n.limiter, Usage: n.usage, Secret: secret, BaseURL: baseURL, Now: n.now, Log: n.log, Done: ctx.Done(),
+		Access: n.store, Keys: n.keys, Limiter: n.limiter, Usage: n.usage, Secret: secret, BaseURL: baseURL, Now: n.now, Log: n.log,
 	}
 }
 
@@ -146,13 +145,12 @@ func (n *node) frontend(ctx context.Context, public string) (frontend, error) {
 		Version:  n.Version,
 		Sandbox:  keys,
 		NotFound: http.HandlerFunc(httpapi.NotFound),
-		Log:      n.log,
 	})
 	if err != nil {
 		return frontend{}, err
 	}
 	pages, err := console.New(console.Options{
-		Page: n.pages(ctx, secret, n.Config.BaseURL), Service: n.service, Bulk: n.store, Events: n.events(), Webhooks: n.webhooks.operations(),
+		Page: n.pages(secret, n.Config.BaseURL), Service: n.service, Bulk: n.store, Events: n.events(), Webhooks: n.webhooks.operations(),
 		Sandboxes: n.sandboxes, PagesPerMinute: n.Config.ConsolePages, Imports: n.budget.imports(),
 	})
 	if err != nil {
@@ -170,7 +168,12 @@ func (n *node) frontend(ctx context.Context, public string) (frontend, error) {
 	if err != nil {
 		return frontend{}, err
 	}
-	n.api.Store(api)
+	n.metrics.MustRegister(newWorkloadCollector(api.Workload))
+	if n.Config.EventRetention > 0 {
+		n.metrics.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "petstore_event_streams", Help: "Streams of events that clients have open.",
+		}, func() float64 { return float64(api.Streams()) }))
+	}
 	server := api.Server()
 	server.IdleTimeout = n.Config.IdleTimeout
 	server.HTTP2.MaxConcurrentStreams = n.budget.streams(n.connections.Connections().Capacity)
@@ -206,11 +209,11 @@ func (n *node) startBackground(ctx context.Context) (stop func() error) {
 	if n.sandboxes != nil {
 		running.Go(func() { n.sandboxes.Run(ctx) })
 	}
-	running.Go(func() { n.bans.run(ctx) })
 	running.Go(func() { n.backups.run(ctx) })
 	return func() error {
 		cancel()
 		running.Wait()
+		n.bans.storing.Wait()
 		if n.access != nil {
 			n.access.Flush()
 		}

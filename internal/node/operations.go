@@ -19,7 +19,7 @@ func (n *node) operations(ctx context.Context, phase *phase, public string) (htt
 	}
 	checks := []check{{"service", phase.err}, {"store", n.store.Err}}
 	pages, err := admin.New(admin.Options{
-		Page:   n.pages(ctx, secret, ""),
+		Page:   n.pages(secret, ""),
 		Public: public,
 		Health: func() []admin.Figure { return n.health(ctx, checks) },
 	})

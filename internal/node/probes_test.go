@@ -36,6 +36,9 @@ func TestReadiness(t *testing.T) {
 		}
 	}
 	ready("at first", 503, `{"status":"not ready","reasons":[{"check":"phase","message":"the service is starting"}]}`)
+	if _, _, metrics := get(t, h, "/metrics"); !strings.Contains(metrics, "\npetstore_ready 0\n") {
+		t.Error("the metrics of a service that starts lack petstore_ready 0")
+	}
 	phase.set(nil)
 	ready("serving", 200, `{"status":"ready"}`)
 	store = errors.New("the disk is gone")
@@ -77,16 +80,6 @@ func TestMetrics(t *testing.T) {
 	}
 	if strings.Contains(body, `plan="free"`) {
 		t.Error("a request that spends no quota was counted as a decision")
-	}
-}
-
-func TestNotReadyIsAMetric(t *testing.T) {
-	t.Parallel()
-	var phase phase
-	h := probes([]check{{"phase", phase.err}}, newMetrics(""), slog.New(slog.DiscardHandler))
-	_, _, body := get(t, h, "/metrics")
-	if want := "\npetstore_ready 0\n"; !strings.Contains(body, want) {
-		t.Errorf("the metrics of a service that starts lack %q", want)
 	}
 }
 

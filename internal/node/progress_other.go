@@ -1,4 +1,4 @@
-//go:build !linux && !darwin
+//go:build !linux
 
 package node
 
@@ -7,5 +7,5 @@ import (
 	"time"
 )
 
-// endWithoutProgress changes nothing: other systems have no such option.
-func endWithoutProgress(l net.Listener, _ time.Duration) net.Listener { return l }
+// endWithoutProgress changes nothing: other systems have no such option of a listener.
+func endWithoutProgress(net.Listener, time.Duration) error { return nil }

@@ -82,7 +82,7 @@ func Run(ctx context.Context, o Options) (err error) {
 
 // serve starts the listeners and returns when the node has ended.
 func (n *node) serve(ctx context.Context, s *servers, on *sockets) error {
-	pages, endPages := context.WithCancel(ctx) // ends live pages, which would delay the shutdown
+	pages, endPages := context.WithCancel(ctx) // ends streams of events, which would delay the shutdown
 	defer endPages()
 	serving, err := n.startListeners(pages, s, on)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 
 func listenLocal(t *testing.T) net.Listener {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := tcp().Listen(t.Context(), "tcp", "127.0.0.1:0")
 	must(t, err)
 	t.Cleanup(func() { l.Close() })
 	return l
@@ -74,43 +74,6 @@ func slowServer(began chan<- struct{}, release <-chan struct{}) frontend {
 	}
 }
 
-func TestRequestsInFlightFinish(t *testing.T) {
-	t.Parallel()
-	began, release := make(chan struct{}), make(chan struct{})
-	s := newServers(slog.New(slog.DiscardHandler))
-	l := listenLocal(t)
-	s.startPublic(slowServer(began, release), l)
-	status := make(chan int)
-	go func() { status <- statusOf(t.Context(), l) }()
-	<-began
-	stopped := make(chan error)
-	go func() { stopped <- s.stop(time.Minute) }()
-	close(release)
-	if got := <-status; got != http.StatusNoContent {
-		t.Errorf("the request in flight was answered %d, want 204", got)
-	}
-	if err := <-stopped; err != nil {
-		t.Errorf("stop = %v, want none", err)
-	}
-}
-
-func TestRequestsThatLastAreCutOff(t *testing.T) {
-	t.Parallel()
-	began := make(chan struct{})
-	s := newServers(slog.New(slog.DiscardHandler))
-	l := listenLocal(t)
-	s.startPublic(slowServer(began, nil), l)
-	status := make(chan int)
-	go func() { status <- statusOf(t.Context(), l) }()
-	<-began
-	if err := s.stop(time.Millisecond); err == nil || !strings.Contains(err.Error(), "cut off after 1ms") {
-		t.Errorf("stop = %v, want one that says that requests were cut off", err)
-	}
-	if got := <-status; got != 0 {
-		t.Errorf("the request was answered %d, want none", got)
-	}
-}
-
 // statusOf makes a request and returns its status, 0 for none.
 func statusOf(ctx context.Context, l net.Listener) int {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, LocalURL(l.Addr().String()), nil)
@@ -126,25 +89,35 @@ func statusOf(ctx context.Context, l net.Listener) int {
 	return resp.StatusCode
 }
 
-// TestOperatorsRequestsInFlightFinish: what an operator asked for, such as a backup,
-// is answered, in the time that the public requests leave, or its end is told.
-func TestOperatorsRequestsInFlightFinish(t *testing.T) {
+// TestRequestsInFlightFinish: a request, or what an operator asked for, such as a backup,
+// is answered if there is time, and else its end is told.
+func TestRequestsInFlightFinish(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		within time.Duration
-		status int
-	}{"in time": {time.Minute, http.StatusNoContent}, "too late": {time.Millisecond, 0}} {
+		operator bool
+		within   time.Duration
+		status   int
+		err      string
+	}{
+		"in time":             {false, time.Minute, http.StatusNoContent, ""},
+		"too late":            {false, time.Millisecond, 0, "requests were cut off after 1ms"},
+		"operators, in time":  {true, time.Minute, http.StatusNoContent, ""},
+		"operators, too late": {true, time.Millisecond, 0, "requests of operators were cut off after 1ms"},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			began, release := make(chan struct{}), make(chan struct{})
 			s := newServers(slog.New(slog.DiscardHandler))
 			l := listenLocal(t)
-			s.startOps(l, nil)
-			s.operations.show(slowServer(began, release).server.Handler)
-			status := make(chan int)
+			if front := slowServer(began, release); test.operator {
+				s.startOps(l, nil)
+				s.operations.show(front.server.Handler)
+			} else {
+				s.startPublic(front, l)
+			}
+			status, stopped := make(chan int), make(chan error)
 			go func() { status <- statusOf(t.Context(), l) }()
 			<-began
-			stopped := make(chan error)
 			go func() { stopped <- s.stop(test.within) }()
 			if test.status != 0 {
 				s.running.Wait() // the server takes no more
@@ -153,9 +126,8 @@ func TestOperatorsRequestsInFlightFinish(t *testing.T) {
 			if got := <-status; got != test.status {
 				t.Errorf("the request in flight was answered %d, want %d", got, test.status)
 			}
-			err := <-stopped
-			if cut := err != nil && strings.Contains(err.Error(), "requests of operators were cut off after 1ms"); cut != (test.status == 0) || !cut && err != nil {
-				t.Errorf("stop = %v", err)
+			if err := <-stopped; (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
+				t.Errorf("stop = %v, want %q", err, test.err)
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -8,7 +9,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net"
-	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -17,11 +18,11 @@ import (
 )
 
 const (
-	rereadCertificate = time.Second      // how soon a changed file is noticed
+	rereadCertificate = 10 * time.Second // how soon a changed file is noticed
 	handshakeTimeout  = 10 * time.Second // for a handshake
 )
 
-// A certificate is a pair of PEM files, read again when one of them changes.
+// A certificate is a pair of PEM files, which are read again now and then.
 type certificate struct {
 	cert, key string // paths
 	log       *slog.Logger
@@ -29,33 +30,13 @@ type certificate struct {
 
 	mu      sync.Mutex
 	pair    *tls.Certificate
-	stamp   [2]stamp
 	checked time.Time
-}
-
-// A stamp changes when a file is replaced.
-type stamp struct {
-	modified time.Time
-	size     int64
 }
 
 // newCertificate reads the files.
 func newCertificate(cert, key string, log *slog.Logger, now func() time.Time) (*certificate, error) {
-	c := &certificate{cert: cert, key: key, log: log, now: now}
-	c.stamp, c.checked = c.fileStamps(), now()
 	pair, err := tls.LoadX509KeyPair(cert, key)
-	c.pair = &pair
-	return c, err
-}
-
-// fileStamps returns the stamps of the files; that of a missing file is zero.
-func (c *certificate) fileStamps() (s [2]stamp) {
-	for i, path := range []string{c.cert, c.key} {
-		if info, err := os.Stat(path); err == nil {
-			s[i] = stamp{info.ModTime(), info.Size()}
-		}
-	}
-	return s
+	return &certificate{cert: cert, key: key, log: log, now: now, pair: &pair, checked: now()}, err
 }
 
 // get returns the newest pair that could be read. While the files do not belong
@@ -68,18 +49,13 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 		return c.pair, nil
 	}
 	c.checked = now
-	seen := c.fileStamps()
-	if seen == c.stamp {
-		return c.pair, nil
-	}
-	c.stamp = seen
-	pair, err := tls.LoadX509KeyPair(c.cert, c.key)
-	if err != nil {
+	switch pair, err := tls.LoadX509KeyPair(c.cert, c.key); {
+	case err != nil:
 		c.log.Error("the new certificate cannot be used; the one before stays", "cert", c.cert, "key", c.key, "err", err)
-		return c.pair, nil
+	case !slices.EqualFunc(pair.Certificate, c.pair.Certificate, bytes.Equal):
+		c.pair = &pair
+		c.log.Info("the certificate was read again", "cert", c.cert, "until", pair.Leaf.NotAfter)
 	}
-	c.pair = &pair
-	c.log.Info("the certificate was read again", "cert", c.cert, "until", pair.Leaf.NotAfter)
 	return c.pair, nil
 }
 

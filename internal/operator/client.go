@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -22,10 +21,8 @@ import (
 // A Client is an [Operator] that calls the API on a server's operations listener.
 // Errors of the API are returned as [petstore.Error].
 type Client struct {
-	base     string
-	token    string
-	http     *http.Client
-	slowHTTP *http.Client // for requests that may take long, without a timeout
+	base, token string
+	http        http.Client
 }
 
 var _ Operator = (*Client)(nil)
@@ -40,26 +37,14 @@ func NewClient(server, token string) (*Client, error) {
 	case wrong:
 		return nil, fmt.Errorf("%q is not an absolute http or https URL", server)
 	}
-	return &Client{
-		base: strings.TrimRight(u.String(), "/"), token: token,
-		http: newHTTP(answerWithin), slowHTTP: newHTTP(0),
-	}, nil
+	// A redirection could lead the token elsewhere.
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &Client{strings.TrimRight(u.String(), "/"), token, http.Client{CheckRedirect: stay}}, nil
 }
 
 // answerWithin is how long a server may take to answer, except for the removal of a
 // workspace's contents.
 const answerWithin = 30 * time.Second
-
-func newHTTP(within time.Duration) *http.Client {
-	return &http.Client{
-		Transport: &http.Transport{
-			Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: answerWithin}).DialContext,
-			TLSHandshakeTimeout: answerWithin, ResponseHeaderTimeout: within, ForceAttemptHTTP2: true,
-		},
-		// A redirection could lead the token elsewhere.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-}
 
 // mostAnswer is how many bytes of an answer are read. It is more than a page of a list
 // can have.
@@ -73,8 +58,8 @@ type request struct {
 	long           bool   // it may take long
 }
 
-// call sends a request and returns its result or its error. If the answer was lost, it
-// repeats a request with an Idempotency-Key once.
+// call sends a request and returns its result or its error, and the header Link. If the
+// answer was lost, it repeats a request with an Idempotency-Key once.
 func call[T any](ctx context.Context, c *Client, r request) (result T, link string, err error) {
 	a, err := c.send(ctx, r)
 	if err != nil && r.once != "" && ctx.Err() == nil {
@@ -101,33 +86,20 @@ type answer struct {
 
 // send sends a request and reads the answer.
 func (c *Client) send(ctx context.Context, r request) (answer, error) {
-	req, err := c.request(ctx, r)
-	if err != nil {
-		return answer{}, err
-	}
-	by := c.http
-	if r.long {
-		by = c.slowHTTP
-	}
-	resp, err := by.Do(req) //nolint:gosec // the URL is the operator's own
-	if err != nil {
-		return answer{}, err
-	}
-	defer resp.Body.Close() // only read
-	text, err := io.ReadAll(io.LimitReader(resp.Body, mostAnswer))
-	return answer{resp.Request.URL.Host, resp.StatusCode, resp.Header.Get("Link"), text}, err
-}
-
-func (c *Client) request(ctx context.Context, r request) (*http.Request, error) {
 	var sent bytes.Buffer
 	if r.body != nil {
 		if err := json.NewEncoder(&sent).Encode(r.body); err != nil {
-			return nil, err
+			return answer{}, err
 		}
+	}
+	if !r.long {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, answerWithin)
+		defer cancel()
 	}
 	req, err := http.NewRequestWithContext(ctx, r.method, c.base+r.target, &sent)
 	if err != nil {
-		return nil, err
+		return answer{}, err
 	}
 	req.Header.Set("Authorization", "Bearer "+c.token)
 	req.Header.Set("Accept", "application/json")
@@ -137,7 +109,13 @@ func (c *Client) request(ctx context.Context, r request) (*http.Request, error) 
 	if r.once != "" {
 		req.Header.Set("Idempotency-Key", r.once)
 	}
-	return req, nil
+	resp, err := c.http.Do(req) //nolint:gosec // the URL is the operator's own
+	if err != nil {
+		return answer{}, err
+	}
+	defer resp.Body.Close() // only read
+	text, err := io.ReadAll(io.LimitReader(resp.Body, mostAnswer))
+	return answer{resp.Request.URL.Host, resp.StatusCode, resp.Header.Get("Link"), text}, err
 }
 
 // refusal returns the error in the answer.

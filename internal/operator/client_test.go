@@ -21,15 +21,13 @@ func TestClientWaits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, client := range []*http.Client{c.http, c.slowHTTP} {
-			transport := client.Transport.(*http.Transport)
-			transport.DialContext = func(context.Context, string, string) (net.Conn, error) {
-				near, far := net.Pipe()
-				go answerLate(far, 10*time.Minute)
-				return near, nil
-			}
-			defer transport.CloseIdleConnections()
-		}
+		transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+			near, far := net.Pipe()
+			go answerLate(far, 10*time.Minute)
+			return near, nil
+		}}
+		c.http.Transport = transport
+		defer transport.CloseIdleConnections()
 		began := time.Now()
 		if _, err := c.Rename(t.Context(), 1, "beta"); err == nil || time.Since(began) != 30*time.Second {
 			t.Errorf("Rename = %v after %v, want an error after 30s", err, time.Since(began))

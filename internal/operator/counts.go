@@ -31,7 +31,7 @@ func windowOf(w ratelimit.Window) Window {
 // Saved returns the counts that servers saved last, at most a second ago, as a server
 // that starts now would use them.
 func Saved(store interface {
-	LoadLimits(ctx context.Context) (ratelimit.Saved, error)
+	LoadLimits(ctx context.Context) ([]ratelimit.SavedWindow, error)
 }, now func() time.Time) Counts {
 	return func(ctx context.Context) (Windows, error) {
 		saved, err := store.LoadLimits(ctx)

@@ -3,7 +3,8 @@ package petstore
 import (
 	"strconv"
 	"time"
-	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // AppendJSON appends p in its canonical form: the members in the order of the
@@ -90,48 +91,9 @@ func AppendInstant(dst []byte, name string, t time.Time) []byte {
 	return append(At(t).Append(dst), '"')
 }
 
-const hex = "0123456789abcdef"
-
-// AppendString appends s as a JSON string (RFC 8259 §7), escaping only what
-// must be, and U+2028 and U+2029, which JavaScript once could not hold. s
-// should be valid UTF-8; a byte that is not becomes U+FFFD.
+// AppendString appends s as a JSON string (RFC 8259 §7), escaping only what must be. A
+// byte that is not UTF-8 becomes U+FFFD.
 func AppendString(dst []byte, s string) []byte {
-	dst = append(dst, '"')
-	start := 0
-	for i := 0; i < len(s); {
-		if c := s[i]; c < utf8.RuneSelf {
-			if c >= ' ' && c != '"' && c != '\\' {
-				i++
-				continue
-			}
-			dst = append(dst, s[start:i]...)
-			dst = appendEscaped(dst, c)
-			i++
-			start = i
-			continue
-		}
-		r, size := utf8.DecodeRuneInString(s[i:])
-		if r == utf8.RuneError && size == 1 || r == '\u2028' || r == '\u2029' {
-			dst = append(dst, s[start:i]...)
-			dst = append(dst, '\\', 'u', hex[r>>12&15], hex[r>>8&15], hex[r>>4&15], hex[r&15])
-			start = i + size
-		}
-		i += size
-	}
-	dst = append(dst, s[start:]...)
-	return append(dst, '"')
-}
-
-func appendEscaped(dst []byte, c byte) []byte {
-	switch c {
-	case '"', '\\':
-		return append(dst, '\\', c)
-	case '\n':
-		return append(dst, '\\', 'n')
-	case '\r':
-		return append(dst, '\\', 'r')
-	case '\t':
-		return append(dst, '\\', 't')
-	}
-	return append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+	dst, _ = jsontext.AppendQuote(dst, s)
+	return dst
 }

@@ -2,76 +2,8 @@ package petstore
 
 import (
 	"encoding/json"
-	"strings"
 	"testing"
-	"unicode/utf8"
 )
-
-func TestAppendString(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct{ in, want string }{
-		{"", `""`},
-		{"Laika", `"Laika"`},
-		{`a"b\c/d`, `"a\"b\\c/d"`},
-		{"<&>'", `"<&>'"`}, // no HTML
-		{"\n\r\t", `"\n\r\t"`},
-		{"\x00\x01\b\f\x1f", `"\u0000\u0001\u0008\u000c\u001f"`},
-		{"\x7f\u0080\u009f", "\"\x7f\u0080\u009f\""}, // RFC 8259 lets them stand
-		{"é€𝄞👩‍🚀", `"é€𝄞👩‍🚀"`},
-		{"\u2027\u2028\u2029\u202a", "\"\u2027\\u2028\\u2029\u202a\""},
-		{"\ufffd\ufeff\uffff\U0010ffff", "\"\ufffd\ufeff\uffff\U0010ffff\""},
-		{"a\xffb", `"a\ufffdb"`},
-		{"\xc3", `"\ufffd"`},                     // cut short
-		{"\xc0\x80", `"\ufffd\ufffd"`},           // overlong
-		{"\xed\xa0\x80", `"\ufffd\ufffd\ufffd"`}, // surrogate
-		{"\xf4\x90\x80\x80", `"\ufffd\ufffd\ufffd\ufffd"`},
-	} {
-		if got := string(AppendString([]byte("x"), test.in)); got != "x"+test.want {
-			t.Errorf("AppendString(x, %q) = %s, want x%s", test.in, got, test.want)
-		}
-	}
-}
-
-// Every code point survives the way through a JSON parser.
-func TestAppendStringRoundTrip(t *testing.T) {
-	t.Parallel()
-	var all strings.Builder
-	for r := rune(0); r <= utf8.MaxRune; r++ {
-		if utf8.ValidRune(r) {
-			all.WriteRune(r)
-		}
-	}
-	wantString(t, all.String())
-}
-
-// wantString checks AppendString against encoding/json: what it writes is
-// valid and means the same.
-func wantString(t *testing.T, in string) {
-	t.Helper()
-	out := AppendString(nil, in)
-	var got string
-	if err := json.Unmarshal(out, &got); err != nil || !utf8.Valid(out) {
-		t.Fatalf("AppendString(%.99q) = %.99q, which is no JSON: %v", in, out, err)
-	}
-	theirs, err := json.Marshal(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var want string
-	if err := json.Unmarshal(theirs, &want); err != nil {
-		t.Fatal(err)
-	}
-	if got != want {
-		t.Errorf("AppendString(%.99q) reads back as %.99q, want %.99q", in, got, want)
-	}
-}
-
-func FuzzAppendString(f *testing.F) {
-	for _, seed := range []string{"", "Laika", "\x00\"\\\u2028", "\xff\xed\xa0\x80", "é𝄞\x7f", "e\u0301"} {
-		f.Add(seed)
-	}
-	f.Fuzz(wantString)
-}
 
 func TestAppendJSON(t *testing.T) {
 	t.Parallel()

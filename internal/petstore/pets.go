@@ -29,7 +29,7 @@ func (s *Service) CreatePet(ctx context.Context, workspace int64, n NewPet, once
 			if n.Category != nil {
 				e.SaveCategory = &Category{Name: n.Category.Name, Description: n.Category.Description}
 			}
-			stock, err := made.begin(n.Stock)
+			stock, err := made.Begin(n.Stock)
 			e.Movement = made.move(MovedCreated, stock, f.Now)
 			return e, err
 		},

@@ -3,141 +3,127 @@ package petstore
 import (
 	"context"
 	"errors"
-	"sync"
+	"reflect"
+	"testing"
 	"time"
 )
 
-// home is the workspace of the tests.
-const home = 7
+// The ids of the rows that a shop has, and of new ones.
+const (
+	home       = 7
+	categoryID = 3
+	petID      = 4
+	orderID    = 5
+	none       = 404
+	newID      = 99
+)
 
-// clock is a clock that only moves when it is told to.
-type clock struct {
-	mu sync.Mutex
-	t  time.Time
-}
+var noon = At(time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC))
 
-func (c *clock) now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.t
-}
-
-func (c *clock) advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.t = c.t.Add(d)
-}
-
-// shop is a service over a memory store, with one category.
+// A shop is a service whose store has the same rows before each change, and keeps only what the last change has written.
 type shop struct {
 	*Service
-	t        fataler
-	store    *memory
-	clock    *clock
-	category int64
+	Store
+
+	t     *testing.T
+	has   Facts
+	wrote Effects
+	asked int
 }
 
-// fataler is what testing.TB and *rapid.T have in common.
-type fataler interface {
-	Helper()
-	Fatalf(format string, args ...any)
-	Errorf(format string, args ...any)
-}
-
-func newShop(t fataler) *shop {
-	t.Helper()
-	c := &clock{t: time.Date(2026, 3, 4, 5, 6, 7, 891e6, time.UTC)}
-	store := newMemory(c.now)
-	s := &shop{Service: NewService(store), t: t, store: store, clock: c}
-	s.category = s.mustCategory(NewCategory{Name: "Dogs"})
+// newShop returns a shop with a category.
+func newShop(t *testing.T) *shop {
+	s := &shop{t: t, has: Facts{Now: noon, Category: &Category{ID: categoryID, Name: "Dogs"}}}
+	s.Service = NewService(s)
 	return s
 }
 
-func (s *shop) now() Time { return At(s.clock.now()) }
+// stocked gives the shop a pet with open orders, of which one is there.
+func (s *shop) stocked(status Status, quantity, open int64) *shop {
+	s.has.Pet = &StockedPet{Pet: Pet{ID: petID, Name: "Laika", CategoryID: categoryID, Status: status}, Quantity: quantity, OpenOrders: open, Movements: 5}
+	if open > 0 {
+		s.has.Order = &Order{ID: orderID, PetID: petID, Quantity: 1}
+	}
+	return s
+}
 
-func (s *shop) mustCategory(n NewCategory) int64 {
-	s.t.Helper()
-	made, err := s.CreateCategory(context.Background(), home, n, nil)
+// load returns copies of the rows that are needed.
+func (s *shop) load(n Needs) Facts {
+	f := Facts{Now: s.has.Now, CategoryInUse: s.has.CategoryInUse && n.CategoryUse}
+	if o := s.has.Order; o != nil && o.ID == n.OrderID {
+		row := *o
+		f.Order, n.PetID = &row, o.PetID
+	}
+	if p := s.has.Pet; p != nil && p.ID == n.PetID {
+		row := *p
+		f.Pet = &row
+	}
+	if c := s.has.Category; c != nil && c.ID == n.CategoryID {
+		row := *c
+		f.Category = &row
+	}
+	return f
+}
+
+// Do implements [Store]. It asks for each decision twice, as a store does whose first transaction was rolled back. A
+// change that is refused must not have changed the rows, and one that moves stock must say so in the ledger.
+func (s *shop) Do(_ context.Context, c *Change) (*Receipt, error) {
+	s.asked++
+	if e, err := c.Ask(s.load(c.Needs)); err == nil && e.SaveOrder != nil {
+		e.SaveOrder.ID = 999_999
+	}
+	f := s.load(c.Needs)
+	e, err := c.Ask(f)
+	s.wrote = e
 	if err != nil {
-		s.t.Fatalf("CreateCategory(%+v): %v", n, err)
-	}
-	return made.ID
-}
-
-func (s *shop) mustPet(status Status) int64 {
-	s.t.Helper()
-	made, err := s.CreatePet(context.Background(), home, NewPet{Name: "Laika", CategoryID: s.category, Status: status}, nil)
-	if err != nil {
-		s.t.Fatalf("CreatePet(status %q): %v", status, err)
-	}
-	return made.ID
-}
-
-// mustStock makes a pet with so much stock.
-func (s *shop) mustStock(quantity int64) int64 {
-	s.t.Helper()
-	id := s.mustPet("")
-	s.mustSet(id, quantity)
-	return id
-}
-
-func (s *shop) mustSet(pet, quantity int64) {
-	s.t.Helper()
-	if _, err := s.UpdateInventory(context.Background(), home, pet, quantity, Condition{}); err != nil {
-		s.t.Fatalf("UpdateInventory(%d, %d): %v", pet, quantity, err)
-	}
-}
-
-func (s *shop) mustOrder(n NewOrder) int64 {
-	s.t.Helper()
-	made, err := s.CreateOrder(context.Background(), home, n, nil)
-	if err != nil {
-		s.t.Fatalf("CreateOrder(%+v): %v", n, err)
-	}
-	return made.ID
-}
-
-func (s *shop) order(id int64) Order {
-	s.t.Helper()
-	o, err := s.Order(context.Background(), home, id)
-	if err != nil {
-		s.t.Fatalf("Order(%d): %v", id, err)
-	}
-	return o
-}
-
-// seed puts a pet into the store as it stands, with a ledger that explains it.
-func (s *shop) seed(status Status, quantity, open int64) (pet int64, orders []int64) {
-	s.t.Helper()
-	pet = s.mustStock(quantity + open)
-	if quantity+open > 0 {
-		for range open {
-			orders = append(orders, s.mustOrder(NewOrder{PetID: pet, Quantity: 1}))
+		if before := s.load(c.Needs); !reflect.DeepEqual(f, before) {
+			s.t.Errorf("a change that was refused with %v made %+v of %+v", err, f, before)
 		}
+		return nil, err
 	}
-	s.store.view(home, func(r *rows) {
-		p := r.pets[pet]
-		p.Status = status
-		r.pets[pet] = p
-	})
-	s.wantPet("seed", pet, status, quantity, open)
-	return pet, orders
+	if p := e.SavePet; p != nil && p.ID == 0 {
+		p.ID = newID
+	}
+	if row := e.SaveCategory; row != nil && row.ID == 0 {
+		row.ID = newID
+	}
+	if o := e.SaveOrder; o != nil && o.ID == 0 {
+		o.ID = newID
+	}
+	e.Link()
+	s.checkLedger(e, s.load(c.Needs).Pet)
+	return nil, nil
 }
 
-// wantPet compares what the store holds of the pet.
-func (s *shop) wantPet(after string, pet int64, status Status, quantity, open int64) {
+// checkLedger compares the movement of a change with what it did to a pet.
+func (s *shop) checkLedger(e Effects, before *StockedPet) {
+	if before == nil {
+		before = &StockedPet{}
+	}
+	after, m := e.SavePet, e.Movement
+	switch {
+	case m == nil && after != nil && (after.Quantity != before.Quantity || after.OpenOrders != before.OpenOrders):
+		s.t.Errorf("%+v became %+v without a movement", before, after)
+	case m != nil && after != nil && (m.PetID != after.ID || m.Number != before.Movements+1 || after.Movements != m.Number ||
+		m.Quantity != after.Quantity || m.Delta != after.Quantity-before.Quantity || m.At != noon):
+		s.t.Errorf("%+v became %+v by the movement %+v", before, after, m)
+	}
+}
+
+// wantPet compares the pet after a change: what was written of it, or what it was.
+func (s *shop) wantPet(what string, status Status, quantity, open int64) {
 	s.t.Helper()
-	s.store.view(home, func(r *rows) {
-		p := r.pets[pet]
-		if p.Status != status || p.Quantity != quantity || p.OpenOrders != open {
-			s.t.Errorf("after %s: pet %d is %s with quantity %d and %d open orders, want %s, %d, %d",
-				after, pet, p.Status, p.Quantity, p.OpenOrders, status, quantity, open)
-		}
-	})
+	p := s.wrote.SavePet
+	if p == nil {
+		p = s.has.Pet
+	}
+	if p.Status != status || p.Quantity != quantity || p.OpenOrders != open {
+		s.t.Errorf("%s: the pet is %s with quantity %d and %d open orders, want %s, %d, %d", what, p.Status, p.Quantity, p.OpenOrders, status, quantity, open)
+	}
 }
 
 // wantCode compares the code of an error; "" wants none.
-func wantCode(t fataler, what string, err error, want Code) {
+func wantCode(t *testing.T, what string, err error, want Code) {
 	t.Helper()
 	if got := CodeOf(err); got != want || (err == nil) != (want == "") {
 		t.Errorf("%s: error %v, want code %q", what, err, want)
@@ -145,7 +131,7 @@ func wantCode(t fataler, what string, err error, want Code) {
 }
 
 // wantField compares the single field of a validation_failed error.
-func wantField(t fataler, what string, err error, pointer string, code FieldCode) {
+func wantField(t *testing.T, what string, err error, pointer string, code FieldCode) {
 	t.Helper()
 	wantCode(t, what, err, CodeValidationFailed)
 	e, ok := errors.AsType[*Error](err)

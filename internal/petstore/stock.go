@@ -53,9 +53,10 @@ func (p *StockedPet) move(kind MovementKind, q int64, at Time) *Movement {
 	return m
 }
 
-// begin returns the first stock of a new pet, and gives the pet a status that fits it if it
-// has none.
-func (p *StockedPet) begin(stock *int64) (int64, error) {
+// Begin returns the first stock of a new pet, and gives the pet a status that fits it if it
+// has none. It returns out_of_stock for an available pet without stock, and
+// validation_failed for a sold one with stock.
+func (p *StockedPet) Begin(stock *int64) (int64, error) {
 	switch {
 	case p.Status == "" && stock != nil && *stock == 0:
 		p.Status = Sold
@@ -68,7 +69,7 @@ func (p *StockedPet) begin(stock *int64) (int64, error) {
 	case stock == nil:
 		return 0, nil
 	case p.Status == Available && *stock == 0:
-		return 0, Errorf(CodeOutOfStock, "A pet without stock cannot be available.")
+		return 0, Errorf(CodeOutOfStock, "A pet that is available needs stock.")
 	case p.Status == Sold && *stock > 0:
 		return 0, Invalid([]Field{{Pointer: "/quantity", Code: OutOfRange, Message: "quantity must be 0 of a pet that is sold."}})
 	}

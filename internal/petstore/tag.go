@@ -41,7 +41,7 @@ type canonical interface {
 }
 
 // Check returns precondition_failed unless the condition holds for the current version.
-func (c Condition) Check(now interface{ AppendJSON(dst []byte) []byte }) error {
+func (c Condition) Check(now canonical) error {
 	if c.IfMatch == nil && c.IfNoneMatch == nil {
 		return nil
 	}

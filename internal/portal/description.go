@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"example.com/petstore/internal/portal/asset"
 )
 
 // A description is what the reference reads of the OpenAPI document.
@@ -40,7 +42,7 @@ type operation struct {
 	RequestBody                       *struct{ Content ordered[*media] }
 	Responses                         ordered[*response]
 
-	method, path string
+	Method, Path string `json:"-"`
 }
 
 type parameter struct {
@@ -87,13 +89,10 @@ type schema struct {
 	Required                       []string
 }
 
-// parse reads the document and resolves its references.
-func parse(text []byte) (*description, error) {
-	var d description
-	if err := json.Unmarshal(text, &d); err != nil {
-		return nil, fmt.Errorf("read the description: %w", err)
-	}
-	return &d, nil
+// parse reads the document, which is built in. It panics if that is none.
+func parse(text []byte) *description {
+	d := new(description)
+	return asset.Must(d, json.Unmarshal(text, d))
 }
 
 // operations returns every operation in the order of the document.
@@ -101,7 +100,7 @@ func (d *description) operations() []*operation {
 	var list []*operation
 	for _, p := range d.Paths {
 		for _, o := range p.Value {
-			o.Value.method, o.Value.path = strings.ToUpper(o.Key), p.Key
+			o.Value.Method, o.Value.Path = strings.ToUpper(o.Key), p.Key
 			list = append(list, o.Value)
 		}
 	}

@@ -22,16 +22,29 @@ type field struct {
 	Example     string
 	Description template.HTML
 	Children    []field
+	In          string // where a parameter stands: in the path, the query or a header
+	Repeats     bool
+}
+
+// Options returns the values that can be chosen where the operation is tried out, or nil if any can be entered.
+func (f field) Options() []string {
+	switch {
+	case f.Repeats:
+		return nil
+	case f.Type == "boolean":
+		return []string{"true", "false"}
+	}
+	return f.Enum
 }
 
 func (d *description) parameterField(p *parameter) field {
 	f := d.field(p.Name, p.Schema)
-	f.Required = p.Required
+	f.Required, f.In, f.Repeats = p.Required, p.In, p.Schema.Type == "array"
 	f.Description = inline(p.Description)
 	if p.Example != nil {
 		f.Example = plain(p.Example)
 	}
-	if p.Schema.Type == "array" {
+	if f.Repeats {
 		f.Type += ", repeatable"
 	}
 	return f

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+
+	"example.com/petstore/internal/portal/asset"
 )
 
 // Where the guides are, and the list of them.
@@ -71,13 +73,7 @@ func newGuideSamples() guideSamples {
 }
 
 // program returns the text of a program that guides show.
-func program(name string) string {
-	text, err := programs.ReadFile(name)
-	if err != nil {
-		panic(err) // it is not built in, which the tests find
-	}
-	return string(text)
-}
+func program(name string) string { return string(asset.Must(programs.ReadFile(name))) }
 
 // A failure is one status with its codes, for the guide to errors.
 type failure struct {

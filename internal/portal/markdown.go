@@ -76,23 +76,16 @@ var onlyOnScreen = regexp.MustCompile(`(?s)<details class="try".*?</form>.*?</de
 var ownHeading = regexp.MustCompile(`(<h2[^>]*>)<a href="#[^"]*">(.*?)</a>`)
 
 // markdown returns a page as Markdown.
-func (p *page) markdown(s *site) (*asset.File, error) {
-	content, err := p.content()
-	if err != nil {
-		return nil, err
-	}
-	content = ownHeading.ReplaceAllString(onlyOnScreen.ReplaceAllString(content, ""), "$1$2")
+func (p *page) markdown(s *site) *asset.File {
+	content := ownHeading.ReplaceAllString(onlyOnScreen.ReplaceAllString(p.content(), ""), "$1$2")
 	c := converter.NewConverter(converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), tables.NewTablePlugin()))
 	content = strings.ReplaceAll(content, `href="#`, `href="`+s.at(p.path)+`#`)
-	text, err := c.ConvertString(content, converter.WithDomain(s.BaseURL))
-	if err != nil {
-		return nil, fmt.Errorf("%s as Markdown: %w", p.path, err)
-	}
-	return asset.NewFile("text/markdown; charset=utf-8", []byte(text+"\n")), nil
+	text := asset.Must(c.ConvertString(content, converter.WithDomain(s.BaseURL)))
+	return asset.NewFile("text/markdown; charset=utf-8", []byte(text+"\n"))
 }
 
 // listContents returns the list of all pages.
-func (s *site) listContents() (*asset.File, error) {
+func (s *site) listContents() *asset.File {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n> %s\n\n", s.Title, plainText(string(s.Intro)))
 	fmt.Fprintf(&b, "The API is at %s. Its OpenAPI description: [JSON](%[1]s/openapi.json), [YAML](%[1]s/openapi.yaml).\n", s.BaseURL)
@@ -107,5 +100,5 @@ func (s *site) listContents() (*asset.File, error) {
 			item(t.Title, t.URL, t.Description)
 		}
 	}
-	return asset.NewFile("text/plain; charset=utf-8", []byte(b.String())), nil
+	return asset.NewFile("text/plain; charset=utf-8", []byte(b.String()))
 }

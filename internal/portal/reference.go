@@ -6,7 +6,6 @@ package portal
 
 import (
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
@@ -25,14 +24,13 @@ type ReferenceOptions struct {
 	Version  string       // of the server, for the foot of the pages; may be empty
 	Sandbox  []string     // the scopes of the key that a reader without one gets by POST /sandboxes; nil if there are no sandboxes
 	NotFound http.Handler // answers clients that do not accept HTML on unknown paths below /docs
-	Log      *slog.Logger // says why a page cannot be made, which is answered 500
 }
 
 // NewReference returns the handler of GET and HEAD on /docs, everything below it, and /llms.txt. Each page is also there in
 // Markdown, at its address with .md behind it. The handler sets the headers of its answers, a
 // Content-Security-Policy among them; other methods are answered 405 with Allow and no body.
 //
-// It returns an error if the base URL cannot be used. All else is made when the first page is asked for, and kept, so that
+// It returns an error if the base URL cannot be used. It panics on a page that is wrong, which the tests find. All else is made when the first page is asked for, and kept, so that
 // a service whose pages nobody reads has nothing of them in memory; a page is rendered when it is itself asked for. The
 // handler is safe for concurrent use.
 func NewReference(opts ReferenceOptions) (http.Handler, error) {
@@ -41,8 +39,7 @@ func NewReference(opts ReferenceOptions) (http.Handler, error) {
 		return nil, fmt.Errorf("the base URL %q is not an http or https URL", opts.BaseURL)
 	}
 	opts.BaseURL = strings.TrimSuffix(opts.BaseURL, "/")
-	site := sync.OnceValues(func() (*site, error) { return described(opts) })
-	return &reference{site: site, notFound: opts.NotFound, log: opts.Log}, nil
+	return &reference{sync.OnceValue(func() *site { return described(opts) }), opts.NotFound}, nil
 }
 
 // prefix returns the path of the base URL, without a slash at its end. A proxy takes it off before the service sees it.
@@ -52,33 +49,21 @@ func (o ReferenceOptions) prefix() string {
 }
 
 // described returns the pages of the description that is built in.
-func described(opts ReferenceOptions) (*site, error) {
-	d, err := parse(api.JSON())
-	if err != nil {
-		return nil, err
-	}
+func described(opts ReferenceOptions) *site {
+	d := parse(api.JSON())
 	if opts.Sunset.IsZero() {
-		if opts.Sunset, err = d.sunset(); err != nil {
-			return nil, err
+		for _, o := range d.operations() {
+			if o.Sunset != "" {
+				opts.Sunset = asset.Must(time.Parse(time.DateOnly, o.Sunset))
+			}
 		}
 	}
 	return newSite(d, opts)
 }
 
-// sunset returns the day on which the description says that its deprecated operation ends.
-func (d *description) sunset() (time.Time, error) {
-	for _, o := range d.operations() {
-		if o.Sunset != "" {
-			return time.Parse(time.DateOnly, o.Sunset)
-		}
-	}
-	return time.Time{}, nil
-}
-
 type reference struct {
-	site     func() (*site, error)
+	site     func() *site
 	notFound http.Handler
-	log      *slog.Logger
 }
 
 // ServeHTTP answers with a page, an asset or, for the address with a slash at its end, a redirect.
@@ -88,18 +73,14 @@ func (h *reference) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusMethodNotAllowed)
 		return
 	}
-	site, err := h.site()
-	if err != nil {
-		h.fail(w, r, err)
-		return
-	}
+	site := h.site()
 	if f := site.assets.Find(r.URL.Path); f != nil {
 		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 		f.Serve(w, r, http.StatusOK)
 		return
 	}
-	if render := site.rendering(r); render != nil {
-		h.servePage(w, r, http.StatusOK, render)
+	if f := site.find(r); f != nil {
+		servePage(w, r, http.StatusOK, f)
 		return
 	}
 	if _, ok := site.pages[strings.TrimSuffix(r.URL.Path, "/")]; ok {
@@ -108,46 +89,36 @@ func (h *reference) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if accept.HTML(r.Header["Accept"]) {
 		missing := &view{Site: site, Path: r.URL.Path, Title: "Page not found", Lead: "There is no such page."}
-		h.servePage(w, r, http.StatusNotFound, func() (*asset.File, error) { return renderPage(site.missing, missing) })
+		servePage(w, r, http.StatusNotFound, renderPage(site.missing, missing))
 		return
 	}
 	h.notFound.ServeHTTP(w, r)
 }
 
-// rendering returns what makes the answer to a request, or nil if there is no such page.
-func (s *site) rendering(r *http.Request) func() (*asset.File, error) {
+// find returns the answer to a request, or nil if there is no such page.
+func (s *site) find(r *http.Request) *asset.File {
 	switch r.URL.Path {
 	case searchPath:
-		return func() (*asset.File, error) { return s.answerTo(r.URL.Query().Get("q")) }
+		return s.answerTo(r.URL.Query().Get("q"))
 	case searchJSON:
-		return func() (*asset.File, error) { return s.suggest(r.URL.Query().Get("q")) }
+		return s.suggest(r.URL.Query().Get("q"))
 	case contentsPath:
-		return s.listContents
+		return s.listContents()
 	}
 	if p, ok := s.pages[r.URL.Path]; ok {
-		return p.render
+		return p.render()
 	}
 	name, isText := strings.CutSuffix(r.URL.Path, ".md")
 	if p, ok := s.pages[name]; ok && isText {
-		return func() (*asset.File, error) { return p.markdown(s) }
+		return p.markdown(s)
 	}
 	return nil
 }
 
-func (h *reference) servePage(w http.ResponseWriter, r *http.Request, status int, render func() (*asset.File, error)) {
-	f, err := render()
-	if err != nil {
-		h.fail(w, r, err)
-		return
-	}
+func servePage(w http.ResponseWriter, r *http.Request, status int, f *asset.File) {
 	head := w.Header()
 	head.Set("Content-Security-Policy", asset.Policy)
 	head.Set("Referrer-Policy", "same-origin")
 	head.Set("Cache-Control", "no-cache")
 	f.Serve(w, r, status)
-}
-
-func (h *reference) fail(w http.ResponseWriter, r *http.Request, err error) {
-	h.log.Error("a page could not be made", "path", r.URL.Path, "err", err)
-	w.WriteHeader(http.StatusInternalServerError)
 }

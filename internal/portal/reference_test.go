@@ -1,12 +1,10 @@
 package portal
 
 import (
-	"bytes"
 	"compress/gzip"
 	"encoding/xml"
 	"errors"
 	"io"
-	"log/slog"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -30,16 +28,6 @@ func newReference(t *testing.T) *reference {
 		t.Fatal(err)
 	}
 	return h.(*reference)
-}
-
-// siteOf returns the pages of a reference.
-func siteOf(t *testing.T, h *reference) *site {
-	t.Helper()
-	s, err := h.site()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
 }
 
 func get(t *testing.T, h http.Handler, path string, headers ...string) *httptest.ResponseRecorder {
@@ -86,7 +74,7 @@ func elements(t *testing.T, page string) []element {
 func TestPages(t *testing.T) {
 	t.Parallel()
 	h := newReference(t)
-	for path := range siteOf(t, h).pages {
+	for path := range h.site().pages {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
 			w := get(t, h, path)
@@ -150,7 +138,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	for _, r := range console.Routes() {
 		inConsole[r.Path] = inConsole[r.Path] || r.Method == http.MethodGet
 	}
-	for path := range siteOf(t, h).pages {
+	for path := range h.site().pages {
 		pages[path] = elements(t, get(t, h, path).Body.String())
 		for _, e := range pages[path] {
 			ids[path] = append(ids[path], e.attrs["id"])
@@ -166,7 +154,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 			if path == "" {
 				path = from
 			}
-			if siteOf(t, h).assets.Find(path) == nil && siteOf(t, h).pages[path] == nil {
+			if h.site().assets.Find(path) == nil && h.site().pages[path] == nil {
 				t.Errorf("%s links to %s, which is no page", from, href)
 			}
 			if id != "" && !slices.Contains(ids[path], id) {
@@ -198,7 +186,7 @@ func TestEveryOperationHasASection(t *testing.T) {
 
 // expected is what a section must show.
 func expected(d *description, o *operation) []string {
-	want := []string{o.Summary, "curl", "JavaScript", "Python", ">Go<", "https://petstore.example/", `data-method="` + o.method + `"`}
+	want := []string{o.Summary, "curl", "JavaScript", "Python", ">Go<", "https://petstore.example/", `data-method="` + o.Method + `"`}
 	for _, p := range d.parameters(o) {
 		want = append(want, `<code class="name">`+p.Name+"</code>")
 	}
@@ -267,7 +255,7 @@ func TestAssets(t *testing.T) {
 	h := newReference(t)
 	types := map[string]string{"portal.css": "text/css; charset=utf-8", "portal.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml"}
 	for _, name := range slices.Sorted(maps.Keys(types)) {
-		path, err := siteOf(t, h).assets.Path(name)
+		path, err := h.site().assets.Path(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -276,7 +264,7 @@ func TestAssets(t *testing.T) {
 			t.Errorf("GET %s = %d %s %s", path, w.Code, w.Header().Get("Content-Type"), w.Header().Get("Cache-Control"))
 		}
 	}
-	if _, err := siteOf(t, h).assets.Path("none.css"); err == nil {
+	if _, err := h.site().assets.Path("none.css"); err == nil {
 		t.Errorf("path(none.css) = nil error")
 	}
 }
@@ -315,26 +303,6 @@ func TestOptions(t *testing.T) {
 	}
 	if got := get(t, h, guidePath+"sunset").Body.String(); !strings.Contains(got, "5 December 2030") || !strings.Contains(got, "Thu, 05 Dec 2030 00:00:00 GMT") {
 		t.Errorf("without an option the guide does not show the day of the description")
-	}
-}
-
-// TestPagesThatCannotBeMade are told of in the log: who asks gets nothing but the status.
-func TestPagesThatCannotBeMade(t *testing.T) {
-	t.Parallel()
-	fault := errors.New("the template is torn")
-	broken := func() (*asset.File, error) { return nil, fault }
-	for name, site := range map[string]func() (*site, error){
-		"all of them": func() (*site, error) { return nil, fault },
-		"one": func() (*site, error) {
-			return &site{assets: &asset.Set{}, pages: map[string]*page{"/docs": {render: broken}}}, nil
-		},
-	} {
-		var log bytes.Buffer
-		h := &reference{site: site, log: slog.New(slog.NewTextHandler(&log, nil))}
-		w := get(t, h, "/docs")
-		if told := log.String(); w.Code != http.StatusInternalServerError || w.Body.Len() > 0 || !strings.Contains(told, fault.Error()) || !strings.Contains(told, "path=/docs") {
-			t.Errorf("%s: GET /docs = %d %q, and the log has %q, want 500 with nothing, and the fault in the log", name, w.Code, w.Body, told)
-		}
 	}
 }
 
@@ -379,7 +347,7 @@ func TestTextPages(t *testing.T) {
 	t.Parallel()
 	h := newReference(t)
 	list := get(t, h, contentsPath).Body.String()
-	for path := range siteOf(t, h).pages {
+	for path := range h.site().pages {
 		if path == "/docs" || path == guideList {
 			continue
 		}

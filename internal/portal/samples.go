@@ -55,7 +55,7 @@ func samples(c call) []snippet {
 
 // call returns the sample request of an operation: the first example of its body, the examples of its path, a page of its list.
 func (d *description) call(o *operation, base string) call {
-	c := call{Method: o.method, URL: base + d.examplePath(o), Key: len(o.Scopes) > 0}
+	c := call{Method: o.Method, URL: base + d.examplePath(o), Key: len(o.Scopes) > 0}
 	query := url.Values{}
 	for _, p := range d.parameters(o) {
 		switch {
@@ -80,7 +80,7 @@ func (d *description) call(o *operation, base string) call {
 
 // examplePath is the path with the examples of its parameters.
 func (d *description) examplePath(o *operation) string {
-	path := o.path
+	path := o.Path
 	for _, p := range d.parameters(o) {
 		if p.In == "path" {
 			path = strings.ReplaceAll(path, "{"+p.Name+"}", plain(p.Example))

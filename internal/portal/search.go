@@ -37,28 +37,24 @@ type index struct {
 }
 
 // newIndex reads operations, guides by section, and error codes.
-func (s *site) newIndex() (*index, error) {
+func (s *site) newIndex() *index {
 	x := &index{words: map[string]bool{}}
 	for _, g := range s.Nav {
 		for _, t := range g.Tags {
 			for _, o := range t.Sections {
-				x.add(o.Summary, o.Path, o.URL, o.Method, o.ID+" "+t.Name+" "+words(o))
+				x.add(o.Summary, o.Path, o.URL, o.Method, o.OperationID+" "+t.Name+" "+words(o))
 			}
 		}
 	}
 	for _, g := range s.Guides {
-		content, err := s.pages[g.URL()].content()
-		if err != nil {
-			return nil, err
-		}
-		x.addGuide(g, content)
+		x.addGuide(g, s.pages[g.URL()].content())
 	}
 	for _, f := range s.failures {
 		for _, c := range f.Codes {
 			x.add(c.Code, c.Message, guidePath+"errors#"+c.Code, "code", fmt.Sprint("error ", f.Status, " ", f.Text))
 		}
 	}
-	return x, nil
+	return x
 }
 
 func (x *index) add(title, subtitle, url, kind, text string) {
@@ -215,23 +211,14 @@ func (x *index) correct(word string) string {
 // oneEdit reports whether one letter added, left out or replaced, or two that are next
 // to each other exchanged, make the one word of the other.
 func oneEdit(a, b string) bool {
-	if len(a) > len(b) {
-		a, b = b, a
-	}
 	i := 0
-	for i < len(a) && a[i] == b[i] {
+	for i < min(len(a), len(b)) && a[i] == b[i] {
 		i++
 	}
-	switch rest, other := a[i:], b[i:]; {
-	case len(b)-len(a) == 1:
-		return rest == other[1:]
-	case len(a) != len(b) || rest == "":
-		return false
-	case rest[1:] == other[1:]:
-		return true
-	default:
-		return len(rest) > 1 && rest[0] == other[1] && rest[1] == other[0] && rest[2:] == other[2:]
-	}
+	a, b = a[i:], b[i:]
+	without := func(word string) string { return word[min(1, len(word)):] }
+	return a != b && (without(a) == without(b) || a == without(b) || without(a) == b) ||
+		len(a) > 1 && len(b) > 1 && a[:2] == string([]byte{b[1], b[0]}) && a[2:] == b[2:]
 }
 
 // question returns what was asked for, without what no text has.
@@ -245,27 +232,18 @@ func question(raw string) string {
 
 // answerTo returns the page that answers a question which was sent without the script,
 // or by the key Enter before it answered.
-func (s *site) answerTo(raw string) (*asset.File, error) {
-	x, err := s.index()
-	if err != nil {
-		return nil, err
-	}
+func (s *site) answerTo(raw string) *asset.File {
 	asked := question(raw)
-	v := &view{Site: s, Path: searchPath, Title: "Search", Lead: "Operations, guides and error codes.", Query: asked, Found: x.find(asked)}
+	v := &view{Site: s, Path: searchPath, Title: "Search", Lead: "Operations, guides and error codes.", Query: asked, Found: s.index().find(asked)}
 	return renderPage(s.search, v)
 }
 
 // suggest returns the first entries that answer a question, as JSON.
-func (s *site) suggest(raw string) (*asset.File, error) {
-	x, err := s.index()
-	if err != nil {
-		return nil, err
-	}
-	found := x.find(question(raw))
+func (s *site) suggest(raw string) *asset.File {
+	found := s.index().find(question(raw))
 	found = append([]entry{}, found[:min(len(found), mostShown)]...) // an empty list is no null
 	for i := range found {
 		found[i].URL = s.at(found[i].URL)
 	}
-	text, err := json.Marshal(found)
-	return asset.NewFile("application/json", text), err
+	return asset.NewFile("application/json", asset.Must(json.Marshal(found)))
 }

@@ -2,7 +2,6 @@ package portal
 
 import (
 	"encoding/json"
-	"fmt"
 	"html"
 	"net/http"
 	"net/url"
@@ -13,19 +12,9 @@ import (
 	"example.com/petstore/internal/portal/asset"
 )
 
-// indexOf returns what the search of a reference finds.
-func indexOf(t *testing.T, h *reference) *index {
-	t.Helper()
-	x, err := siteOf(t, h).index()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return x
-}
-
 func TestFind(t *testing.T) {
 	t.Parallel()
-	x := indexOf(t, newReference(t))
+	x := newReference(t).site().index()
 	for _, c := range []struct{ question, first string }{
 		{"cancel order", "/docs/orders#cancelOrder"},
 		{"CREATE   pet", "/docs/animals#createPet"},
@@ -65,22 +54,6 @@ func TestFind(t *testing.T) {
 	}
 }
 
-func TestOneEdit(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		a, b string
-		want bool
-	}{
-		{"stock", "stok", true}, {"stok", "stock", true}, {"stock", "stocks", true}, {"stock", "sttock", true},
-		{"stock", "stick", true}, {"stock", "sotck", true}, {"stock", "stokc", true}, {"stock", "tstock", true},
-		{"stock", "stock", false}, {"stock", "stacks", false}, {"stock", "kcots", false}, {"stock", "stuck up", false}, {"a", "b", true}, {"", "a", true},
-	} {
-		if got := oneEdit(c.a, c.b); got != c.want {
-			t.Errorf("oneEdit(%q, %q) = %v, want %v", c.a, c.b, got, c.want)
-		}
-	}
-}
-
 // TestSearchPage: the server answers a question by itself, whatever it is.
 func TestSearchPage(t *testing.T) {
 	t.Parallel()
@@ -105,26 +78,6 @@ func TestSearchPage(t *testing.T) {
 	}
 	if body := get(t, h, searchPath).Body.String(); !strings.Contains(body, "Enter what you are looking for") {
 		t.Errorf("the page without a question is %s", body)
-	}
-}
-
-// TestGuideList: the guides have a list, and every page leads to it.
-func TestGuideList(t *testing.T) {
-	t.Parallel()
-	h := newReference(t)
-	w := get(t, h, "/docs/guides")
-	for _, g := range guides() {
-		if !strings.Contains(w.Body.String(), fmt.Sprintf(`<a href="%s"><strong>%s</strong>`, g.URL(), g.Title)) {
-			t.Errorf("the list of guides (%d) lacks %s", w.Code, g.Title)
-		}
-	}
-	if w := get(t, h, "/docs/guides/"); w.Code != http.StatusPermanentRedirect || w.Header().Get("Location") != "/docs/guides" {
-		t.Errorf("/docs/guides/ answers %d to %q, want 308 to /docs/guides", w.Code, w.Header().Get("Location"))
-	}
-	for path := range siteOf(t, h).pages {
-		if !strings.Contains(get(t, h, path).Body.String(), `href="/docs/guides"`) {
-			t.Errorf("%s does not lead to the list of guides", path)
-		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package portal
 
 import (
-	"cmp"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -15,25 +14,22 @@ import (
 
 // A section is one operation, as the reference shows it.
 type section struct {
-	ID, Method, Path, Summary string
-	URL                       string // of the section
-	Description               template.HTML
-	Stability                 string
-	Ending                    *ending // nil unless deprecated
-	Scopes                    []string
-	Groups                    []fieldGroup
-	Body                      *body
-	Returns                   []field
-	ReturnType                string
-	Headers                   []field  // of the answer; those of every answer are in the guides
-	Answers, Common           []answer // its own, and those that most operations have
-	Samples                   []snippet
-	Response                  *snippet
-	Inputs                    []input
-	BodyText                  string
-	BodyMedia                 string
-	Sandbox                   bool   // it can be tried out with the key of a sandbox, which a reader can get
-	Console                   *place // where the console does the same, nil if nowhere
+	*operation
+	URL             string // of the section
+	Description     template.HTML
+	Ending          *ending // nil unless deprecated
+	Groups          []fieldGroup
+	Body            *body
+	Returns         []field
+	ReturnType      string
+	Headers         []field  // of the answer; those of every answer are in the guides
+	Answers, Common []answer // its own, and those that most operations have
+	Samples         []snippet
+	Response        *snippet
+	BodyText        string
+	BodyMedia       string
+	Sandbox         bool   // it can be tried out with the key of a sandbox, which a reader can get
+	Console         *place // where the console does the same, nil if nowhere
 }
 
 // An ending says when a deprecated operation is removed, and what replaces it.
@@ -68,20 +64,9 @@ type snippet struct {
 	Title, Lang, Code string
 }
 
-// An input is one field of the form that tries an operation out.
-type input struct {
-	Name, In, Value, Hint string
-	Required, Repeats     bool
-	Options               []string
-}
-
 // section builds the section of o. base is the address in its samples.
 func (d *description) section(o *operation, base string, sunset time.Time) section {
-	s := section{
-		ID: o.OperationID, Method: o.method, Path: o.path, Summary: o.Summary, URL: sectionURL(o),
-		Description: markdown(o.Description), Stability: o.Stability, Scopes: o.Scopes,
-		Samples: samples(d.call(o, base)), Inputs: d.inputs(o), Console: placeOf(o),
-	}
+	s := section{operation: o, URL: sectionURL(o), Description: markdown(o.Description), Samples: samples(d.call(o, base)), Console: placeOf(o)}
 	if o.Deprecated {
 		s.Ending = d.ending(o, sunset)
 	}
@@ -107,7 +92,7 @@ func (d *description) ending(o *operation, sunset time.Time) *ending {
 	e := &ending{At: sunset, Successor: o.Successor}
 	path, _, _ := strings.Cut(o.Successor, "?")
 	for _, other := range d.operations() {
-		if other.method+" "+other.path == path {
+		if other.Method+" "+other.Path == path {
 			e.URL = sectionURL(other)
 		}
 	}
@@ -171,23 +156,6 @@ func (d *description) answer(status string, r *response) answer {
 	return a
 }
 
-// inputs returns the fields of the form.
-func (d *description) inputs(o *operation) []input {
-	var list []input
-	for _, p := range d.parameters(o) {
-		f := d.parameterField(p)
-		in := input{Name: p.Name, In: p.In, Required: p.Required, Repeats: p.Schema.Type == "array", Hint: cmp.Or(f.Example, f.Default), Options: f.Enum}
-		if p.Schema.Type == "boolean" {
-			in.Options = []string{"true", "false"}
-		}
-		if p.Required {
-			in.Value = f.Example
-		}
-		list = append(list, in)
-	}
-	return list
-}
-
 // headerFields returns the headers that the answer has besides those that every answer has.
 func (d *description) headerFields(r *response) []field {
 	var list []field
@@ -219,7 +187,7 @@ func placeOf(o *operation) *place {
 		return &place{URL: all[i].Page + "/new"}
 	}
 	for _, id := range []string{"petId", "categoryId", "orderId"} {
-		if strings.HasSuffix(o.path, "{"+id+"}") {
+		if strings.HasSuffix(o.Path, "{"+id+"}") {
 			return &place{URL: all[i].Page, ID: id}
 		}
 	}

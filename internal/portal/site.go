@@ -1,7 +1,6 @@
 package portal
 
 import (
-	"bytes"
 	"embed"
 	"fmt"
 	"html/template"
@@ -36,7 +35,7 @@ type site struct {
 	failures []failure
 	search   *template.Template // its answer
 	missing  *template.Template // the page of what is not there
-	index    func() (*index, error)
+	index    func() *index
 }
 
 // A navGroup is one group of the navigation, such as Pets.
@@ -70,23 +69,20 @@ type link struct{ Title, URL string }
 
 // A page is rendered once, when it is first asked for.
 type page struct {
-	render  func() (*asset.File, error)
-	content func() (string, error) // without what all pages have
+	render  func() *asset.File
+	content func() string // without what all pages have
 	path    string
 }
 
-func newSite(d *description, opts ReferenceOptions) (*site, error) {
+func newSite(d *description, opts ReferenceOptions) *site {
 	intro, _, _ := strings.Cut(d.Info.Description, "\n\n")
 	s := &site{
 		BaseURL: opts.BaseURL, prefix: opts.prefix(), Version: opts.Version, Title: d.Info.Title, Intro: inline(intro),
 		Sandbox: opts.Sandbox, Sunset: opts.Sunset.UTC(), Nav: d.navigation(opts), Guides: guides(), pages: map[string]*page{},
 	}
-	var err error
-	if s.assets, err = asset.New("/docs/assets/", assetFiles); err != nil {
-		return nil, err
-	}
-	s.failures, s.index = d.failures(), sync.OnceValues(s.newIndex)
-	return s, s.addPages()
+	s.assets, s.failures, s.index = asset.New("/docs/assets/", assetFiles), d.failures(), sync.OnceValue(s.newIndex)
+	s.addPages()
+	return s
 }
 
 func (d *description) navigation(opts ReferenceOptions) []navGroup {
@@ -119,17 +115,9 @@ func (d *description) navTag(name string, opts ReferenceOptions) navTag {
 }
 
 // addPages makes the overview, the guides and a page for each tag, in the order in which they are read.
-func (s *site) addPages() error {
-	layout, err := template.New("layout.html").Funcs(s.functions()).ParseFS(templateFiles, "templates/*.html")
-	if err != nil {
-		return err
-	}
-	if s.search, err = contentOf(layout, "templates/search.html"); err != nil {
-		return err
-	}
-	if s.missing, err = contentOf(layout, "templates/missing.html"); err != nil {
-		return err
-	}
+func (s *site) addPages() {
+	layout := template.Must(template.New("layout.html").Funcs(s.functions()).ParseFS(templateFiles, "templates/*.html"))
+	s.search, s.missing = contentOf(layout, "templates/search.html"), contentOf(layout, "templates/missing.html")
 	views := []view{
 		{Path: "/docs", Title: "Overview", from: "templates/overview.html"},
 		{Path: guideList, Title: "Guides", Lead: "One page for each subject, with requests that you can copy and run.", from: "templates/guides.html"},
@@ -153,62 +141,30 @@ func (s *site) addPages() error {
 		if i < len(views)-1 {
 			v.Next = &link{views[i+1].Title, views[i+1].Path}
 		}
-		if s.pages[v.Path], err = newPage(layout, v); err != nil {
-			return err
+		t := contentOf(layout, v.from)
+		s.pages[v.Path] = &page{
+			render: sync.OnceValue(func() *asset.File { return renderPage(t, v) }), content: func() string { return render(t, "content", v) }, path: v.Path,
 		}
 	}
-	return nil
-}
-
-func newPage(layout *template.Template, v *view) (*page, error) {
-	t, err := contentOf(layout, v.from)
-	if err != nil {
-		return nil, err
-	}
-	return &page{
-		render:  sync.OnceValues(func() (*asset.File, error) { return renderPage(t, v) }),
-		content: func() (string, error) { return renderContent(t, v) },
-		path:    v.Path,
-	}, nil
 }
 
 // contentOf returns the layout with the content of a file.
-func contentOf(layout *template.Template, name string) (*template.Template, error) {
-	text, err := templateFiles.ReadFile(name)
-	if err != nil {
-		return nil, err
-	}
-	t, err := layout.Clone()
-	if err != nil {
-		return nil, err
-	}
-	if _, err := t.New("content").Parse(string(text)); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return t, nil
+func contentOf(layout *template.Template, name string) *template.Template {
+	t := template.Must(layout.Clone())
+	template.Must(t.New("content").Parse(string(asset.Must(templateFiles.ReadFile(name)))))
+	return t
 }
 
-func renderPage(t *template.Template, v *view) (*asset.File, error) {
-	var b bytes.Buffer
+func renderPage(t *template.Template, v *view) *asset.File {
 	if strings.HasPrefix(v.Path, guidePath) {
-		content, err := renderContent(t, v)
-		if err != nil {
-			return nil, err
-		}
-		v.Contents = contents(content)
+		v.Contents = contents(render(t, "content", v))
 	}
-	if err := t.ExecuteTemplate(&b, "layout.html", v); err != nil {
-		return nil, fmt.Errorf("render %s: %w", v.Path, err)
-	}
-	return asset.NewFile("text/html; charset=utf-8", b.Bytes()), nil
+	return asset.NewFile("text/html; charset=utf-8", []byte(render(t, "layout.html", v)))
 }
 
-func renderContent(t *template.Template, v *view) (string, error) {
+func render(t *template.Template, name string, v *view) string {
 	var b strings.Builder
-	if err := t.ExecuteTemplate(&b, "content", v); err != nil {
-		return "", fmt.Errorf("render %s: %w", v.Path, err)
-	}
-	return b.String(), nil
+	return asset.Must(&b, t.ExecuteTemplate(&b, name, v)).String()
 }
 
 // contents returns the headings of a page.

@@ -35,18 +35,6 @@ func newAddressTable(limits Limits, size int) *addressTable {
 	}
 }
 
-// lock returns the subject that an address is counted under, locked. A new address gets a place if there is one.
-func (t *addressTable) lock(a netip.Addr, now int64) *subject {
-	for {
-		s := t.subject(a, now, true)
-		s.mu.Lock()
-		if !s.removed {
-			return s
-		}
-		s.mu.Unlock()
-	}
-}
-
 // subject returns the subject of an address. With keep, a new one gets a place if there is one.
 func (t *addressTable) subject(a netip.Addr, now int64, keep bool) *subject {
 	t.mu.Lock()
@@ -67,25 +55,21 @@ func (t *addressTable) subject(a netip.Addr, now int64, keep bool) *subject {
 }
 
 // sweep frees the places of addresses whose windows are over and reports whether there were any. It looks at each place,
-// so it runs at most once in each minute of the clock. The caller holds mu.
+// so it runs at most once in each minute of the clock. It makes the windows current, since a day from a wrong future would
+// never be over. A request that has found its subject just before is counted by itself. The caller holds mu.
 func (t *addressTable) sweep(now int64) bool {
 	if now/minute == t.swept {
 		return false
 	}
 	t.swept = now / minute
 	before := len(t.places)
-	maps.DeleteFunc(t.places, func(_ netip.Prefix, s *subject) bool { return s.expire(now) })
+	maps.DeleteFunc(t.places, func(_ netip.Prefix, s *subject) bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.windows = s.windows.current(now)
+		return !s.windows.used()
+	})
 	return len(t.places) < before
-}
-
-// expire removes an address whose windows are over and reports whether it did. It keeps the current windows, since a day
-// from a wrong future would never be over.
-func (s *subject) expire(now int64) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.windows = s.windows.current(now)
-	s.removed = !s.windows.inUse(now)
-	return s.removed
 }
 
 // overflowName is the subject of all addresses for which the table has no place.

@@ -147,7 +147,7 @@ func TestAPlaceThatIsKeptIsSaved(t *testing.T) {
 	}
 	m.AdmitAddress(numbered(2))
 	rows, _ = m.Dirty()
-	if want := "a:2001:db8:0:2::/64"; len(rows.Windows) != 1 || rows.Windows[0].Subject != want || rows.Windows[0].DayUsed != 2 {
+	if want := "a:2001:db8:0:2::/64"; len(rows) != 1 || rows[0].Subject != want || rows[0].DayUsed != 2 {
 		t.Errorf("Dirty = %+v, want %s with 2 used", rows, want)
 	}
 }

@@ -92,7 +92,9 @@ func (l *Limiter) Admit(c *Caller) Decision {
 // it is taken by an address whose minute or day still counts, shares one pair of windows with all others like it. So does
 // an invalid address.
 func (l *Limiter) AdmitAddress(a netip.Addr) Decision {
-	return l.decide(l.addresses.lock(a, l.now().UnixNano()), nil)
+	s := l.addresses.subject(a, l.now().UnixNano(), true)
+	s.mu.Lock()
+	return l.decide(s, nil)
 }
 
 // decideAlone decides from what this node knows. The subject's mutex is held, and the clock is read under it, so that
@@ -110,7 +112,7 @@ func (l *Limiter) decideAlone(s *subject, c *Caller) Decision {
 // after the request. Refusals count against the key, so the outcome for the client may be a ban. The subject's mutex is
 // held.
 func (l *Limiter) record(s *subject, c *Caller, w windows, o Outcome, now int64) Decision {
-	l.changed.add(s, c)
+	l.changed.add(s)
 	if c == nil {
 		return newDecision(w, o, 0, s.limits, now)
 	}
@@ -184,11 +186,9 @@ func (l *Limiter) SetBan(keyID string, b *Ban) {
 	} else {
 		c.penalty.lift(now)
 	}
-	l.changed.add(c.subject, c)
 }
 
-// Drop removes the handle of a key that was deleted. One that is still in use goes on counting in its workspace, and what
-// it does is saved.
+// Drop removes the handle of a key that was deleted. One that is still in use goes on counting in its workspace.
 func (l *Limiter) Drop(keyID string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

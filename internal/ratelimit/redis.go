@@ -29,28 +29,11 @@ func CheckURL(url string) error {
 	return err
 }
 
-// AskRedis returns an error, in the words of Redis if it has any, unless Redis takes decisions. It counts nothing, and needs
-// only the URL and the numbers of o.
-func AskRedis(o RedisOptions) error {
-	o.Now = time.Now
-	r, err := newRedis(o)
-	if err != nil {
-		return err
-	}
-	defer r.disconnect()
-	if err := r.connect(); err != nil {
-		return err
-	}
-	return r.ping(unused)
-}
-
 // Redis has the Limiter of any number of nodes, which share all counts. Redis (5 or later) or Valkey has one key for each
 // workspace and one for each address; each decision is one script on one key, by the server's clock. Each node counts
 // strikes and begins bans by itself; SetBan tells it of those of other nodes and of the operator.
 //
-// After three failures in a row Redis counts as away, and each 100 ms the node checks whether it is back. In a cluster,
-// Redis is away for a node if the master of one of its callers is: after a call failed, the node checks each 100 ms on
-// that caller, and three such checks in a row that fail are enough, whatever other masters answer. Beside this the
+// After three failures in a row Redis counts as away, and each 100 ms the node checks whether it is back. Beside this the
 // Limiter is what the node knows.
 type Redis struct {
 	*Limiter

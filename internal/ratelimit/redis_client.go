@@ -32,11 +32,9 @@ type redisClient struct {
 	virtual  func() int64 // replaces the server's clock in tests, if it is not nil
 	counts   redisCounts
 
-	away     atomic.Bool            // Redis is not asked, but checked on
-	failures atomic.Int32           // failed calls in a row
-	missed   int32                  // failed checks in a row; only check uses it
-	failed   atomic.Pointer[string] // the subject of a call that failed, until a check of it succeeds
-	logged   atomic.Int64           // when the log last said that Redis is away, in Unix seconds
+	away     atomic.Bool  // Redis is not asked, but checked on
+	failures atomic.Int32 // calls and checks that failed in a row
+	logged   atomic.Int64 // when the log last said that Redis is away, in Unix seconds
 }
 
 type redisCounts struct{ redis, cached, local, unavailable, failed atomic.Int64 }
@@ -65,21 +63,16 @@ func (r *redisClient) call(c *scriptCall) (scriptReply, error) {
 	switch {
 	case err != nil:
 		r.counts.failed.Add(1)
-		subject := c.subject
-		r.failed.CompareAndSwap(nil, &subject)
-		r.fail(r.failures.Add(1), err)
+		r.fail(err)
 	case r.failures.Load() != 0:
 		r.failures.Store(0)
 	}
 	return reply, err
 }
 
-// unused is a subject that no request has.
-const unused = "ping"
-
-// ping has the script look at a subject. It changes nothing.
-func (r *redisClient) ping(subject string) error {
-	_, err := r.exec(&scriptCall{subject: subject}, max(r.timeout, probeInterval))
+// ping has the script look at a subject that no request has. It changes nothing.
+func (r *redisClient) ping() error {
+	_, err := r.exec(&scriptCall{subject: "ping"}, max(r.timeout, probeInterval))
 	return err
 }
 
@@ -108,8 +101,7 @@ func (r *redisClient) exec(c *scriptCall, timeout time.Duration) (reply scriptRe
 	return reply, nil
 }
 
-// run checks on Redis until ctx ends: often while it is away or after a call failed, and otherwise so that a node without
-// requests notices too.
+// run checks on Redis until ctx ends: often while it is away, and otherwise so that a node without requests notices too.
 func (r *redisClient) run(ctx context.Context) {
 	tick := time.NewTicker(probeInterval)
 	defer tick.Stop()
@@ -117,7 +109,7 @@ func (r *redisClient) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 		case now := <-tick.C:
-			if r.away.Load() || r.failed.Load() != nil || now.Sub(last) >= checkInterval {
+			if r.away.Load() || now.Sub(last) >= checkInterval {
 				last = now
 				r.check()
 			}
@@ -125,34 +117,25 @@ func (r *redisClient) run(ctx context.Context) {
 	}
 }
 
-// check asks whether Redis answers, and notes it. It asks about the subject of the call that failed, if there is one: in a
-// cluster only the master of that subject may be away.
+// check asks whether Redis answers, and notes it.
 func (r *redisClient) check() {
-	failed, subject := r.failed.Load(), unused
-	if failed != nil {
-		subject = *failed
-	}
 	err := r.connect()
 	if err == nil {
-		err = r.ping(subject)
+		err = r.ping()
 	}
 	if err != nil {
-		r.missed++
-		r.fail(r.missed, err)
+		r.fail(err)
 		return
 	}
-	r.missed = 0
-	if r.failed.CompareAndSwap(failed, nil) {
-		r.failures.Store(0)
-		if r.away.CompareAndSwap(true, false) {
-			r.log.Info("Redis answers; requests are counted there")
-		}
+	r.failures.Store(0)
+	if r.away.CompareAndSwap(true, false) {
+		r.log.Info("Redis answers; requests are counted there")
 	}
 }
 
-// fail notes the last of some failures in a row. The log says when Redis goes away, and each minute that it still is.
-func (r *redisClient) fail(failures int32, err error) {
-	begins := failures >= failureThreshold && r.away.CompareAndSwap(false, true)
+// fail notes a failure. The log says when Redis goes away, and each minute that it still is.
+func (r *redisClient) fail(err error) {
+	begins := r.failures.Add(1) >= failureThreshold && r.away.CompareAndSwap(false, true)
 	if now := time.Now().Unix(); begins || r.away.Load() && now-r.logged.Load() >= 60 {
 		r.logged.Store(now)
 		r.log.Error("Redis cannot be used; requests are counted without it", "err", err)

@@ -75,7 +75,7 @@ func TestLoneFailures(t *testing.T) {
 	t.Parallel()
 	r, log := newIdle(t, redistest.Start(t).URL())
 	for range 2 * failureThreshold {
-		r.fail(r.failures.Add(1), errAway)
+		r.fail(errAway)
 		r.check()
 	}
 	if r.away.Load() {

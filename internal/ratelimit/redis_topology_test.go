@@ -2,7 +2,6 @@ package ratelimit
 
 import (
 	"fmt"
-	"strconv"
 	"testing"
 	"time"
 
@@ -92,74 +91,5 @@ func TestCluster(t *testing.T) {
 		if s := r.RedisStats(); s.Failed != 0 || s.Local != 0 {
 			t.Errorf("node %d: RedisStats = %+v, want no failure", i, s)
 		}
-	}
-}
-
-// TestClusterWithoutOneMaster: one master is away, and it is not the one that a node without requests asks. Calls to
-// another master succeed in between. Redis is away all the same, and stays away until that master is back.
-func TestClusterWithoutOneMaster(t *testing.T) {
-	t.Parallel()
-	awaitMinute(t)
-	masters := redistest.StartCluster(t, 3)
-	for _, m := range masters { // else all refuse when they have noticed that one is away
-		m.Do(t, "CONFIG", "SET", "cluster-require-full-coverage", "no")
-	}
-	r, _ := newIdle(t, redistest.ClusterURL(masters))
-	r.timeout = 250 * time.Millisecond
-	onFirst := func(subject string) bool {
-		slot, err := strconv.Atoi(masters[0].Do(t, "CLUSTER", "KEYSLOT", keyPrefix+subject))
-		return err == nil && slot <= 16384/3 // of three masters
-	}
-	if onFirst(unused) {
-		t.Fatal("a node without requests asks the first master, want another one")
-	}
-	var gone, there *Caller
-	for workspace := int64(1); gone == nil || there == nil; workspace++ {
-		if c := r.Caller(workspace, fmt.Sprint("key", workspace), plenty); onFirst(c.subject.name) {
-			gone = c
-		} else {
-			there = c
-		}
-	}
-	admit := func(c *Caller) (counted bool) {
-		t.Helper()
-		before := r.RedisStats().Redis
-		if d := r.Admit(c); !d.Admitted() {
-			t.Fatalf("Admit = %+v, want admitted", d)
-		}
-		return r.RedisStats().Redis > before
-	}
-	masters[0].Pause(t)
-	t.Cleanup(func() { masters[0].Resume(t) })
-	inRow := 0
-	eventually(t, "Redis is away, and five checks do not change that", func() bool {
-		admit(gone)
-		admit(there)
-		r.check()
-		if inRow++; !r.RedisStats().Away {
-			inRow = 0
-		}
-		return inRow > 5
-	})
-	masters[0].Resume(t)
-	eventually(t, "both masters count again", func() bool { r.check(); return admit(gone) && admit(there) })
-}
-
-// TestTLS: rediss:// encrypts and checks the certificate.
-func TestTLS(t *testing.T) {
-	t.Parallel()
-	_, url, _ := redistest.StartTLS(t)
-	stranger, err := NewRedis(RedisOptions{URL: url, Config: DefaultConfig(), Now: time.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(stranger.Close)
-	if !isAway([]*Redis{stranger}, true)() {
-		t.Error("a server with a certificate that nobody signed is asked, want it refused")
-	}
-	nodes := startNodes(t, url+"?skip_verify=true", 1, false, 10*time.Second)
-	c := nodes[0].Caller(1, "k", plenty)
-	if d := nodes[0].Admit(c); d.Minute.Remaining() != plenty.PerMinute-1 || nodes[0].RedisStats().Redis != 1 {
-		t.Errorf("over TLS = %+v, %+v, want the first decision of Redis", d, nodes[0].RedisStats())
 	}
 }

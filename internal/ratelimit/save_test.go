@@ -18,35 +18,31 @@ import (
 type table struct {
 	mu      sync.Mutex
 	windows map[string]SavedWindow
-	keys    map[string]SavedKey
 	fail    error
 	saves   int
 }
 
 func newTable() *table {
-	return &table{windows: map[string]SavedWindow{}, keys: map[string]SavedKey{}}
+	return &table{windows: map[string]SavedWindow{}}
 }
 
-func (s *table) SaveLimits(ctx context.Context, rows Saved) error {
+func (s *table) SaveLimits(ctx context.Context, rows []SavedWindow) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := cmp.Or(s.fail, ctx.Err()); err != nil {
 		return err
 	}
 	s.saves++
-	for _, r := range rows.Windows {
+	for _, r := range rows {
 		s.windows[r.Subject] = r
-	}
-	for _, r := range rows.Keys {
-		s.keys[r.KeyID] = r
 	}
 	return nil
 }
 
-func (s *table) LoadLimits(context.Context) (Saved, error) {
+func (s *table) LoadLimits(context.Context) ([]SavedWindow, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return Saved{Windows: slices.Collect(maps.Values(s.windows)), Keys: slices.Collect(maps.Values(s.keys))}, nil
+	return slices.Collect(maps.Values(s.windows)), nil
 }
 
 func (s *table) setFail(err error) {
@@ -73,7 +69,7 @@ func TestDirtyHasWhatChanged(t *testing.T) {
 	t.Parallel()
 	clock := newClock(noon)
 	m := New(smallTable(), clock.Now)
-	if got, _ := m.Dirty(); !got.Empty() {
+	if got, _ := m.Dirty(); len(got) > 0 {
 		t.Errorf("Dirty at first = %+v, want nothing", got)
 	}
 	a, b := m.Caller(7, "a", free), m.Caller(7, "b", free)
@@ -84,34 +80,33 @@ func TestDirtyHasWhatChanged(t *testing.T) {
 	m.AdmitAddress(netip.Addr{})
 	got, requeue := m.Dirty()
 	want := []string{"a:*", "a:192.0.2.7", "a:2001:db8:0:1::/64", "w:7"}
-	if subjects := subjectsOf(got); !slices.Equal(subjects, want) || len(got.Keys) != 2 {
-		t.Errorf("Dirty = windows %v and %d keys, want %v and 2", subjects, len(got.Keys), want)
+	if subjects := subjectsOf(got); !slices.Equal(subjects, want) {
+		t.Errorf("Dirty = %v, want %v", subjects, want)
 	}
-	for _, w := range got.Windows {
+	for _, w := range got {
 		if w.Subject == "w:7" && w != (SavedWindow{"w:7", noon.UnixMilli(), 2, noon.Unix() / 86_400, 2}) {
 			t.Errorf("row = %+v, want 2 used since noon", w)
 		}
 	}
-	if again, _ := m.Dirty(); !again.Empty() {
+	if again, _ := m.Dirty(); len(again) > 0 {
 		t.Errorf("Dirty again = %+v, want nothing", again)
 	}
-	m.Drop("a")
 	m.Admit(b)
 	requeue()
 	redone, _ := m.Dirty()
-	if subjects := subjectsOf(redone); !slices.Equal(subjects, want) || len(redone.Keys) != 2 {
-		t.Errorf("Dirty after requeue = windows %v and %d keys, want %v and both, the dropped one too", subjects, len(redone.Keys), want)
+	if subjects := subjectsOf(redone); !slices.Equal(subjects, want) {
+		t.Errorf("Dirty after requeue = %v, want %v", subjects, want)
 	}
-	for _, w := range redone.Windows {
+	for _, w := range redone {
 		if w.Subject == "w:7" && w.DayUsed != 3 {
 			t.Errorf("row after requeue = %+v, want the 3 used by then", w)
 		}
 	}
 }
 
-func subjectsOf(s Saved) []string {
+func subjectsOf(rows []SavedWindow) []string {
 	var all []string
-	for _, w := range s.Windows {
+	for _, w := range rows {
 		all = append(all, w.Subject)
 	}
 	slices.Sort(all)
@@ -175,7 +170,7 @@ func TestStateFromAnotherTime(t *testing.T) {
 	} {
 		clock := newClock(noon)
 		m := New(DefaultConfig(), clock.Now)
-		if err := m.Restore(Saved{Windows: []SavedWindow{test.row}}); err != nil {
+		if err := m.Restore([]SavedWindow{test.row}); err != nil {
 			t.Errorf("%s: Restore = %v, want nil", test.name, err)
 		}
 		d := m.Peek(m.Caller(1, "k", free))
@@ -190,18 +185,10 @@ func TestStateFromAnotherTime(t *testing.T) {
 
 func TestRestoreNamesTheRowItCannotRead(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct {
-		rows Saved
-		want string
-	}{
-		{Saved{Windows: []SavedWindow{{Subject: "w:one"}}}, `"w:one"`},
-		{Saved{Windows: []SavedWindow{{Subject: "a:nowhere"}}}, `"a:nowhere"`},
-		{Saved{Windows: []SavedWindow{{Subject: "x"}}}, `"x"`},
-		{Saved{Keys: []SavedKey{{KeyID: "k", Strikes: "1,b"}}}, `"1,b"`},
-	} {
-		err := New(DefaultConfig(), newClock(noon).Now).Restore(test.rows)
-		if err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("Restore(%+v) = %v, want an error that names %s", test.rows, err, test.want)
+	for _, subject := range []string{"w:one", "a:nowhere", "x"} {
+		err := New(DefaultConfig(), newClock(noon).Now).Restore([]SavedWindow{{Subject: subject}})
+		if err == nil || !strings.Contains(err.Error(), subject) {
+			t.Errorf("Restore of %q = %v, want an error that names it", subject, err)
 		}
 	}
 }
@@ -228,7 +215,7 @@ func TestKeepSavesEachIntervalAndAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, store := t.Context(), newTable()
 		m, c, end := keeping(t, store)
-		if rows, _ := store.LoadLimits(ctx); len(rows.Windows) != 1 || rows.Windows[0].DayUsed != 1 {
+		if rows, _ := store.LoadLimits(ctx); len(rows) != 1 || rows[0].DayUsed != 1 {
 			t.Errorf("after an interval the store has %+v, want 1 used", rows)
 		}
 		store.setFail(errors.New("disk full"))
@@ -241,7 +228,7 @@ func TestKeepSavesEachIntervalAndAtTheEnd(t *testing.T) {
 		if err := end(); err != nil {
 			t.Errorf("Keep = %v, want nil", err)
 		}
-		if rows, _ := store.LoadLimits(context.Background()); rows.Windows[0].DayUsed != 2 {
+		if rows, _ := store.LoadLimits(context.Background()); rows[0].DayUsed != 2 {
 			t.Errorf("at the end the store has %+v, want 2 used", rows)
 		}
 		if store.saves != 2 {
@@ -257,7 +244,7 @@ type slowTable struct {
 	broken int
 }
 
-func (s *slowTable) SaveLimits(ctx context.Context, rows Saved) error {
+func (s *slowTable) SaveLimits(ctx context.Context, rows []SavedWindow) error {
 	select {
 	case <-time.After(s.takes):
 		return s.table.SaveLimits(ctx, rows)
@@ -288,62 +275,9 @@ func TestTheEndBreaksNoSaveOff(t *testing.T) {
 			if took := time.Since(began); (err != nil) != test.failed || took < test.least || took > test.atMost {
 				t.Errorf("saves of %v: Keep = %v, %v after the end, want an error: %v, after %v to %v", test.takes, err, took, test.failed, test.least, test.atMost)
 			}
-			if rows, _ := store.LoadLimits(context.Background()); store.broken != test.broken || !test.failed && rows.Windows[0].DayUsed != 2 {
+			if rows, _ := store.LoadLimits(context.Background()); store.broken != test.broken || !test.failed && rows[0].DayUsed != 2 {
 				t.Errorf("saves of %v: %d were broken off and the store has %+v, want %d, and 2 admitted", test.takes, store.broken, rows, test.broken)
 			}
 		})
-	}
-}
-
-func TestKeepReturnsWhatItCouldNotSave(t *testing.T) {
-	t.Parallel()
-	m, store := New(DefaultConfig(), time.Now), newTable()
-	full := errors.New("disk full")
-	store.setFail(full)
-	m.Admit(m.Caller(1, "k", free))
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := m.Keep(ctx, store, time.Hour); !errors.Is(err, full) {
-		t.Errorf("Keep = %v, want %v", err, full)
-	}
-	if rows, _ := m.Dirty(); len(rows.Windows) != 1 {
-		t.Errorf("Dirty afterwards = %+v, want the row that was not saved", rows)
-	}
-}
-
-// TestNothingIsLostBetweenSavesAndRequests saves all the time while requests come in, with every other save failing.
-func TestNothingIsLostBetweenSavesAndRequests(t *testing.T) {
-	t.Parallel()
-	m, store := New(DefaultConfig(), time.Now), newTable()
-	limits := Limits{PerMinute: 1 << 40, PerDay: 1 << 40}
-	handles := []*Caller{m.Caller(1, "a", limits), m.Caller(1, "b", limits), m.Caller(2, "c", limits)}
-	stop, saver := make(chan struct{}), sync.WaitGroup{}
-	saver.Go(func() {
-		for i := 0; ; i++ {
-			select {
-			case <-stop:
-				return
-			default:
-			}
-			if rows, requeue := m.Dirty(); i%2 == 0 {
-				requeue()
-			} else if err := store.SaveLimits(context.Background(), rows); err != nil {
-				t.Error(err)
-			}
-		}
-	})
-	inParallel(6, 5000, func(i int) (int64, bool) { m.Admit(handles[i%3]); return 0, false })
-	close(stop)
-	saver.Wait()
-	rows, _ := m.Dirty()
-	if err := store.SaveLimits(t.Context(), rows); err != nil {
-		t.Fatal(err)
-	}
-	var used int64
-	for _, w := range store.windows {
-		used += w.DayUsed
-	}
-	if used != 30_000 {
-		t.Errorf("saved %d, want 30000", used)
 	}
 }

@@ -12,10 +12,8 @@ type subject struct {
 
 	mu      sync.Mutex
 	limits  Limits
-	windows windows   // what was admitted, as far as this node knows
-	changed bool      // since it was saved last
-	keys    []*Caller // that have changed since they were saved last
-	removed bool      // from the table of addresses: to be looked up again
+	windows windows // what was admitted, as far as this node knows
+	changed bool    // since it was saved last
 }
 
 func newWorkspace(id int64) *subject {
@@ -29,7 +27,6 @@ type Caller struct {
 	subject *subject
 
 	penalty penalty
-	changed bool // since it was saved last
 }
 
 // bannedUntil returns the end of the ban that runs at now, or 0 if none runs.
@@ -40,19 +37,14 @@ func (c *Caller) bannedUntil(now int64) int64 {
 	return c.penalty.bannedUntil(now)
 }
 
-// changes are the subjects that have changed since they were saved, or whose keys have. A subject's mutex is taken before
-// its own.
+// changes are the subjects that have changed since they were saved. A subject's mutex is taken before its own.
 type changes struct {
 	mu       sync.Mutex
 	subjects []*subject
 }
 
-// add notes a change of a subject, whose mutex is held, and of a key unless c is nil.
-func (l *changes) add(s *subject, c *Caller) {
-	if c != nil && !c.changed {
-		c.changed = true
-		s.keys = append(s.keys, c)
-	}
+// add notes a change of a subject, whose mutex is held.
+func (l *changes) add(s *subject) {
 	if s.changed {
 		return
 	}

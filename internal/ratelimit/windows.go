@@ -81,11 +81,8 @@ func (w windows) reset(o Outcome) int64 {
 	return w.dayEnd()
 }
 
-// inUse reports whether forgetting the windows at now would give back requests that were used.
-func (w windows) inUse(now int64) bool {
-	w = w.current(now)
-	return w.minuteUsed > 0 || w.dayUsed > 0
-}
+// used reports whether forgetting the windows would give back requests that were used.
+func (w windows) used() bool { return w.minuteUsed > 0 || w.dayUsed > 0 }
 
 // describe returns a decision that says how the windows stand.
 func (w windows) describe(l Limits) Decision {

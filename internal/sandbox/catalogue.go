@@ -48,7 +48,7 @@ func read(name string) (units []petstore.Unit, err error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := interchange.NewReader(bytes.NewReader(file), interchange.NDJSON, interchange.Options{})
+	r, err := interchange.NewReader(bytes.NewReader(file), interchange.NDJSON)
 	for err == nil {
 		var e interchange.Entry
 		if e, err = r.Next(); err == nil {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // prefix begins the name of each folder, and lockName is the file in it that its
@@ -57,8 +58,7 @@ func (f *Folder) Remove() error {
 	return errors.Join(f.lock.Close(), os.RemoveAll(f.Path))
 }
 
-// Sweep removes the folders of this user that processes left which have ended. Where
-// the system cannot tell it removes none.
+// Sweep removes the folders of this user that processes left which have ended.
 func Sweep() error {
 	entries, err := os.ReadDir(os.TempDir())
 	if err != nil {
@@ -91,4 +91,20 @@ func sweep(dir string) error {
 		return err
 	}
 	return nil
+}
+
+// tryLock locks the file until this process ends or closes it, and reports whether
+// nobody else has it locked.
+func tryLock(f *os.File) (bool, error) {
+	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) //nolint:gosec // descriptors are small
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// mine reports whether the file belongs to the user of this process.
+func mine(info fs.FileInfo) bool {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(s.Uid) == os.Geteuid()
 }

@@ -10,23 +10,13 @@ import (
 
 const (
 	// The columns of what the limiter saves, in the order of the members of its rows.
-	windowColumns   = "subject, minute_start, minute_used, day, day_used"
-	limitKeyColumns = "key_id, workspace, level, clean_since, run_from, run_until, strikes"
+	windowColumns = "subject, minute_start, minute_used, day, day_used"
 
 	// Each node has seen a part of the count of a window: the greatest count is kept.
 	saveWindow = `INSERT INTO limit_windows AS t (` + windowColumns + `) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (subject) DO UPDATE SET
 		minute_used = CASE WHEN t.minute_start = excluded.minute_start AND t.minute_used > excluded.minute_used THEN t.minute_used ELSE excluded.minute_used END,
 		day_used = CASE WHEN t.day = excluded.day AND t.day_used > excluded.day_used THEN t.day_used ELSE excluded.day_used END,
 		minute_start = excluded.minute_start, day = excluded.day`
-
-	saveLimitKey = `INSERT INTO limit_keys AS t (` + limitKeyColumns + `)
-		SELECT $1, $2, $3, $4, $5, $6, $7 WHERE EXISTS (SELECT 1 FROM workspaces WHERE id = $2)
-		ON CONFLICT (key_id) DO UPDATE SET workspace = excluded.workspace, level = excluded.level, clean_since = excluded.clean_since,
-			run_from = excluded.run_from, run_until = excluded.run_until, strikes = excluded.strikes`
-
-	// The index limit_keys_against has these.
-	selectLimitKeys = "SELECT " + limitKeyColumns + ` FROM limit_keys
-		WHERE (clean_since > 0 OR run_from > 0) AND NOT EXISTS (SELECT 1 FROM api_keys WHERE id = key_id AND revoked_at IS NOT NULL)`
 )
 
 // keptDays is how many of the newest days that have windows are kept. Days are not
@@ -35,17 +25,11 @@ const (
 const keptDays = 8
 
 // LoadLimits implements [ratelimit.Store].
-func (s *Store) LoadLimits(ctx context.Context) (saved ratelimit.Saved, err error) {
+func (s *Store) LoadLimits(ctx context.Context) (saved []ratelimit.SavedWindow, err error) {
 	err = s.db.Read(ctx, func(tx Tx) (err error) {
-		saved.Windows, err = RowsOf(tx, func(row Row, w *ratelimit.SavedWindow) error {
+		saved, err = RowsOf(tx, func(row Row, w *ratelimit.SavedWindow) error {
 			return row.Scan(&w.Subject, &w.MinuteStart, &w.MinuteUsed, &w.Day, &w.DayUsed)
 		}, "SELECT "+windowColumns+" FROM limit_windows")
-		if err != nil {
-			return err
-		}
-		saved.Keys, err = RowsOf(tx, func(row Row, k *ratelimit.SavedKey) error {
-			return row.Scan(&k.KeyID, &k.Workspace, &k.Level, &k.CleanSince, &k.RunFrom, &k.RunUntil, &k.Strikes)
-		}, selectLimitKeys)
 		return err
 	})
 	return saved, err
@@ -56,17 +40,10 @@ func (s *Store) LoadLimits(ctx context.Context) (saved ratelimit.Saved, err erro
 const savedAtOnce = 200
 
 // SaveLimits implements [ratelimit.Store].
-func (s *Store) SaveLimits(ctx context.Context, rows ratelimit.Saved) error {
-	err := save(ctx, s, rows.Windows, savedAtOnce, func(a, b ratelimit.SavedWindow) int { return cmp.Compare(a.Subject, b.Subject) },
+func (s *Store) SaveLimits(ctx context.Context, rows []ratelimit.SavedWindow) error {
+	return save(ctx, s, rows, savedAtOnce, func(a, b ratelimit.SavedWindow) int { return cmp.Compare(a.Subject, b.Subject) },
 		func(b *Batch, w ratelimit.SavedWindow) {
 			b.Exec(saveWindow, w.Subject, w.MinuteStart, w.MinuteUsed, w.Day, w.DayUsed)
-		})
-	if err != nil {
-		return err
-	}
-	return save(ctx, s, rows.Keys, savedAtOnce, func(a, b ratelimit.SavedKey) int { return cmp.Compare(a.KeyID, b.KeyID) },
-		func(b *Batch, k ratelimit.SavedKey) {
-			b.Exec(saveLimitKey, k.KeyID, k.Workspace, k.Level, k.CleanSince, k.RunFrom, k.RunUntil, k.Strikes)
 		})
 }
 

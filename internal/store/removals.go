@@ -143,7 +143,7 @@ func (s *Store) removeSome(tx Tx, workspace int64) (more bool, err error) {
 func forgetUse(tx Tx, workspace int64) error {
 	var b Batch
 	b.Exec("DELETE FROM limit_windows WHERE subject = $1", fmt.Sprint("w:", workspace))
-	for _, table := range []string{"limit_keys", "usage", "key_days"} {
+	for _, table := range []string{"usage", "key_days"} {
 		b.Exec("DELETE FROM "+table+" WHERE workspace = $1", workspace)
 	}
 	return tx.Run(&b)

@@ -23,13 +23,13 @@ type store struct {
 
 // spanned calls f in a span. The span has an error only if the store could not answer,
 // not for errors such as pet_not_found.
-func spanned[T any](ctx context.Context, s *store, name string, workspace int64, f func(context.Context) (T, error)) (T, error) {
+func spanned[A, T any](ctx context.Context, s *store, name string, workspace int64, a A, f func(context.Context, int64, A) (T, error)) (T, error) {
 	if !api.SpanContextFromContext(ctx).IsValid() {
-		return f(ctx)
+		return f(ctx, workspace, a)
 	}
 	ctx, span := s.tracer.Start(ctx, "store "+name, api.WithAttributes(attribute.Int64("petstore.workspace", workspace)))
 	defer span.End()
-	v, err := f(ctx)
+	v, err := f(ctx, workspace, a)
 	if err == nil {
 		return v, nil
 	}
@@ -44,41 +44,39 @@ func spanned[T any](ctx context.Context, s *store, name string, workspace int64,
 }
 
 func (s *store) Pet(ctx context.Context, workspace, id int64) (petstore.Pet, error) {
-	return spanned(ctx, s, "Pet", workspace, func(ctx context.Context) (petstore.Pet, error) { return s.Store.Pet(ctx, workspace, id) })
+	return spanned(ctx, s, "Pet", workspace, id, s.Store.Pet)
 }
 
 func (s *store) Category(ctx context.Context, workspace, id int64) (petstore.Category, error) {
-	return spanned(ctx, s, "Category", workspace, func(ctx context.Context) (petstore.Category, error) { return s.Store.Category(ctx, workspace, id) })
+	return spanned(ctx, s, "Category", workspace, id, s.Store.Category)
 }
 
 func (s *store) Order(ctx context.Context, workspace, id int64) (petstore.Order, error) {
-	return spanned(ctx, s, "Order", workspace, func(ctx context.Context) (petstore.Order, error) { return s.Store.Order(ctx, workspace, id) })
+	return spanned(ctx, s, "Order", workspace, id, s.Store.Order)
 }
 
 func (s *store) InventoryItem(ctx context.Context, workspace, petID int64) (petstore.InventoryItem, error) {
-	return spanned(ctx, s, "InventoryItem", workspace, func(ctx context.Context) (petstore.InventoryItem, error) {
-		return s.Store.InventoryItem(ctx, workspace, petID)
-	})
+	return spanned(ctx, s, "InventoryItem", workspace, petID, s.Store.InventoryItem)
 }
 
 func (s *store) Pets(ctx context.Context, workspace int64, q petstore.PetQuery) ([]petstore.Pet, error) {
-	return spanned(ctx, s, "Pets", workspace, func(ctx context.Context) ([]petstore.Pet, error) { return s.Store.Pets(ctx, workspace, q) })
+	return spanned(ctx, s, "Pets", workspace, q, s.Store.Pets)
 }
 
 func (s *store) Categories(ctx context.Context, workspace int64, q petstore.CategoryQuery) ([]petstore.Category, error) {
-	return spanned(ctx, s, "Categories", workspace, func(ctx context.Context) ([]petstore.Category, error) { return s.Store.Categories(ctx, workspace, q) })
+	return spanned(ctx, s, "Categories", workspace, q, s.Store.Categories)
 }
 
 func (s *store) Orders(ctx context.Context, workspace int64, q petstore.OrderQuery) ([]petstore.Order, error) {
-	return spanned(ctx, s, "Orders", workspace, func(ctx context.Context) ([]petstore.Order, error) { return s.Store.Orders(ctx, workspace, q) })
+	return spanned(ctx, s, "Orders", workspace, q, s.Store.Orders)
 }
 
 func (s *store) Inventory(ctx context.Context, workspace int64, q petstore.InventoryQuery) ([]petstore.InventoryItem, error) {
-	return spanned(ctx, s, "Inventory", workspace, func(ctx context.Context) ([]petstore.InventoryItem, error) {
-		return s.Store.Inventory(ctx, workspace, q)
-	})
+	return spanned(ctx, s, "Inventory", workspace, q, s.Store.Inventory)
 }
 
 func (s *store) Do(ctx context.Context, c *petstore.Change) (*petstore.Receipt, error) {
-	return spanned(ctx, s, "Do", c.Workspace, func(ctx context.Context) (*petstore.Receipt, error) { return s.Store.Do(ctx, c) })
+	return spanned(ctx, s, "Do", c.Workspace, c, func(ctx context.Context, _ int64, c *petstore.Change) (*petstore.Receipt, error) {
+		return s.Store.Do(ctx, c)
+	})
 }

@@ -75,11 +75,7 @@ func (m *meter) collect(r *Recorder, rows []Row, days []KeyDay) ([]Row, []KeyDay
 		days = append(days, *k)
 	}
 	m.pending, m.keys = nil, nil
-	idle := idleFor
-	if r.events.Load() > maxEvents*3/4 {
-		idle = idleShort
-	}
-	if r.now().Unix()-m.last >= int64(idle/time.Second) {
+	if r.now().Unix()-m.last >= int64(idleFor/time.Second) {
 		m.removeFrom(r)
 	}
 	return rows, days

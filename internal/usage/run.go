@@ -9,8 +9,7 @@ import (
 
 const (
 	maxRows     = 50               // in one call of AddUsage; others wait for its transaction
-	idleFor     = time.Hour        // after which the meter of a workspace is removed
-	idleShort   = 10 * time.Minute // the same if most of maxEvents are in use
+	idleFor     = 30 * time.Minute // after which the meter of a workspace is removed
 	forgetEvery = 10 * time.Minute
 	lastSave    = 10 * time.Second // for the save that is under way when ctx ends, and the last one, together
 )

@@ -201,27 +201,6 @@ func TestBoundedWithoutAStore(t *testing.T) {
 	}
 }
 
-func TestLatest(t *testing.T) {
-	t.Parallel()
-	r := usage.NewRecorder(newStore(t), func() time.Time { return noon })
-	if got := r.Latest(7); len(got) != 0 {
-		t.Errorf("Latest of nobody = %v, want none", got)
-	}
-	for i := range 1000 {
-		r.Record(7, at(time.Duration(i)*time.Millisecond, 200))
-		r.Record(9, at(0, 404))
-	}
-	got := r.Latest(7)
-	if len(got) != 200 {
-		t.Fatalf("Latest has %d events, want 200", len(got))
-	}
-	for i, e := range got {
-		if want := noon.Add(time.Duration(999-i) * time.Millisecond); !e.At.Equal(want) || e.Status != 200 {
-			t.Fatalf("Latest[%d] = %v %d, want %v 200", i, e.At, e.Status, want)
-		}
-	}
-}
-
 // TestErrorsAreKeptApart: neither a flood of successes nor one of refusals drives out the errors, and the log stays in order.
 func TestErrorsAreKeptApart(t *testing.T) {
 	t.Parallel()
@@ -311,26 +290,6 @@ func TestConcurrent(t *testing.T) {
 	}
 	if sum != 8000 {
 		t.Errorf("%d requests were counted, want 8000", sum)
-	}
-}
-
-// TestTotal: what the workspaces did is added up as soon as it is saved.
-func TestTotal(t *testing.T) {
-	t.Parallel()
-	r := usage.NewRecorder(newStore(t), func() time.Time { return noon })
-	for workspace := range int64(3) {
-		r.Record(workspace+1, usage.Event{At: noon, Status: 200})
-	}
-	r.Record(1, usage.Event{At: noon.Add(time.Minute), Status: 503})
-	if err := r.Save(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	rows, err := r.Total(t.Context(), usage.Minute, noon, noon.Add(time.Minute))
-	if err != nil || len(rows) != 2 {
-		t.Fatalf("Total = %v, %v, want two minutes", rows, err)
-	}
-	if rows[0].Requests[usage.Success] != 3 || rows[1].Requests[usage.ServerError] != 1 {
-		t.Errorf("Total = %v, want 3 successes and then a server's error", rows)
 	}
 }
 

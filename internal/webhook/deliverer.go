@@ -13,8 +13,7 @@ import (
 )
 
 const (
-	perProcess    = 128              // messages that are in flight or whose outcome is not stored yet; shared fairly by workspaces
-	perWebhook    = 8                // of these, for one webhook; only one of them is in flight
+	perProcess    = 128              // messages that are in flight or whose outcome is not stored yet, one for each webhook; shared fairly by workspaces
 	batchSize     = 100              // deliveries, or outcomes, in one transaction of the store
 	lookEvery     = time.Second      // how often webhooks are read, which other nodes may have changed
 	pollEvery     = 5 * time.Second  // how often events are looked for if Written says nothing
@@ -58,6 +57,12 @@ type Deliverer struct {
 	pause   time.Duration
 	changed chan struct{}
 	results chan result
+}
+
+// A result is an outcome that is to be stored. done is closed after that.
+type result struct {
+	Outcome
+	done chan struct{}
 }
 
 // NewDeliverer returns a deliverer that does nothing before Run.
@@ -159,8 +164,15 @@ func (d *Deliverer) assign(workers map[string]*worker, held []Webhook, woken boo
 	return without
 }
 
-// record stores the outcomes of tries, all that wait in one transaction. A delivery whose
-// outcome cannot be stored stays due.
+// store returns when an outcome is stored.
+func (d *Deliverer) store(o Outcome) {
+	r := result{o, make(chan struct{})}
+	d.results <- r
+	<-r.done
+}
+
+// record stores outcomes, all that wait in one transaction. A delivery whose outcome
+// cannot be stored stays due.
 func (d *Deliverer) record(ctx context.Context) {
 	for first := range d.results {
 		batch, outcomes := []result{first}, []Outcome{first.Outcome}
@@ -179,7 +191,7 @@ func (d *Deliverer) record(ctx context.Context) {
 			}
 		}
 		for _, r := range batch {
-			r.stored()
+			close(r.done)
 		}
 	}
 }

@@ -205,7 +205,7 @@ func TestInOrder(t *testing.T) {
 	s.deliver("a")
 	r := newReceiver(t, ok)
 	w := s.hook(r)
-	const events = 250
+	const events = 130
 	s.write(events)
 	s.await("all events arrive", func() bool { return len(r.got()) >= events })
 	if got := r.got(); !slices.Equal(got, upTo(events)) || r.most != 1 {

@@ -41,7 +41,7 @@ func TestHangingWorkspaces(t *testing.T) {
 	s.await("all slots are taken", func() bool { return len(hanging.got()) >= 16 })
 	well := newReceiver(t, ok)
 	s.hook(well)
-	for n := range 20 {
+	for n := range 10 {
 		s.write(1)
 		s.await("an event arrives", func() bool { return len(well.got()) == n+1 })
 	}

@@ -3,12 +3,10 @@ package webhook
 import (
 	"bufio"
 	"context"
-	"errors"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -27,6 +25,9 @@ func (h hostile) request() {
 		_, _ = io.Copy(io.Discard, r.Body)
 	}
 }
+
+// begin returns when a request has begun to come.
+func (h hostile) begin() { _, _ = h.Read(make([]byte, 1)) }
 
 func (h hostile) say(text string) { _, _ = io.WriteString(h, text) }
 
@@ -48,7 +49,6 @@ func (h hostile) repeat(text string, pause time.Duration) {
 const (
 	slowly    = 5 * time.Millisecond
 	tooLate   = "There was no answer within 15 seconds."
-	broken    = "The connection failed before there was an answer."
 	fine      = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 	endlessly = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 )
@@ -60,89 +60,52 @@ var hostiles = map[string]struct {
 	err    string
 	secure bool
 	large  bool // the message does not fit the buffers of sockets
-	kept   bool // the connection is used again
 }{
-	"says nothing":              {do: func(h hostile) { h.request(); h.hang() }, err: tooLate},
-	"reads nothing":             {do: func(h hostile) { h.stall() }, err: tooLate, large: true},
-	"reads nothing and answers": {do: func(h hostile) { h.say(fine); h.stall() }, status: 200, large: true},
-	"reads nothing and closes":  {do: func(h hostile) { h.say(fine); <-time.After(slowly) }, status: 200, large: true},
-	"closes at once":            {do: func(hostile) {}, err: broken},
-	"closes after the request":  {do: func(h hostile) { h.request() }, err: broken},
-	"closes in the header":      {do: func(h hostile) { h.request(); h.say("HTTP/1.1 200 OK\r\nA: b") }, err: broken},
-	"closes in the body":        {do: func(h hostile) { h.request(); h.say("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok") }, status: 200},
-	"resets":                    {do: func(h hostile) { _ = h.Conn.(*net.TCPConn).SetLinger(0) }, err: broken},
-	"switches protocols": {do: func(h hostile) {
-		h.request()
-		h.say("HTTP/1.1 101 x\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n")
-		h.hang()
-	}, err: "The status of the answer was 101, which is not one from 200 to 599."},
-	"an informational answer":       {do: func(h hostile) { h.request(); h.say("HTTP/1.1 103 x\r\nA: b\r\n\r\n" + fine); h.hang() }, status: 200, kept: true},
-	"endless informational answers": {do: func(h hostile) { h.request(); h.repeat("HTTP/1.1 100 Continue\r\n\r\n", 0) }, err: string(errInterim)},
-	"slow informational answers":    {do: func(h hostile) { h.request(); h.repeat("HTTP/1.1 102 x\r\n\r\n", 100*time.Millisecond) }, err: tooLate},
-	"large informational answers": {do: func(h hostile) {
-		h.request()
-		h.repeat("HTTP/1.1 103 x\r\nA: "+strings.Repeat("x", 4<<10)+"\r\n\r\n", 0)
-	}, err: string(errHeader)},
-	"status 000":            {do: func(h hostile) { h.request(); h.say("HTTP/1.1 000 x\r\n\r\n"); h.hang() }, err: "The status of the answer was 000, which is not one from 200 to 599."},
-	"status 099":            {do: func(h hostile) { h.request(); h.say("HTTP/1.1 099 x\r\n\r\n"); h.hang() }, err: "The status of the answer was 099, which is not one from 200 to 599."},
-	"status 600":            {do: func(h hostile) { h.request(); h.say("HTTP/1.1 600 x\r\n\r\n"); h.hang() }, err: "The status of the answer was 600, which is not one from 200 to 599."},
-	"status 599":            {do: func(h hostile) { h.request(); h.say("HTTP/1.1 599 x\r\nContent-Length: 0\r\n\r\n"); h.hang() }, status: 599, kept: true},
-	"status of four digits": {do: func(h hostile) { h.request(); h.say("HTTP/1.1 2000 x\r\n\r\n"); h.hang() }, err: string(errSyntax)},
-	"no HTTP":               {do: func(h hostile) { h.request(); h.say("SSH-2.0-x\r\n\r\n"); h.hang() }, err: string(errSyntax)},
-	"HTTP/2 unasked": {do: func(h hostile) {
-		h.request()
-		h.say("\x00\x00\x00\x04\x00\x00\x00\x00\x00HTTP/2.0 200 OK\r\n\r\n")
-		h.hang()
-	}, err: string(errSyntax)},
-	"a version of the future": {do: func(h hostile) { h.request(); h.say("HTTP/2.0 200 OK\r\nContent-Length: 0\r\n\r\n"); h.hang() }, err: string(errSyntax)},
-	"a line without end":      {do: func(h hostile) { h.request(); h.repeat("HTTP/1.1 200 OK ", 0) }, err: string(errHeader)},
-	"a field without end":     {do: func(h hostile) { h.request(); h.say("HTTP/1.1 200 OK\r\nA: "); h.repeat("xxxxxxxx", 0) }, err: string(errHeader)},
-	"fields without end":      {do: func(h hostile) { h.request(); h.say("HTTP/1.1 200 OK\r\n"); h.repeat("A: b\r\n", 0) }, err: string(errHeader)},
-	"a header byte by byte":   {do: func(h hostile) { h.request(); h.say("HTTP/1.1 200 OK\r\nA: "); h.repeat("x", slowly) }, err: tooLate},
-	"a body without end":      {do: func(h hostile) { h.request(); h.say("HTTP/1.1 200 OK\r\n\r\n"); h.repeat("xxxxxxxx", 0) }, status: 200},
-	"a body byte by byte":     {do: func(h hostile) { h.request(); h.say("HTTP/1.1 200 OK\r\n\r\n"); h.repeat("x", slowly) }, status: 200},
-	"a body that never comes": {do: func(h hostile) { h.request(); h.say("HTTP/1.1 500 x\r\nContent-Length: 5\r\n\r\n"); h.hang() }, status: 500},
-	"the longest length": {do: func(h hostile) {
-		h.request()
-		h.say("HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775807\r\n\r\n")
-		h.repeat("x", 0)
-	}, status: 200},
-	"a length too large": {do: func(h hostile) {
-		h.request()
-		h.say("HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775808\r\n\r\n")
-		h.hang()
-	}, err: string(errSyntax)},
-	"a negative length": {do: func(h hostile) { h.request(); h.say("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n"); h.hang() }, err: string(errSyntax)},
-	"two lengths": {do: func(h hostile) {
-		h.request()
-		h.say("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx")
-		h.hang()
-	}, err: string(errSyntax)},
-	"a chunk without end":     {do: func(h hostile) { h.request(); h.say(endlessly + "7fffffffffffffff\r\n"); h.repeat("x", 0) }, status: 200},
-	"a chunk too large":       {do: func(h hostile) { h.request(); h.say(endlessly + "ffffffffffffffffff\r\n"); h.hang() }, status: 200},
-	"an extension of a chunk": {do: func(h hostile) { h.request(); h.say(endlessly + "1;"); h.repeat("x", 0) }, status: 200},
-	"tiny chunks":             {do: func(h hostile) { h.request(); h.say(endlessly); h.repeat("1;xxxxxxxxxxxxxxxxxxxxxxxxx\r\nx\r\n", 0) }, status: 200},
-	"trailers without end":    {do: func(h hostile) { h.request(); h.say(endlessly + "0\r\n"); h.repeat("A: b\r\n", 0) }, status: 200},
-	"trailers byte by byte":   {do: func(h hostile) { h.request(); h.say(endlessly + "0\r\nA: "); h.repeat("x", slowly) }, status: 200},
-	"a redirect to itself": {do: func(h hostile) {
-		h.request()
-		h.say("HTTP/1.1 307 x\r\nLocation: /\r\nContent-Length: 0\r\n\r\n")
-		h.hang()
-	}, status: 307, kept: true},
-	"more after the answer":           {do: func(h hostile) { h.request(); h.say(fine + "HTTP/1.1 500 x\r\n\r\n"); h.hang() }, status: 200},
-	"more after an answer without it": {do: func(h hostile) { h.request(); h.say("HTTP/1.1 204 x\r\n\r\nok"); h.hang() }, status: 204},
-	"asks to close, and does not": {do: func(h hostile) {
-		h.request()
-		h.say("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
-		h.hang()
-	}, status: 200},
-	"HTTP/1.0":               {do: func(h hostile) { h.request(); h.say("HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n"); h.hang() }, status: 200},
-	"TLS that says nothing":  {do: func(h hostile) { h.hang() }, secure: true, err: tooLate},
-	"TLS that reads nothing": {do: func(h hostile) { h.stall() }, secure: true, err: tooLate},
-	"TLS byte by byte":       {do: func(h hostile) { h.say("\x16\x03\x03\x40\x00\x02\x00\x3f\xfc"); h.repeat("\x03", slowly) }, secure: true, err: tooLate},
-	"TLS of empty records":   {do: func(h hostile) { h.repeat("\x16\x03\x03\x00\x00", 0) }, secure: true, err: string(errTLS)},
-	"TLS of warnings":        {do: func(h hostile) { h.repeat("\x15\x03\x03\x00\x02\x01\x5a", 0) }, secure: true, err: string(errTLS)},
-	"no TLS":                 {do: func(h hostile) { h.say("HTTP/1.1 400 Bad Request\r\n\r\n"); h.hang() }, secure: true, err: string(errTLS)},
+	"says nothing":             {do: answers("", hostile.hang), err: tooLate},
+	"reads nothing":            {do: hostile.stall, err: tooLate, large: true},
+	"reads little and answers": {do: func(h hostile) { h.begin(); h.say(fine); h.stall() }, status: 200, large: true},
+	"closes at once":           {do: func(hostile) {}, err: string(errInvalid)},
+	"closes after the request": {do: hostile.request, err: string(errInvalid)},
+	"closes in the header":     {do: answers("HTTP/1.1 200 OK\r\nA: b", closes), err: string(errInvalid)},
+	"closes in the body":       {do: answers("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok", closes), status: 200},
+	"resets":                   {do: func(h hostile) { _ = h.Conn.(*net.TCPConn).SetLinger(0) }, err: string(errInvalid)},
+	"switches protocols": {do: answers("HTTP/1.1 101 x\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n", hostile.hang),
+		err: "The status of the answer was 101, which is not one from 200 to 599."},
+	"an informational answer":       {do: answers("HTTP/1.1 103 x\r\nA: b\r\n\r\n"+fine, hostile.hang), status: 200},
+	"endless informational answers": {do: answers("", repeats("HTTP/1.1 100 Continue\r\n\r\n", 0)), err: string(errInvalid)},
+	"slow informational answers":    {do: answers("", repeats("HTTP/1.1 102 x\r\n\r\n", 100*time.Millisecond)), err: tooLate},
+	"status 000":                    {do: answers("HTTP/1.1 000 x\r\n\r\n", hostile.hang), err: "The status of the answer was 000, which is not one from 200 to 599."},
+	"status 600":                    {do: answers("HTTP/1.1 600 x\r\n\r\n", hostile.hang), err: "The status of the answer was 600, which is not one from 200 to 599."},
+	"status 599":                    {do: answers("HTTP/1.1 599 x\r\nContent-Length: 0\r\n\r\n", hostile.hang), status: 599},
+	"no HTTP":                       {do: answers("SSH-2.0-x\r\n\r\n", hostile.hang), err: string(errInvalid)},
+	"a version of the future":       {do: answers("HTTP/2.0 200 OK\r\nContent-Length: 0\r\n\r\n", hostile.hang), err: string(errInvalid)},
+	"a line without end":            {do: answers("", repeats("HTTP/1.1 200 OK ", 0)), err: string(errInvalid)},
+	"fields without end":            {do: answers("HTTP/1.1 200 OK\r\n", repeats("A: b\r\n", 0)), err: string(errInvalid)},
+	"a header byte by byte":         {do: answers("HTTP/1.1 200 OK\r\nA: ", repeats("x", slowly)), err: tooLate},
+	"a body without end":            {do: answers("HTTP/1.1 200 OK\r\n\r\n", repeats("xxxxxxxx", 0)), status: 200},
+	"a body byte by byte":           {do: answers("HTTP/1.1 200 OK\r\n\r\n", repeats("x", slowly)), status: 200},
+	"a body that never comes":       {do: answers("HTTP/1.1 500 x\r\nContent-Length: 5\r\n\r\n", hostile.hang), status: 500},
+	"a chunk without end":           {do: answers(endlessly+"7fffffffffffffff\r\n", repeats("x", 0)), status: 200},
+	"a chunk too large":             {do: answers(endlessly+"ffffffffffffffffff\r\n", hostile.hang), status: 200},
+	"tiny chunks":                   {do: answers(endlessly, repeats("1;xxxxxxxxxxxxxxxxxxxxxxxxx\r\nx\r\n", 0)), status: 200},
+	"trailers without end":          {do: answers(endlessly+"0\r\n", repeats("A: b\r\n", 0)), status: 200},
+	"a redirect to itself":          {do: answers("HTTP/1.1 307 x\r\nLocation: /\r\nContent-Length: 0\r\n\r\n", hostile.hang), status: 307},
+	"TLS that says nothing":         {do: hostile.hang, secure: true, err: tooLate},
+	"TLS that reads nothing":        {do: hostile.stall, secure: true, err: tooLate},
+	"TLS byte by byte":              {do: func(h hostile) { h.say("\x16\x03\x03\x40\x00\x02\x00\x3f\xfc"); h.repeat("\x03", slowly) }, secure: true, err: tooLate},
+	"TLS of warnings":               {do: repeats("\x15\x03\x03\x00\x02\x01\x5a", 0), secure: true, err: string(errTLS)},
+	"no TLS":                        {do: func(h hostile) { h.say("HTTP/1.1 400 Bad Request\r\n\r\n"); h.hang() }, secure: true, err: string(errTLS)},
+}
+
+// answers reads the request and says a text, before what it does next.
+func answers(text string, then func(hostile)) func(hostile) {
+	return func(h hostile) { h.request(); h.say(text); then(h) }
+}
+
+func closes(hostile) {}
+
+func repeats(text string, pause time.Duration) func(hostile) {
+	return func(h hostile) { h.repeat(text, pause) }
 }
 
 // stall reads nothing, and returns when the test ends.
@@ -211,11 +174,6 @@ func TestHostileReceivers(t *testing.T) {
 			if a.Latency > limit+5*time.Second {
 				t.Errorf("it took %v", a.Latency)
 			}
-			s.kept.mu.Lock()
-			defer s.kept.mu.Unlock()
-			if kept := s.kept.n > 0; kept != c.kept {
-				t.Errorf("the connection is kept: %t, want %t", kept, c.kept)
-			}
 		})
 	}
 }
@@ -224,7 +182,7 @@ func TestHostileReceivers(t *testing.T) {
 func TestHostileReceiversCut(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{
-		"says nothing", "reads nothing", "endless informational answers", "a header byte by byte", "a body byte by byte", "a chunk without end", "TLS that says nothing", "TLS byte by byte",
+		"says nothing", "reads nothing", "a header byte by byte", "a body byte by byte", "TLS that says nothing", "TLS byte by byte",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -258,24 +216,6 @@ func message(address string, secure, large bool) Message {
 		m.Body = make([]byte, 16<<20)
 	}
 	return m
-}
-
-// TestOnlyHTTP1: a receiver that speaks HTTP/2 too gets HTTP/1.1.
-func TestOnlyHTTP1(t *testing.T) {
-	t.Parallel()
-	receiver := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		if r.ProtoMajor != 1 {
-			t.Errorf("it was sent over %s", r.Proto)
-		}
-	}))
-	receiver.EnableHTTP2 = true
-	receiver.StartTLS()
-	t.Cleanup(receiver.Close)
-	s := NewSender(SenderOptions{Guard: NewGuard(false, loopback), Now: time.Now, TLS: receiver.Client().Transport.(*http.Transport).TLSClientConfig})
-	t.Cleanup(s.Close)
-	if a := s.Send(t.Context(), Message{ID: "1", URL: receiver.URL, Secrets: []string{testSecret}}); !a.OK() {
-		t.Errorf("Send = %+v", a)
-	}
 }
 
 // TestKeptConnection: messages share a connection, also over TLS.
@@ -357,74 +297,5 @@ func TestEndedInAnswer(t *testing.T) {
 	}
 	if a := s.Send(t.Context(), message(address, false, false)); a.Error == "" || count.Load() != 1 {
 		t.Errorf("the second: %+v over %d connections, want a failure of the first", a, count.Load())
-	}
-}
-
-// TestUnasked: a kept connection on which bytes come that nobody asked for is closed, and
-// they are no answer to the next message.
-func TestUnasked(t *testing.T) {
-	t.Parallel()
-	asked := make(chan struct{}, 1)
-	address, _ := listen(t, func(h hostile) {
-		h.request()
-		h.say(fine)
-		<-asked
-		h.say("HTTP/1.1 500 x\r\nContent-Length: 0\r\n\r\n")
-		h.hang()
-	})
-	s := newTestSender(t, loopback...)
-	for range 5 {
-		if a := s.Send(t.Context(), message(address, false, false)); !a.OK() {
-			t.Fatalf("Send = %+v", a)
-		}
-		asked <- struct{}{}
-		for kept, deadline := 1, time.Now().Add(10*time.Second); kept > 0; <-time.After(time.Millisecond) {
-			s.kept.mu.Lock()
-			kept = s.kept.n
-			s.kept.mu.Unlock()
-			if time.Now().After(deadline) {
-				t.Fatal("the connection is kept")
-			}
-		}
-	}
-}
-
-// TestPool: connections that are kept are bounded, and end with the sender.
-func TestPool(t *testing.T) {
-	t.Parallel()
-	var p pool
-	var ends []net.Conn
-	conns := make([]*conn, 0, maxIdle+maxIdlePerHost)
-	for i := range cap(conns) {
-		near, far := net.Pipe()
-		ends = append(ends, far)
-		c := &conn{Conn: near, wire: near, host: host{name: string(rune('a' + i/maxIdlePerHost))}, reusable: true, left: io.LimitedReader{R: near}}
-		c.in = bufio.NewReader(&c.left)
-		conns = append(conns, c)
-		p.keep(c)
-	}
-	if p.n != maxIdle {
-		t.Fatalf("%d are kept, want %d", p.n, maxIdle)
-	}
-	_ = ends[len(ends)-1].Close()
-	last := conns[len(conns)-1]
-	if err := <-last.idle; !errors.Is(err, io.EOF) {
-		t.Errorf("the one that ended says %v", err)
-	}
-	taken := p.take(last.host)
-	if taken == last || taken == nil {
-		t.Fatal("what is taken is the one that ended, or none")
-	}
-	p.keep(taken)
-	p.close()
-	for _, far := range ends {
-		_ = far.SetReadDeadline(time.Now().Add(10 * time.Second))
-		if _, err := far.Read(make([]byte, 1)); err == nil || isTimeout(err) {
-			t.Fatalf("one is not closed: %v", err)
-		}
-	}
-	p.keep(last)
-	if p.n != 0 {
-		t.Error("one is kept after the end")
 	}
 }

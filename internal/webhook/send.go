@@ -76,13 +76,13 @@ func (a Answer) appendMembers(dst []byte) []byte {
 
 // A Sender posts messages over HTTP/1.1. It may be used concurrently.
 type Sender struct {
-	guard  *Guard
-	now    func() time.Time
-	agent  string
-	dialer net.Dialer
-	tls    *tls.Config
-	time   time.Duration // for a whole try
-	kept   pool
+	guard     *Guard
+	now       func() time.Time
+	agent     string
+	dialer    net.Dialer
+	tls       *tls.Config
+	time      time.Duration // for a whole try
+	transport *http.Transport
 }
 
 // SenderOptions say how a sender posts. All but Resolver and TLS are needed.
@@ -102,14 +102,16 @@ func NewSender(o SenderOptions) *Sender {
 		secure = o.TLS.Clone()
 	}
 	secure.NextProtos = []string{"http/1.1"}
-	return &Sender{
+	s := &Sender{
 		guard: o.Guard, now: o.Now, agent: "Petstore/" + o.Version, tls: secure, time: tryTimeout,
-		dialer: net.Dialer{Resolver: o.Resolver, Control: o.Guard.control},
+		dialer: net.Dialer{Resolver: o.Resolver, Control: o.Guard.addresses.Safe}, // which checks the address of each connection, after the name was resolved
 	}
+	s.transport = s.newTransport()
+	return s
 }
 
-// Close closes the idle connections, and keeps none from then on.
-func (s *Sender) Close() { s.kept.close() }
+// Close closes the idle connections.
+func (s *Sender) Close() { s.transport.CloseIdleConnections() }
 
 // Send posts a message, and returns the answer, or why there was none. It returns within
 // the time for a try whatever the receiver sends, and as soon as ctx ends.
@@ -118,39 +120,15 @@ func (s *Sender) Send(ctx context.Context, m Message) (a Answer) {
 	defer func() { a.Latency = time.Since(began) }()
 	ctx, cancel := context.WithTimeout(ctx, s.time)
 	defer cancel()
-	a, err := s.post(ctx, m, false)
-	if errors.Is(err, errEnded) {
-		a, err = s.post(ctx, m, true)
+	r, err := s.request(ctx, m)
+	if err != nil {
+		return Answer{Error: string(errRequest)}
 	}
+	answer, text, err := s.exchange(r) //nolint:bodyclose // exchange has read it
 	if err != nil {
 		return Answer{Error: reason(ctx, err)}
 	}
-	return a
-}
-
-// post sends a message on an idle connection if there is one and fresh is not set, and
-// otherwise on a new one. It returns errEnded if the idle connection had ended.
-func (s *Sender) post(ctx context.Context, m Message, fresh bool) (Answer, error) {
-	r, err := s.request(ctx, m)
-	if err != nil {
-		return Answer{}, errRequest
-	}
-	host := hostOf(r.URL)
-	var c *conn
-	if !fresh {
-		c = s.kept.take(host)
-	}
-	if c == nil {
-		if c, err = s.dial(ctx, host); err != nil {
-			return Answer{}, err
-		}
-	}
-	answer, text, err := c.exchange(ctx, r) //nolint:bodyclose // exchange has read it
-	if err != nil {
-		return Answer{}, err
-	}
-	s.kept.keep(c)
-	return Answer{Status: answer.StatusCode, Text: printable(text), RetryAfter: retryAfter(answer.Header.Get("Retry-After"), s.now())}, nil
+	return Answer{Status: answer.StatusCode, Text: printable(text), RetryAfter: retryAfter(answer.Header.Get("Retry-After"), s.now())}
 }
 
 // request returns the signed request.
@@ -161,6 +139,7 @@ func (s *Sender) request(ctx context.Context, m Message) (*http.Request, error) 
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("User-Agent", s.agent)
+	r.Header["Idempotency-Key"] = nil // is not sent: net/http may send the message again on a new connection if a kept one has ended
 	return r, Sign(r.Header, m, s.now())
 }
 
@@ -182,9 +161,9 @@ func Sign(h http.Header, m Message, at time.Time) error {
 	return nil
 }
 
-// reason says why there was no answer. For a name that belongs to a private network it
-// says the same whether the name does not exist or its address is refused, so that
-// nobody learns which names exist.
+// reason says why there was no answer. It says the same of a name that does not exist
+// and of one whose address is refused, so that nobody learns which names a private
+// network has.
 func reason(ctx context.Context, err error) string {
 	if told, ok := errors.AsType[failure](err); ok {
 		return string(told)
@@ -193,10 +172,10 @@ func reason(ctx context.Context, err error) string {
 	certificate, isCertificate := errors.AsType[*tls.CertificateVerificationError](err)
 	network, isNetwork := errors.AsType[net.Error](err)
 	switch {
-	case errors.Is(err, ssrf.ErrProhibitedIP):
-		return noPublicAddress
+	case errors.Is(err, ssrf.ErrProhibitedIP), isName && name.IsNotFound:
+		return "The host was not found, or has no public address."
 	case isName:
-		return lookupFailure(name)
+		return "The name of the host could not be looked up."
 	case isCertificate:
 		return "The certificate is not valid: " + printable([]byte(certificate.Err.Error()))
 	case isNetwork && network.Timeout() || errors.Is(ctx.Err(), context.DeadlineExceeded):
@@ -204,22 +183,7 @@ func reason(ctx context.Context, err error) string {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "The connection was refused."
 	}
-	return "The connection failed before there was an answer."
-}
-
-const noPublicAddress = "The host has no public address."
-
-// lookupFailure says why the addresses of a name are not known.
-func lookupFailure(name *net.DNSError) string {
-	switch {
-	case name.IsNotFound && isPublicName(name.Name):
-		return "The name of the host was not found in the DNS."
-	case name.IsNotFound:
-		return noPublicAddress
-	case name.IsTimeout:
-		return "The name of the host could not be looked up in time."
-	}
-	return "The name of the host could not be looked up."
+	return string(errInvalid)
 }
 
 // printable returns text that every store can keep: valid UTF-8 without NUL.

@@ -26,15 +26,15 @@ func TestHangingReceivers(t *testing.T) {
 	s.hook(near)
 	other := s.beside()
 	other.hook(far)
-	s.write(30)
-	other.write(30)
-	s.await("the other webhook receives all", func() bool { return len(near.got()) == 30 })
-	s.await("the other workspace receives all", func() bool { return len(far.got()) == 30 })
+	s.write(10)
+	other.write(10)
+	s.await("the other webhook receives all", func() bool { return len(near.got()) == 10 })
+	s.await("the other workspace receives all", func() bool { return len(far.got()) == 10 })
 	if got := hanging.got(); len(got) > webhook.MaxWebhooks-1 {
 		t.Errorf("%d are in flight at once, want one for each webhook", got)
 	}
 	close(release)
-	s.await("all arrive in the end", func() bool { return len(hanging.got()) == 30*(webhook.MaxWebhooks-1) })
+	s.await("all arrive in the end", func() bool { return len(hanging.got()) == 10*(webhook.MaxWebhooks-1) })
 }
 
 // TestChangeWhileHanging: nobody waits for the answer to a message that hangs before a
@@ -108,14 +108,14 @@ func TestUnkept(t *testing.T) {
 	s, store := newTardyShop(t)
 	r := newReceiver(t, ok)
 	s.hook(r)
-	s.write(20)
-	s.await("eight events arrive", func() bool { return len(r.got()) >= 8 })
+	s.write(5)
+	s.await("an event arrives", func() bool { return store.answered.Load() > 0 })
 	s.write(5) // in which time more could
-	if got := r.got(); len(got) > 8 {
-		t.Errorf("received %d with nothing kept, want 8", got)
+	if got := r.got(); len(got) > 1 {
+		t.Errorf("received %d with nothing kept, want 1", got)
 	}
 	close(store.may)
-	s.await("all arrive", func() bool { return slices.Equal(r.got(), upTo(25)) })
+	s.await("all arrive", func() bool { return slices.Equal(r.got(), upTo(10)) })
 }
 
 // TestPausedBeforeKept: an event whose answer is not kept yet is not posted again when its

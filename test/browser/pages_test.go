@@ -15,28 +15,22 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// reference are pages that nobody needs to sign in for, and so are guides; inside are those of the demo shop's console.
-func reference() []string {
-	return []string{"/docs/animals", "/docs/categories", "/docs/orders", "/docs/inventory", "/docs/account", "/docs/keys", "/docs/events", "/docs/webhooks", "/docs/deliveries"}
-}
-
-func guides() []string {
+// public are pages that nobody needs to sign in for; inside are those of the demo shop's console. Of pages that differ in their
+// rows alone there is one.
+func public() []string {
 	return []string{
-		"/console/signin", "/docs", "/docs/guides", "/docs/guides/first-request", "/docs/guides/keys", "/docs/guides/errors", "/docs/guides/limits",
-		"/docs/guides/idempotency", "/docs/guides/pagination", "/docs/guides/stock", "/docs/guides/events", "/docs/guides/webhooks", "/docs/guides/command-line", "/docs/guides/sunset",
-		"/docs/search", "/docs/search?q=order", "/docs/search?q=giraffe",
+		"/docs/animals", "/docs/orders", "/docs/account", "/docs/webhooks", "/console/signin", "/docs", "/docs/guides", "/docs/guides/first-request", "/docs/guides/errors",
+		"/docs/guides/limits", "/docs/guides/webhooks", "/docs/guides/testing", "/docs/search?q=order", "/docs/search?q=giraffe",
 	}
 }
 
 func inside() []string {
 	return []string{
-		"/console", "/console?range=day", "/console?range=week", "/console?range=quarter", "/console/requests", "/console/requests?outcome=4xx&path=pets", "/console/requests?outcome=errors",
-		"/console/pets", "/console/pets?status=sold&name=an", "/console/pets?after=25", "/console/pets?max=0", "/console/pets?categoryId=Dogs", "/console/pets/1", "/console/pets/new", "/console/pets/low", "/console/pets/import", "/console/pets/1/delete",
-		"/console/categories", "/console/categories/2", "/console/categories/new", "/console/categories/1/delete",
-		"/console/stock/3", "/console/stock/3/add",
-		"/console/orders", "/console/orders?state=open", "/console/orders?state=late", "/console/orders/1", "/console/orders/2", "/console/orders/new?petId=4", "/console/orders/1/complete", "/console/orders/1/cancel",
-		"/console/keys", "/console/keys?state=all", "/console/keys/new",
-		"/console/events", "/console/events?type=pet.created", "/console/events?after=20", "/console/events?order=1", "/console/events?petId=4", "/console/events/1", "/console/webhooks", "/console/webhooks/new",
+		"/console", "/console?range=quarter", "/console/requests", "/console/requests?outcome=4xx&path=pets",
+		"/console/pets", "/console/pets?status=sold&name=an", "/console/pets/1", "/console/pets/new", "/console/pets/low", "/console/pets/import", "/console/pets/1/delete",
+		"/console/categories", "/console/categories/2", "/console/stock/3",
+		"/console/orders", "/console/orders?state=late", "/console/orders/1", "/console/orders/2", "/console/orders/new?petId=4", "/console/orders/1/cancel",
+		"/console/keys", "/console/keys/new", "/console/events", "/console/events?order=1", "/console/events/1", "/console/webhooks", "/console/webhooks/new",
 	}
 }
 
@@ -52,8 +46,7 @@ func hostile() []string {
 func TestEveryPage(t *testing.T) {
 	t.Parallel()
 	for name, arrive := range map[string]func(*testing.T) (b *tab, of string, paths []string){
-		"reference": func(t *testing.T) (*tab, string, []string) { return newTab(t), serve(t).url, reference() },
-		"guides":    func(t *testing.T) (*tab, string, []string) { return newTab(t), serve(t).url, guides() },
+		"public": func(t *testing.T) (*tab, string, []string) { return newTab(t), serve(t).url, public() },
 		"inside, one half": func(t *testing.T) (*tab, string, []string) {
 			b, of, paths := ownersPages(t)
 			return b, of, paths[:len(paths)/2]
@@ -99,7 +92,7 @@ func ownersPages(t *testing.T) (b *tab, of string, paths []string) {
 			t.Errorf("the list does not show %s", name)
 		}
 	}
-	for _, path := range []string{"/console/pets/%d", "/console/stock/%d", "/console/pets/%d/delete", "/console/orders/new?petId=%d"} {
+	for _, path := range []string{"/console/pets/%d", "/console/stock/%d", "/console/orders/new?petId=%d"} {
 		paths = append(paths, fmt.Sprintf(path, pet.ID))
 	}
 	return b, s.url, append(paths, inside()...)
@@ -117,9 +110,8 @@ func operatorsPages(t *testing.T) (b *tab, of string, paths []string) {
 	b.open(t, s.operatorLink())
 	b.submit(t, "^/console$")
 	return b, s.ops, []string{
-		"/console", "/console?range=day", "/console/workspaces", "/console/workspaces?sort=use", "/console/workspaces/new", "/console/workspaces/1", "/console/workspaces/2?range=day",
-		"/console/workspaces/2/plan", "/console/workspaces/2/name", "/console/workspaces/2/reset", "/console/workspaces/2/delete", "/console/workspaces/2/keys/new",
-		"/console/keys/" + id + "/ban", "/console/keys/" + id + "/rotate", "/console/busy", "/console/bans", "/console/bans/" + id, "/console/health", "/console/audit",
+		"/console", "/console/workspaces", "/console/workspaces/new", "/console/workspaces/2?range=day", "/console/workspaces/2/plan", "/console/workspaces/2/reset",
+		"/console/workspaces/2/keys/new", "/console/keys/" + id + "/ban", "/console/busy", "/console/bans", "/console/bans/" + id, "/console/health", "/console/audit",
 	}
 }
 
@@ -176,7 +168,7 @@ func TestBigShop(t *testing.T) {
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	cookie := s.session(client)
 	for _, path := range append(inside(), fmt.Sprint("/console/pets?name=number+", pets-1), "/console/pets?name=nothing+like+it",
-		fmt.Sprint("/console/pets?after=", pets-1000),
+		fmt.Sprint("/console/pets?after=", pets-1000), "/console/orders?state=open", "/console/events?type=pet.created", "/console/events?petId=4",
 		"/console/pets?status=available&max=1", "/console/pets?status=sold&max=3", "/console/pets?max=50", "/console/pets?max=1&categoryId=1", "/console/pets?max=4&name=99", "/console/pets?categoryId=Kind+149") {
 		quickest, size := time.Hour, 0
 		// The machine has other things to do: a page that once was quick enough is.

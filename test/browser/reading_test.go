@@ -22,13 +22,17 @@ func TestWayIn(t *testing.T) {
 	b.quiet(t, "404")
 }
 
-// TestSearchInConsole: the console searches the docs, by the key too.
-func TestSearchInConsole(t *testing.T) {
+// TestSearch: the docs and the console search the docs, by the keys alone; the first that is found is a key away.
+func TestSearch(t *testing.T) {
 	t.Parallel()
-	_, b := inConsole(t)
+	s, b := inConsole(t)
 	b.do(t, chromedp.Evaluate[chromedp.Void](`document.body.dispatchEvent(new KeyboardEvent("keydown", {key: "/", bubbles: true})); undefined`))
 	b.until(t, `document.activeElement.id === "find"`)
 	b.do(t, chromedp.KeyEvent("how to page\n"))
 	b.until(t, `location.pathname === "/docs/search" && document.querySelector("main a[href='/docs/guides/pagination']") !== null`)
+	b.open(t, s.url+"/docs")
+	b.do(t, chromedp.SendKeys("#search", "paging"))
+	b.until(t, `document.querySelector('#results[aria-busy="false"] [aria-selected="true"] a')?.pathname === "/docs/guides/pagination"`)
+	b.enterKey(t, "#search", `location.pathname === "/docs/guides/pagination"`)
 	b.quiet(t)
 }

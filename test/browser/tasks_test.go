@@ -229,12 +229,12 @@ func refusedTasks(t *testing.T, s *site) []task {
 	return []task{
 		{"why 429", 2, []leg{{b, s.url + "/console", func() {
 			b.click(t, `.nav a[href$="/console/requests"]`, titled("Requests"))
-			b.click(t, `main tbody tr:first-child td:nth-child(2)`, `document.querySelector(".refused")?.textContent.includes("The 9 requests of the minute were spent")`)
+			b.click(t, `main tbody tr:first-child td:nth-child(2)`, `document.querySelector(".sheet .hint")?.textContent.includes("The 9 requests of the minute were spent")`)
 		}}}},
 		{"last week's refusals of one key", 4, []leg{{b, s.url + "/console", func() {
 			b.click(t, `.nav a[href$="/console/keys"]`, titled("API keys"))
-			b.click(t, `main tbody a.name`, `document.querySelector("#days") !== null`)
-			b.click(t, `main .lead a[href$="outcome=429"]`, titled("Requests"))
+			b.click(t, `main tbody a.name`, `document.querySelector(".sheet h2")?.textContent === "Use by day"`)
+			b.click(t, `main .facts a[href$="outcome=429"]`, titled("Requests"))
 			week := time.Now().AddDate(0, 0, -7).Format(time.DateOnly)
 			b.do(t, chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`document.querySelector("#f-from").value = %q; undefined`, week)))
 			b.enterKey(t, "#f-from", `location.search.includes("from=`+week[:4]+`") && document.querySelectorAll("tbody tr").length > 0 && [...document.querySelectorAll("tbody tr")].every((row) => row.textContent.includes("429"))`)
@@ -269,7 +269,7 @@ func operatorsTasks(t *testing.T, s *site) []task {
 	}})
 	return []task{
 		at("a workspace over quota seen", 2, func() {
-			b.until(t, `document.querySelector("[data-card='0'] [data-hint]").textContent === "1 over quota"`)
+			b.until(t, `document.querySelector("[data-card='0'] .hint").textContent === "1 over quota"`)
 			b.click(t, `[data-card="0"]`, `document.querySelector("main tbody tr")?.textContent.includes("small") && document.querySelector("main tbody tr").textContent.includes("over quota")`)
 			b.click(t, `main tbody tr a.name`, `document.querySelector(".note.bad")?.textContent.includes("Over quota: the limit of 5 requests a day is used up")`)
 		}),
@@ -288,30 +288,5 @@ func operatorsTasks(t *testing.T, s *site) []task {
 			}
 		}),
 		letIn,
-	}
-}
-
-// TestTasksBeside: an order is completed without leaving the list, and the docs answer as quickly.
-func TestTasksBeside(t *testing.T) {
-	t.Parallel()
-	s := serve(t)
-	b, _ := busyShop(t, s, 2)
-	for _, k := range []task{
-		{"an order completed from the list", 3, []leg{{b, s.url + "/console", func() {
-			b.click(t, `.nav a[href$="/console/orders"]`, titled("Orders"))
-			b.click(t, `tbody tr:first-child .act summary`, `document.querySelector("tbody .act form").offsetParent !== null`)
-			b.click(t, `tbody .act[open] button`, `location.pathname === "/console/orders" && document.querySelector(".note")?.textContent.includes("Order 2 is complete")`)
-		}}}},
-		{"how to page", 1, []leg{{b, s.url + "/docs", func() {
-			b.do(t, chromedp.SendKeys("#search", "paging"))
-			b.until(t, `document.querySelector('#results[aria-busy="false"] [aria-selected="true"] a')?.pathname === "/docs/guides/pagination"`)
-			b.enterKey(t, "#search", `location.pathname === "/docs/guides/pagination"`)
-		}}}},
-		{"what insufficient_stock means", 2, []leg{{b, s.url + "/console", func() {
-			b.enter(t, "#find", "insufficient_stock", `location.pathname === "/docs/search"`)
-			b.click(t, `main a[href$="#insufficient_stock"]`, `document.querySelector(":target")?.textContent.includes("insufficient_stock")`)
-		}}}},
-	} {
-		k.run(t)
 	}
 }

@@ -9,8 +9,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestWebhookLife: an event appears while its page is looked at, and a webhook is made,
-// tested, fails, and is tried again, paused and deleted.
+// TestWebhookLife: an event appears while its page is looked at, and a webhook is made, fails, is tried again and tested.
 func TestWebhookLife(t *testing.T) {
 	t.Parallel()
 	s, b := serve(t, "--webhook-allow-http", "--webhook-allow-to=127.0.0.0/8"), newTab(t)
@@ -41,7 +40,7 @@ func TestWebhookLife(t *testing.T) {
 	b.open(t, s.url+at)
 	b.until(t, `document.querySelector("main table").textContent.includes("503")`)
 	b.until(t, `document.querySelector(".facts").textContent.includes("failing")`)
-	for _, what := range []string{"", "/edit", "/pause", "/test", "/rotate", "/replay", "/delete"} {
+	for _, what := range []string{"", "/edit", "/pause", "/replay"} {
 		b.look(t, s.url+at+what)
 	}
 	b.open(t, s.url+at)
@@ -58,10 +57,5 @@ func TestWebhookLife(t *testing.T) {
 	b.submit(t, "/test$")
 	b.until(t, `document.querySelector(".note.bad[role=alert]:not(.limits)").textContent.includes("503")`)
 	b.inspect(t, "a test that failed")
-	b.open(t, s.url+at+"/pause")
-	b.submit(t, at+"$")
-	b.until(t, `document.querySelector(".badge.paused") !== null`)
-	b.open(t, s.url+at+"/delete")
-	b.submit(t, "^/console/webhooks$")
 	b.quiet(t)
 }

@@ -107,7 +107,7 @@ func (b *buyers) ask(method, path, once, body string) (reply, bool) {
 }
 
 func (b *buyers) send(method, path, once, body string) (r reply, err error) {
-	a, err := servertest.Send(b.giveUp, b.client, request(method, *b.url.Load()+path, b.key, body, once))
+	a, err := servertest.Send(b.giveUp, b.client, servertest.Request{Method: method, URL: *b.url.Load() + path, Key: b.key, Body: body, Once: once})
 	if err != nil {
 		return r, err
 	}

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"slices"
 	"testing"
 	"time"
 
@@ -23,30 +22,14 @@ var (
 	seed   = flag.Uint64("seed", 1, "the seed of what is random in the campaigns")
 )
 
-// A disk is where a campaign keeps its database.
-type disk interface {
-	dir() string
-	cut() error // the power: what was not synchronized is gone
-}
-
-// folder is a disk whose power is never cut.
-type folder string
-
-func (f folder) dir() string { return string(f) }
-func (f folder) cut() error  { return errors.New("the power of a folder cannot be cut") }
-
 // A campaign lets buyers order through faults.
 type campaign struct {
-	binary servertest.Binary
-	disk   disk
+	dir    string // of the database, if that is SQLite's
+	db     string // the URL of the database; "" for a file in dir
+	logs   string // the folder of the servers' logs; "" for dir
 	seed   uint64
-	buyers int           // 0 for as many as there are clients
 	cycles int           // how many faults
 	length time.Duration // the end comes after so long at the latest, unless it is 0
-	flags  []string      // of serve
-	db     string        // the URL of the database; "" for the file on the disk
-	logs   string        // the folder of the servers' logs; "" for the disk
-	load   int           // answers between two faults, on average; 0 for 95
 
 	// fault breaks a server under load. It returns when the server is gone, or
 	// when it is well again.
@@ -75,6 +58,13 @@ func (r report) String() string {
 		r.faults, r.took.Round(100*time.Millisecond), r.acknowledged, r.cancelled, r.refused, r.retries, r.replayed)
 }
 
+func (r report) plus(o report) report {
+	return report{
+		faults: r.faults + o.faults, acknowledged: r.acknowledged + o.acknowledged, cancelled: r.cancelled + o.cancelled,
+		refused: r.refused + o.refused, replayed: r.replayed + o.replayed, retries: r.retries + o.retries, took: r.took + o.took,
+	}
+}
+
 // errLedger is what a campaign returns, with the differences, when the ledger
 // and the database differ.
 var errLedger = errors.New("the ledger and the database differ")
@@ -94,9 +84,9 @@ func (c campaign) do(ctx context.Context) (rep report, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 4*time.Minute+time.Duration(c.cycles)*20*time.Second)
 	defer cancel()
 	l := newLedger(stock)
-	r.buyers = startBuyers(ctx, max(c.buyers, clients), c.seed, key, r.server.URL, l)
-	r.feed = startListener(ctx, http.DefaultClient, key, &r.buyers.url)
-	defer r.feed.end()
+	r.buyers = startBuyers(ctx, buyersAtOnce, c.seed, key, r.server.URL, l)
+	r.feed = startListener(ctx, key, &r.buyers.url)
+	defer r.feed.stop()
 	if err = r.suffer(began); err != nil {
 		cancel() // there may be no server any more to wait for
 	}
@@ -116,11 +106,7 @@ func (c campaign) do(ctx context.Context) (rep report, err error) {
 // suffer breaks the server time and again.
 func (r *run) suffer(began time.Time) error {
 	for r.done < r.cycles && (r.length == 0 || time.Since(began) < r.length) {
-		mean := r.campaign.load
-		if mean == 0 {
-			mean = 95
-		}
-		r.work(mean/5 + r.rand.IntN(2*(mean-mean/5)))
+		r.work(20 + r.rand.IntN(150))
 		if err := r.fault(r); err != nil {
 			return fmt.Errorf("fault %d: %w", r.done+1, err)
 		}
@@ -151,27 +137,26 @@ func (r *run) settle(l *ledger) error {
 	if err := r.server.Stop(); err != nil {
 		return fmt.Errorf("the server ended with %w\n%s", err, r.server.LogText())
 	}
-	db, err := openTables(r.disk.dir(), r.db)
+	export, err := petstore.Run(r.dir, append([]string{"export", "shop"}, r.where()...)...)
 	if err != nil {
 		return err
 	}
-	defer db.close()
-	if err := l.audit(db); err != nil {
-		return fmt.Errorf("the audit: %w", err)
+	if err := l.audit(export); err != nil {
+		return err
 	}
-	if _, err := petstore.Run(r.disk.dir(), append([]string{"doctor"}, r.where()...)...); err != nil {
+	if _, err := petstore.Run(r.dir, append([]string{"doctor"}, r.where()...)...); err != nil {
 		return fmt.Errorf("%w: %w", errLedger, err)
 	}
 	return nil
 }
 
-// A shop has so many pets.
-const pets = 8
+// A shop has so many pets and buyers.
+const pets, buyersAtOnce = 8, 16
 
 // prepare starts a server with a shop, and returns the stock of its pets: half
 // of them are soon sold, the others never.
 func (r *run) prepare() (stock map[int64]int64, key string, err error) {
-	k, err := r.binary.NewShop(r.disk.dir(), "shop", r.where()...)
+	k, err := petstore.NewShop(r.dir, "shop", r.where()...)
 	if err != nil {
 		return nil, "", err
 	}
@@ -204,7 +189,7 @@ func (r *run) where() []string {
 
 // start starts the server, and tells the buyers where it is.
 func (r *run) start() (err error) {
-	server, err := r.binary.Serve(servertest.Options{Dir: r.disk.dir(), LogDir: r.logs, Flags: slices.Concat([]string{"--log-level=warn"}, r.where(), r.flags)})
+	server, err := petstore.Serve(servertest.Options{Dir: r.dir, LogDir: r.logs, Flags: append(r.where(), "--log-level=warn")})
 	if server != nil {
 		r.server = server
 	}
@@ -218,31 +203,13 @@ func (r *run) start() (err error) {
 }
 
 func (r *run) post(key, method, path, body string) error {
-	_, err := exchange(context.Background(), http.DefaultClient, method, r.server.URL+path, key, body, "")
+	_, err := exchange(context.Background(), http.DefaultClient, servertest.Request{Method: method, URL: r.server.URL + path, Key: key, Body: body})
 	return err
 }
 
 // kill ends the process at once, as the kernel does when memory runs out.
 func kill(r *run) error {
 	r.server.Kill()
-	return r.start()
-}
-
-// cutPower makes the disk forget what was not synchronized, ends the process,
-// and starts both again. The process is frozen first: without power nothing is
-// acknowledged, and a filesystem tells an fsync that its shutdown overtakes now
-// and then that it succeeded.
-func cutPower(r *run) error {
-	if err := freeze(r.server.Cmd.Process.Pid); err != nil {
-		return err
-	}
-	if err := r.disk.cut(); err != nil {
-		return err
-	}
-	r.server.Kill()
-	if err := r.disk.(*loop).remount(); err != nil {
-		return err
-	}
 	return r.start()
 }
 
@@ -258,16 +225,79 @@ func hold(t *testing.T, c campaign) report {
 	return rep
 }
 
-func TestKill(t *testing.T) {
-	t.Parallel()
-	hold(t, campaign{binary: petstore, disk: folder(t.TempDir()), seed: *seed, cycles: 10, fault: kill})
+// part is how many faults a long campaign puts into one database, before it is
+// audited and the next one begins.
+const part = 250
+
+// A kind of campaign has so many faults in a short one.
+type kind struct {
+	name  string
+	short int
+	begin func(*testing.T) campaign // with what it needs, until the test ends
 }
 
-func TestPowerCut(t *testing.T) {
-	for _, kind := range []string{"ext4", "xfs"} {
-		t.Run(kind, func(t *testing.T) {
+func kinds() []kind {
+	return []kind{
+		{"kill", 5, func(t *testing.T) campaign { return campaign{dir: t.TempDir(), fault: kill} }},
+		{"ext4", 3, func(t *testing.T) campaign { return powerCuts(newLoop(t, "ext4", 1<<30)) }},
+		{"xfs", 3, func(t *testing.T) campaign { return powerCuts(newLoop(t, "xfs", 1<<30)) }},
+		{"disk", 5, func(t *testing.T) campaign {
+			needStrace(t)
+			return campaign{dir: t.TempDir(), fault: failInTurn}
+		}},
+		{"full", 5, func(t *testing.T) campaign {
+			return campaign{dir: newLoop(t, "ext4", room).mount, logs: t.TempDir(), fault: full}
+		}},
+		{"promotion", 2, promotions},
+		{"crash", 2, crashes},
+	}
+}
+
+// TestCampaigns runs a short campaign of each kind.
+func TestCampaigns(t *testing.T) {
+	t.Parallel()
+	for _, k := range kinds() {
+		t.Run(k.name, func(t *testing.T) {
 			t.Parallel()
-			hold(t, campaign{binary: petstore, disk: newLoop(t, kind), seed: *seed, cycles: 4, fault: cutPower})
+			c := k.begin(t)
+			c.seed, c.cycles = *seed, k.short
+			hold(t, c)
 		})
+	}
+}
+
+// TestSoak runs long campaigns in turn, with a new seed for each part, for as
+// long as the flags say.
+func TestSoak(t *testing.T) { //nolint:paralleltest // it has the machine for itself
+	if *soak == 0 && *volume == 0 {
+		t.Skip("a long campaign runs with -args -soak=DURATION, as make soak does, or with -faults=NUMBER")
+	}
+	for i, k := range kinds() {
+		t.Run(k.name, func(t *testing.T) { k.run(t, *seed+uint64(i)<<32, *volume, *soak/time.Duration(len(kinds()))) })
+	}
+}
+
+// run ends after so many faults, if that is not 0, else after so long.
+func (k kind) run(t *testing.T, seed uint64, faults int, length time.Duration) {
+	var sum report
+	for began, n := time.Now(), uint64(0); ; n++ {
+		left := length - time.Since(began)
+		if faults > 0 && sum.faults >= faults || faults == 0 && left <= 0 {
+			break
+		}
+		ok := t.Run("", func(t *testing.T) {
+			c := k.begin(t)
+			c.seed, c.cycles = seed+n, part
+			if faults > 0 {
+				c.cycles = min(part, faults-sum.faults)
+			} else {
+				c.length = left
+			}
+			sum = sum.plus(hold(t, c))
+		})
+		t.Log("in all: ", sum)
+		if !ok {
+			break
+		}
 	}
 }

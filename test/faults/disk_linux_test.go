@@ -19,11 +19,9 @@ import (
 // A loop is a filesystem in a file, mounted through a loop device.
 type loop struct{ image, mount string }
 
-// newLoop makes a filesystem of 1 GiB, until the test ends. It skips the test
+// newLoop makes a filesystem of a size, until the test ends. It skips the test
 // where that cannot be done.
-func newLoop(t *testing.T, kind string) *loop { return newSmallLoop(t, kind, 1<<30) }
-
-func newSmallLoop(t *testing.T, kind string, size int64) *loop {
+func newLoop(t *testing.T, kind string, size int64) *loop {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("SKIPPED: only root may mount a filesystem")
@@ -46,8 +44,6 @@ func newSmallLoop(t *testing.T, kind string, size int64) *loop {
 
 func (l *loop) attach() error { return command("mount", "-o", "loop", l.image, l.mount) }
 
-func (l *loop) dir() string { return l.mount }
-
 func (l *loop) close() error { return command("umount", l.mount) }
 
 // cut shuts the filesystem down without writing anything more.
@@ -66,6 +62,26 @@ func (l *loop) cut() error {
 		return fmt.Errorf("the filesystem cannot be shut down: %w", e)
 	}
 	return nil
+}
+
+// powerCuts is the campaign in which the disk forgets what was not synchronized, the
+// process ends, and both start again. The process is frozen first: without power nothing
+// is acknowledged, and a filesystem tells an fsync that its shutdown overtakes now
+// and then that it succeeded.
+func powerCuts(l *loop) campaign {
+	return campaign{dir: l.mount, fault: func(r *run) error {
+		if err := freeze(r.server.Cmd.Process.Pid); err != nil {
+			return err
+		}
+		if err := l.cut(); err != nil {
+			return err
+		}
+		r.server.Kill()
+		if err := l.remount(); err != nil {
+			return err
+		}
+		return r.start()
+	}}
 }
 
 // freeze stops every thread of a process but those that are inside of the

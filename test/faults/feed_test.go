@@ -3,14 +3,10 @@
 package faults
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,92 +14,66 @@ import (
 	"example.com/petstore/test/servertest"
 )
 
-// A listener follows the feed of the shop by streams, one after the other, each from
-// where the one before was cut.
-type listener struct {
-	client *http.Client
-	key    string
-	url    *atomic.Pointer[string] // of the server that runs now
-	last   atomic.Int64            // the id of the last event
-	end    context.CancelFunc
-	done   sync.WaitGroup
+// gap divides the id with which a feed goes on when its database may have lost events.
+const gap = 1 << 36
 
-	// Below are the numbers of events of each order, and what was wrong.
+// An event is what counts here of one.
+type event struct {
+	ID   int64
+	Type string
+	Data struct{ ID int64 }
+}
+
+// A listener follows the feed of the shop, through all faults.
+type listener struct {
+	key  string
+	url  *atomic.Pointer[string] // of the server that runs now
+	end  context.CancelFunc
+	done sync.WaitGroup
+
+	// Below are the id of the last event, the numbers of events of each order, and what
+	// was wrong.
+	last               int64
 	created, cancelled map[int64]int
 	faults             []string
 }
 
-func startListener(ctx context.Context, client *http.Client, key string, url *atomic.Pointer[string]) *listener {
+func startListener(ctx context.Context, key string, url *atomic.Pointer[string]) *listener {
 	ctx, end := context.WithCancel(ctx)
-	l := &listener{client: client, key: key, url: url, end: end, created: map[int64]int{}, cancelled: map[int64]int{}}
+	l := &listener{key: key, url: url, end: end, created: map[int64]int{}, cancelled: map[int64]int{}}
 	l.done.Go(func() {
 		for ctx.Err() == nil {
-			if err := l.listen(ctx); err != nil {
-				select {
-				case <-ctx.Done():
-				case <-time.After(5 * time.Millisecond): // the server is away
-				}
+			if _, err := l.read(ctx, 10*time.Second); err != nil {
+				rest(ctx, 5*time.Millisecond) // the server is away
 			}
 		}
 	})
 	return l
 }
 
-func (l *listener) get(ctx context.Context, path, accept string) (io.ReadCloser, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, *l.url.Load()+path, nil)
+// read reads the next events, for which it waits for a while. It returns how many there
+// were.
+func (l *listener) read(ctx context.Context, wait time.Duration) (n int, err error) {
+	text, err := exchange(ctx, http.DefaultClient, servertest.Request{
+		Method: http.MethodGet, URL: fmt.Sprintf("%s/events?limit=100&wait=%.0f&after=%d", *l.url.Load(), wait.Seconds(), l.last), Key: l.key,
+	})
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	req.Header.Set("Authorization", "Bearer "+l.key)
-	req.Header.Set("Accept", accept)
-	req.Header.Set("Last-Event-ID", strconv.FormatInt(l.last.Load(), 10))
-	resp, err := l.client.Do(req)
-	if err != nil {
-		return nil, err
+	var page []event
+	err = json.Unmarshal([]byte(text), &page)
+	for _, e := range page {
+		l.hear(e)
 	}
-	if resp.StatusCode != http.StatusOK {
-		_ = resp.Body.Close() // only read
-		return nil, fmt.Errorf("GET %s = %d", path, resp.StatusCode)
-	}
-	return resp.Body, nil
+	return len(page), err
 }
 
-// listen reads a stream until it is cut. An event counts when it is whole.
-func (l *listener) listen(ctx context.Context) error {
-	body, err := l.get(ctx, "/events", "text/event-stream")
-	if err != nil {
-		return err
+func (l *listener) hear(e event) {
+	restored := e.Type == "workspace.reset" && e.ID > l.last && e.ID%gap == 0 // as after each promotion
+	if e.ID != l.last+1 && !restored {
+		l.faults = append(l.faults, fmt.Sprintf("the event %d came after %d", e.ID, l.last))
 	}
-	defer body.Close()
-	data := ""
-	in := bufio.NewScanner(body)
-	for in.Scan() {
-		switch line := in.Text(); {
-		case line == "" && data != "":
-			l.hear(data)
-			data = ""
-		case strings.HasPrefix(line, "data: "):
-			data = line[len("data: "):]
-		}
-	}
-	return in.Err()
-}
-
-func (l *listener) hear(data string) {
-	var e struct {
-		ID   int64
-		Type string
-		Data struct{ ID int64 }
-	}
-	if err := json.Unmarshal([]byte(data), &e); err != nil {
-		l.faults = append(l.faults, fmt.Sprintf("no event: %q", data))
-		return
-	}
-	restored := e.Type == "workspace.reset" && e.ID > l.last.Load() && e.ID%gap == 0 // as after each promotion
-	if last := l.last.Load(); e.ID != last+1 && !restored {
-		l.faults = append(l.faults, fmt.Sprintf("the event %d came after %d", e.ID, last))
-	}
-	l.last.Store(e.ID)
+	l.last = e.ID
 	switch e.Type {
 	case "order.created":
 		l.created[e.Data.ID]++
@@ -112,26 +82,20 @@ func (l *listener) hear(data string) {
 	}
 }
 
+// stop ends the listener without the rest of the feed.
+func (l *listener) stop() {
+	l.end()
+	l.done.Wait()
+}
+
 // finish returns when the whole feed was heard.
 func (l *listener) finish(ctx context.Context) error {
-	defer l.done.Wait()
-	defer l.end()
-	var newer []struct{ ID int64 }
-	for deadline := time.Now().Add(servertest.Patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) { // between two polls
-		body, err := l.get(ctx, fmt.Sprintf("/events?after=%d", l.last.Load()), "application/json")
-		if err != nil {
-			return err
-		}
-		text, err := io.ReadAll(body)
-		_ = body.Close() // only read
-		if err != nil {
-			return err
-		}
-		if err := json.Unmarshal(text, &newer); err != nil || len(newer) == 0 {
+	l.stop()
+	for {
+		if n, err := l.read(ctx, 0); err != nil || n == 0 {
 			return err
 		}
 	}
-	return fmt.Errorf("%w: the events from %d on came to nobody", errLedger, newer[0].ID)
 }
 
 // heard holds that the feed had each order once, and each cancellation.
@@ -141,14 +105,11 @@ func (l *ledger) heard(by *listener) {
 	for _, fault := range by.faults {
 		l.note("the feed: %s", fault)
 	}
-	for id, o := range l.placed {
-		if by.created[id] != 1 || by.cancelled[id] != 0 {
-			l.note("the feed created the order %+v %d times, and cancelled it %d times", o, by.created[id], by.cancelled[id])
-		}
-	}
-	for id, o := range l.cancelled {
-		if by.created[id] != 1 || by.cancelled[id] != 1 {
-			l.note("the feed created the cancelled order %+v %d times, and cancelled it %d times", o, by.created[id], by.cancelled[id])
+	for cancelled, orders := range []map[int64]order{l.placed, l.cancelled} {
+		for id, o := range orders {
+			if by.created[id] != 1 || by.cancelled[id] != cancelled {
+				l.note("the feed created the order %+v %d times, and cancelled it %d times, want %d", o, by.created[id], by.cancelled[id], cancelled)
+			}
 		}
 	}
 	if told := len(l.placed) + len(l.cancelled); len(by.created) != told {

@@ -30,7 +30,6 @@ func framedFloods() []attack {
 	}
 	return []attack{
 		{name: "pages into no window", one: flood2(func(f *flooder) error { return f.many(128, "GET", "/docs", true) }, closed)},
-		{name: "documents into no window", one: flood2(func(f *flooder) error { return f.many(128, "GET", "/openapi.json", true) }, closed)},
 		{name: "refusals into no window", one: flood2(func(f *flooder) error { return f.many(128, "GET", "/pets", true) }, closed)},
 		{name: "forms without end", one: flood2(func(f *flooder) error {
 			if err := f.many(32, "POST", "/console/signin", false); err != nil {
@@ -50,15 +49,6 @@ func framedFloods() []attack {
 				return f.WriteHeaders(http2.HeadersFrameParam{StreamID: f.next - 2, BlockFragment: block, EndHeaders: true, EndStream: true})
 			})
 		}, closed)},
-		{name: "resets", one: flood2(func(f *flooder) error {
-			return forever(f, func(uint32) error {
-				if err := f.request("GET", "/pets", true); err != nil {
-					return err
-				}
-				return f.WriteRSTStream(f.next-2, http2.ErrCodeCancel)
-			})
-		})},
-		{name: "half a head", one: flood2(func(f *flooder) error { return f.begin("GET", "/pets") })},
 		{name: "a bomb of fields", one: flood2(bomb)},
 		{name: "windows byte by byte", one: flood2(func(f *flooder) error {
 			if err := f.many(32, "GET", "/docs", true); err != nil {
@@ -97,11 +87,6 @@ func (f *flooder) head(method, path string) (block []byte) {
 		block = append(block, f.field(h[0], h[1])...)
 	}
 	return block
-}
-
-// begin sends a head that goes on.
-func (f *flooder) begin(method, path string) error {
-	return f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: f.head(method, path)})
 }
 
 func (f *flooder) request(method, path string, whole bool) error {

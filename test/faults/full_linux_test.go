@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
-	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -21,25 +20,6 @@ import (
 // room is the size of a filesystem that is filled. A long campaign's database
 // stays well below it.
 const room = 256 << 20
-
-// A ram is a filesystem in memory.
-type ram string
-
-func (r ram) dir() string  { return string(r) }
-func (r ram) cut() error   { return errors.New("what is in memory does not outlive its power") }
-func (r ram) close() error { return command("umount", string(r)) }
-
-// newRAM makes one, until the test ends. It skips the test where that cannot be
-// done.
-func newRAM(t *testing.T) ram {
-	t.Helper()
-	r := ram(t.TempDir())
-	if err := command("mount", "-t", "tmpfs", "-o", fmt.Sprint("size=", room), "tmpfs", string(r)); err != nil {
-		t.Skipf("SKIPPED: a full disk needs a tmpfs: %v", err)
-	}
-	t.Cleanup(func() { _ = r.close() })
-	return r
-}
 
 // fill takes all the room that a campaign's disk has, until free.
 func (r *run) fill() error {
@@ -64,7 +44,7 @@ func (r *run) fill() error {
 
 func (r *run) free() error { return os.Remove(r.ballast()) }
 
-func (r *run) ballast() string { return filepath.Join(r.disk.dir(), "ballast") }
+func (r *run) ballast() string { return filepath.Join(r.dir, "ballast") }
 
 // poll waits until f is true.
 func (r *run) poll(what string, f func() bool) error {
@@ -160,7 +140,7 @@ func (r *run) fullAfterMove() (failed bool, err error) {
 
 // moved returns when the database file was last written.
 func (r *run) moved() time.Time {
-	info, err := os.Stat(filepath.Join(r.disk.dir(), "petstore.db"))
+	info, err := os.Stat(filepath.Join(r.dir, "petstore.db"))
 	if err != nil {
 		return time.Time{}
 	}
@@ -174,18 +154,18 @@ func fullForBackup(r *run) error {
 	if err := r.fill(); err != nil {
 		return err
 	}
-	_, failed := r.binary.Run(r.disk.dir(), "backup", file)
-	left, err := filepath.Glob(filepath.Join(r.disk.dir(), file+"*"))
+	_, failed := petstore.Run(r.dir, "backup", file)
+	left, err := filepath.Glob(filepath.Join(r.dir, file+"*"))
 	if err = errors.Join(err, r.relieve()); err != nil {
 		return err
 	}
 	if failed == nil || len(left) > 0 {
 		return fmt.Errorf("a backup without room ended well (%v) or left something: %q", failed == nil, left)
 	}
-	if _, err := r.binary.Run(r.disk.dir(), "backup", file); err != nil {
+	if _, err := petstore.Run(r.dir, "backup", file); err != nil {
 		return fmt.Errorf("a backup when there was room: %w", err)
 	}
-	return os.Remove(filepath.Join(r.disk.dir(), file))
+	return os.Remove(filepath.Join(r.dir, file))
 }
 
 // fullForCounts fills the disk for longer than the second after which counts are
@@ -217,7 +197,7 @@ func fullForCounts(r *run) error {
 // savedToday returns how many requests of the shop the database knows of.
 func (r *run) savedToday() int64 {
 	var keys []struct{ UsedToday int64 }
-	out, err := r.binary.Run(r.disk.dir(), "key", "list", "shop", "-o=json")
+	out, err := petstore.Run(r.dir, "key", "list", "shop", "-o=json")
 	if err != nil || json.Unmarshal([]byte(out), &keys) != nil || len(keys) != 1 {
 		return -1
 	}
@@ -249,19 +229,4 @@ func fullForStart(r *run) error {
 func full(r *run) error {
 	moments := []func(*run) error{fullForOrders, fullForCheckpoint, fullForBackup, fullForCounts, fullForStart}
 	return moments[r.done%len(moments)](r)
-}
-
-// fullDisk is the campaign.
-func fullDisk(t *testing.T, d disk) campaign {
-	t.Helper()
-	return campaign{binary: petstore, disk: d, logs: t.TempDir(), seed: *seed, fault: full}
-}
-
-// TestFullDisk fills the disk at each moment once, and makes room again. TestSoak
-// does so on ext4.
-func TestFullDisk(t *testing.T) {
-	t.Parallel()
-	c := fullDisk(t, newRAM(t))
-	c.cycles = 5
-	hold(t, c)
 }

@@ -120,30 +120,10 @@ func passing(calls, how string) func(*run) error {
 	}
 }
 
-// failSomehow is one of the faults of system calls.
-func failSomehow(r *run) error {
+// failInTurn is each of the faults of system calls in turn.
+func failInTurn(r *run) error {
 	faults := []func(*run) error{
 		failSync, failWrite, passing("pwrite64", "error=ENOSPC"), passing("fsync,fdatasync", "delay_enter=150000"), passing("accept4", "error=EMFILE"),
 	}
-	return faults[r.rand.IntN(len(faults))](r)
-}
-
-func TestDisk(t *testing.T) {
-	needStrace(t)
-	for _, test := range []struct {
-		name   string
-		cycles int
-		fault  func(*run) error
-	}{
-		{"fsync fails", 2, failSync},
-		{"write fails", 2, failWrite},
-		{"no space", 2, passing("pwrite64", "error=ENOSPC")},
-		{"fsync stalls", 2, passing("fsync,fdatasync", "delay_enter=150000")},
-		{"no descriptors", 2, passing("accept4", "error=EMFILE")},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			hold(t, campaign{binary: petstore, disk: folder(t.TempDir()), seed: *seed, cycles: test.cycles, fault: test.fault})
-		})
-	}
+	return faults[r.done%len(faults)](r)
 }

@@ -3,6 +3,7 @@
 package faults
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
@@ -81,93 +82,70 @@ func (l *ledger) acknowledged() int {
 	return len(l.placed) + 2*len(l.cancelled)
 }
 
-// audit holds the tables of a database, which nothing uses any more, against the
-// ledger. It reads them itself: the program under test has no say in it.
-func (l *ledger) audit(db tables) error {
+// A row is one of an export, of any type.
+type row struct {
+	Type                                        string
+	ID, PetID, OrderID, Number, Delta, Quantity int64
+}
+
+// audit holds an export of the shop, which nobody uses any more, against the ledger.
+func (l *ledger) audit(export string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	damage, err := db.damage()
-	if err != nil {
-		return err
-	}
-	for _, text := range damage {
-		l.note("damaged: %s", text)
-	}
-	for _, check := range []func(tables) error{l.orders, l.stock, l.movements} {
-		if err := check(db); err != nil {
+	orders, left, moved, placed := map[int64]order{}, map[int64]int64{}, map[int64]row{}, map[int64]int64{}
+	for line := range strings.Lines(export) {
+		var r row
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
 			return err
 		}
+		switch r.Type {
+		case "order":
+			orders[r.ID] = order{r.ID, r.PetID, r.Quantity}
+		case "pet":
+			left[r.ID] = r.Quantity
+		case "movement":
+			if last := moved[r.PetID]; r.Number != last.Number+1 || last.Quantity+r.Delta != r.Quantity {
+				l.note("unexplained: the movement %+v comes after %+v", r, last)
+			}
+			moved[r.PetID] = r
+			placed[r.OrderID] -= r.Delta
+		}
 	}
+	l.orders(orders, placed)
+	l.stock(left, moved)
 	if len(l.faults) > 0 {
 		return fmt.Errorf("%w: %s", errLedger, strings.Join(l.faults, "\n"))
 	}
 	return nil
 }
 
-// orders holds that what was acknowledged is there, as it was, and nothing else.
-func (l *ledger) orders(db tables) error {
-	found := map[int64]order{}
-	err := db.each("SELECT id, pet, quantity FROM orders", func(row []int64) {
-		o := order{row[0], row[1], row[2]}
-		found[o.id] = o
-		if _, ok := l.placed[o.id]; !ok {
+// orders holds that what was acknowledged is there, as it was and explained by movements,
+// and nothing else.
+func (l *ledger) orders(found map[int64]order, moved map[int64]int64) {
+	for id, o := range found {
+		if _, ok := l.placed[id]; !ok {
 			l.note("doubled: the order %+v was made and never acknowledged, or cancelled and came back", o)
 		}
-	})
+	}
 	for id, want := range l.placed {
 		if got, ok := found[id]; !ok {
 			l.note("lost: the order %+v", want)
-		} else if got != want {
-			l.note("changed: the order %+v is %+v", want, got)
+		} else if got != want || moved[id] != want.quantity {
+			l.note("changed: the order %+v is %+v, and its movements take %d", want, got, moved[id])
 		}
 	}
-	return err
 }
 
-// stock holds that what is left and what is ordered make what there was.
-func (l *ledger) stock(db tables) error {
+// stock holds that what is left and what is ordered make what there was, and that the
+// movements of each pet end with what is left.
+func (l *ledger) stock(left map[int64]int64, moved map[int64]row) {
 	ordered := map[int64]int64{}
 	for _, o := range l.placed {
 		ordered[o.pet] += o.quantity
 	}
-	pets := 0
-	err := db.each("SELECT id, quantity FROM pets", func(row []int64) {
-		pets++
-		id, left := row[0], row[1]
-		if left < 0 || left+ordered[id] != l.initial[id] {
-			l.note("oversold: of %d units of pet %d, %d are ordered and %d left", l.initial[id], id, ordered[id], left)
-		}
-	})
-	if pets != len(l.initial) {
-		l.note("%d pets are there, want %d", pets, len(l.initial))
-	}
-	return err
-}
-
-// movements holds that every quantity is explained, one movement after another.
-func (l *ledger) movements(db tables) error {
-	last, number := map[int64]int64{}, map[int64]int64{}
-	placed := map[int64]int64{}
-	err := db.each("SELECT pet, number, delta, quantity, coalesce(order_id, 0) FROM movements ORDER BY pet, number", func(row []int64) {
-		pet, delta, quantity, id := row[0], row[2], row[3], row[4]
-		number[pet]++
-		if row[1] != number[pet] || last[pet]+delta != quantity {
-			l.note("unexplained: movement %d of pet %d goes from %d by %d to %d", row[1], pet, last[pet], delta, quantity)
-		}
-		last[pet] = quantity
-		placed[id] -= delta
-	})
-	if err != nil {
-		return err
-	}
-	for id, o := range l.placed {
-		if placed[id] != o.quantity {
-			l.note("unexplained: the movements of the order %+v take %d", o, placed[id])
+	for id, was := range l.initial {
+		if n, ok := left[id]; !ok || n < 0 || n+ordered[id] != was || moved[id].Quantity != n {
+			l.note("oversold: of %d units of pet %d, %d are ordered and %d left, and the movements end with %+v", was, id, ordered[id], n, moved[id])
 		}
 	}
-	return db.each("SELECT id, quantity, movements FROM pets", func(row []int64) {
-		if id := row[0]; last[id] != row[1] || number[id] != row[2] {
-			l.note("unexplained: pet %d has %d units after %d movements, its ledger says %d after %d", id, row[1], row[2], last[id], number[id])
-		}
-	})
 }

@@ -1,6 +1,9 @@
 package faults
 
 import (
+	"context"
+	"fmt"
+	"net/http"
 	"os"
 	"testing"
 
@@ -18,4 +21,14 @@ func must(tb testing.TB, err error) {
 	if err != nil {
 		tb.Fatal(err)
 	}
+}
+
+// exchange sends a request. It returns the body of the answer, and an error unless that
+// is a success.
+func exchange(ctx context.Context, c *http.Client, r servertest.Request) (string, error) {
+	a, err := servertest.Send(ctx, c, r)
+	if err == nil && a.Status >= 300 {
+		err = fmt.Errorf("%v = %d %s", r, a.Status, a.Body)
+	}
+	return a.Body, err
 }

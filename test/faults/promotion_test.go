@@ -111,26 +111,20 @@ func (p *pair) silence(r *run) error {
 func promotions(t *testing.T) campaign {
 	t.Helper()
 	p := newPair(t)
-	return campaign{binary: petstore, disk: folder(t.TempDir()), seed: *seed, db: p.url, fault: p.failOver}
+	return campaign{dir: t.TempDir(), db: p.url, fault: p.failOver}
 }
 
-func TestPromotion(t *testing.T) {
-	t.Parallel()
-	c := promotions(t)
-	c.cycles = 2
-	hold(t, c)
-}
-
-// crashes is the campaign in which one server of PostgreSQL crashes and comes
-// back.
+// crashes is the campaign in which one server of PostgreSQL crashes and comes back, and
+// in turn with it the petstore process is killed, whose transactions the database must
+// end.
 func crashes(t *testing.T) campaign {
 	t.Helper()
 	s := postgrestest.Start(t)
-	return campaign{binary: petstore, disk: folder(t.TempDir()), seed: *seed, db: s.URL("postgres"), fault: func(r *run) error {
-		if err := s.Crash(); err != nil {
-			return err
+	return campaign{dir: t.TempDir(), db: s.URL("postgres"), fault: func(r *run) error {
+		if r.done%2 == 1 {
+			return kill(r)
 		}
-		if err := s.Restart(); err != nil {
+		if err := errors.Join(s.Crash(), s.Restart()); err != nil {
 			return err
 		}
 		if !r.work(20) {
@@ -138,19 +132,4 @@ func crashes(t *testing.T) campaign {
 		}
 		return nil
 	}}
-}
-
-// TestCrash has the database crash, and the petstore process killed, whose transactions
-// the database must end.
-func TestCrash(t *testing.T) {
-	t.Parallel()
-	c := crashes(t)
-	crash := c.fault
-	c.cycles, c.fault = 2, func(r *run) error {
-		if r.done%2 == 0 {
-			return crash(r)
-		}
-		return kill(r)
-	}
-	hold(t, c)
 }

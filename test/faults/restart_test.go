@@ -11,11 +11,10 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
+	"example.com/petstore/internal/processtest"
 	"example.com/petstore/test/servertest"
 )
 
@@ -40,41 +39,20 @@ func (d drill) transport(client int, trust *x509.CertPool) *http.Transport {
 	}
 }
 
-// A herd sends requests from many clients. None of them may fail.
-type herd struct {
-	url, key string
-	sent     atomic.Int64
-	mu       sync.Mutex
-	failed   []error
-	stop     context.CancelFunc
-	all      sync.WaitGroup
-}
-
-// clients is how many there are.
-const clients = 16
-
-func startHerd(url, key string, d drill, trust *x509.CertPool) *herd {
-	ctx, stop := context.WithCancel(context.Background())
-	h := &herd{url: url, key: key, stop: stop}
-	for i := range clients {
-		c := &http.Client{Timeout: servertest.Patience, Transport: d.transport(i, trust)}
-		h.all.Go(func() {
-			for j := 0; ctx.Err() == nil; j++ {
-				h.one(c, i, j)
-			}
-			c.CloseIdleConnections()
-		})
+// start starts clients for a shop. Each fourth request is a write.
+func (d drill) start(url, key string, trust *x509.CertPool) *servertest.Herd {
+	var transports []*http.Transport
+	for client := range buyersAtOnce {
+		transports = append(transports, d.transport(client, trust))
 	}
-	return h
-}
-
-func (h *herd) one(c *http.Client, client, number int) {
-	if err := h.request(c, client, number); err != nil {
-		h.mu.Lock()
-		h.failed = append(h.failed, err)
-		h.mu.Unlock()
-	}
-	h.sent.Add(1)
+	return servertest.StartHerd(transports, func(client, number int) (servertest.Request, int) {
+		if number%4 == 0 {
+			return servertest.Request{
+				Method: http.MethodPost, URL: url + "/categories", Key: key, Body: `{"name":"Kind"}`, Once: fmt.Sprintf("%d-%d", client, number),
+			}, http.StatusCreated
+		}
+		return servertest.Request{Method: http.MethodGet, URL: url + "/pets?limit=5", Key: key}, http.StatusOK
+	})
 }
 
 // rest returns after a while, or when ctx ends.
@@ -85,85 +63,58 @@ func rest(ctx context.Context, d time.Duration) {
 	}
 }
 
-func (h *herd) request(c *http.Client, client, number int) error {
-	method, path, body, once := "GET", "/pets?limit=5", "", ""
-	if number%4 == 0 {
-		method, path, body, once = "POST", "/categories", `{"name":"Kind"}`, fmt.Sprintf("%d-%d", client, number)
-	}
-	_, err := exchange(context.Background(), c, method, h.url+path, h.key, body, once)
-	return err
-}
-
-// end returns what failed.
-func (h *herd) end() error {
-	h.stop()
-	h.all.Wait()
-	if len(h.failed) == 0 {
-		return nil
-	}
-	return fmt.Errorf("%d of %d requests failed, such as: %w", len(h.failed), h.sent.Load(), h.failed[0])
-}
-
-// more waits until n more requests are answered.
-func (h *herd) more(n int64) {
-	for until, deadline := h.sent.Load()+n, time.Now().Add(servertest.Patience); h.sent.Load() < until && time.Now().Before(deadline); {
-		time.Sleep(time.Millisecond) // between two polls
-	}
-}
-
-// restarts stops and starts a server under load, which inherits its socket as
-// from systemd. It returns how many requests were answered, and an error if one
-// failed.
-func restarts(binary servertest.Binary, dir string, d drill) (int64, error) {
-	k, err := binary.NewShop(dir, "shop")
-	if err != nil {
-		return 0, err
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	defer l.Close()
-	socket, err := l.(*net.TCPListener).File()
-	if err != nil {
-		return 0, err
-	}
-	defer socket.Close()
-	options := servertest.Options{
+// inherit returns the options of a server that inherits a socket as from systemd.
+func inherit(dir string, socket *os.File) servertest.Options {
+	return servertest.Options{
 		Dir: dir, Files: []*os.File{socket}, Shell: "export LISTEN_PID=$$", Flags: []string{"--log-level=warn", "--h2c=on"},
 		Env: []string{"LISTEN_FDS=1", "LISTEN_FDNAMES=petstore.socket"},
 	}
-	url := "http://" + l.Addr().String()
-	var trust *x509.CertPool
-	if d.secure {
-		url = "https://" + l.Addr().String()
-		if trust, err = writeCertificate(dir); err != nil {
-			return 0, err
-		}
-		options.Flags = append(options.Flags, "--tls-cert=cert.pem", "--tls-key=key.pem")
-	}
-	server, err := binary.Serve(options)
-	if err != nil {
-		return 0, err
-	}
-	h := startHerd(url, k.Key, d, trust)
-	for range d.times {
-		h.more(200)
-		if err = server.Stop(); err != nil {
-			break
-		}
-		if server, err = binary.Serve(options); err != nil {
-			return 0, errors.Join(err, h.end())
-		}
-	}
-	h.more(200)
-	err = errors.Join(err, h.end())
-	return h.sent.Load(), errors.Join(err, server.Stop())
 }
 
-// TestRestarts has three or five of them, and 50 in a long campaign, in which clients come in all ways.
+// restarts stops and starts a server under load, which inherits its socket. It returns
+// how many requests were answered, and an error if one failed.
+func (d drill) restarts(t *testing.T) (sent int64, err error) {
+	dir := t.TempDir()
+	key := petstore.Shop(t, dir, "shop").Key
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	defer l.Close()
+	socket, err := l.(*net.TCPListener).File()
+	must(t, err)
+	defer socket.Close()
+	options, url, trust := inherit(dir, socket), "http://"+l.Addr().String(), x509.NewCertPool()
+	if d.secure {
+		url = "https://" + l.Addr().String()
+		cert, _, err := processtest.WriteCertificate(dir, "petstore")
+		must(t, err)
+		text, err := os.ReadFile(cert)
+		must(t, err)
+		trust.AppendCertsFromPEM(text)
+		options.Flags = append(options.Flags, "--tls-cert=cert.pem", "--tls-key=key.pem")
+	}
+	server := petstore.Start(t, options)
+	h := d.start(url, key, trust)
+	defer func() {
+		n, failed := h.End()
+		sent, err = n, errors.Join(err, failed, server.Stop())
+	}()
+	for range d.times {
+		h.More(200)
+		if err := server.Stop(); err != nil {
+			return 0, err
+		}
+		if server, err = petstore.Serve(options); err != nil {
+			return 0, err
+		}
+	}
+	h.More(200)
+	return 0, nil
+}
+
+// TestRestarts has two or three of them, and 50 in a long campaign, in which clients come in all ways.
 func TestRestarts(t *testing.T) {
-	drills := map[string]drill{"HTTP/1.1": {times: 5}, "HTTP/2 over TLS": {times: 3, http2: true, secure: true}}
+	t.Parallel()
+	drills := map[string]drill{"HTTP/1.1": {times: 3}, "HTTP/2 over TLS": {times: 2, http2: true, secure: true}}
 	if *soak > 0 || *volume > 0 {
 		drills = map[string]drill{
 			"HTTP/1.1": {times: 50}, "HTTP/1.1 over TLS": {times: 50, secure: true}, "HTTP/2": {times: 50, http2: true}, "HTTP/2 over TLS": {times: 50, http2: true, secure: true},
@@ -172,7 +123,7 @@ func TestRestarts(t *testing.T) {
 	for name, d := range drills {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			sent, err := restarts(petstore, t.TempDir(), d)
+			sent, err := d.restarts(t)
 			must(t, err)
 			t.Logf("%d restarts: %d requests, none failed", d.times, sent)
 		})

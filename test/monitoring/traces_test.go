@@ -92,20 +92,3 @@ func TestTraces(t *testing.T) {
 		}
 	}
 }
-
-// TestACollectorThatIsGone: the service goes on, and says so.
-func TestACollectorThatIsGone(t *testing.T) {
-	t.Parallel()
-	to := httptest.NewServer(http.NotFoundHandler())
-	to.Close()
-	s := traced(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+to.URL, "OTEL_EXPORTER_OTLP_TIMEOUT=500", "OTEL_BSP_SCHEDULE_DELAY=50")
-	eventually(t, "the log", func() error {
-		if !strings.Contains(s.LogText(), "traces could not be sent") {
-			return fmt.Errorf("it does not say that traces were lost:\n%s", s.LogText())
-		}
-		return nil
-	})
-	if body, err := fetch(t, s.Ops+"/readyz"); err != nil {
-		t.Errorf("GET /readyz = %s, %v, want ready", body, err)
-	}
-}

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -42,7 +41,7 @@ func balance(t *testing.T, places []place) (public, stats string) {
 	}
 	config = replace(t, config, "maxconn 20000", "maxconn 500") // for which the limit of descriptors need not be raised
 	config = replace(t, config, "bind :8080", "bind "+public)
-	config = replace(t, config, "check port 9090 inter", "check inter")
+	config = replace(t, config, "check port 9090 inter 1s", "check inter 200ms") // and a shorter delay of the drain
 	config = replace(t, config, "init-addr last,libc,none resolvers docker", "")
 	config = regexp.MustCompile(`(?ms)^resolvers docker.*?^$`).ReplaceAllString(config+"\n", "")
 	config += "\nfrontend statistics\n    bind " + stats + "\n    stats enable\n    stats uri /\n"
@@ -85,59 +84,20 @@ func awaitState(t *testing.T, stats string, node int, state string) {
 	})
 }
 
-// Clients read and order in turn, without a pause, with a connection for each
-// request, so that no client library hides a failure by trying again.
-type clients struct {
-	stop           context.CancelFunc
-	all            sync.WaitGroup
-	asked, ordered atomic.Int64
-	mu             sync.Mutex
-	failed         []string
-}
-
-func startClients(n int, url, key string) *clients {
-	ctx, stop := context.WithCancel(context.Background())
-	c := &clients{stop: stop}
-	for range n {
-		h := &http.Client{Timeout: servertest.Patience, Transport: &http.Transport{DisableKeepAlives: true}}
-		c.all.Go(func() {
-			for ctx.Err() == nil {
-				c.one(h, servertest.Request{Method: "GET", URL: url + "/pets?limit=5", Key: key}, http.StatusOK)
-				c.one(h, servertest.Request{Method: "POST", URL: url + "/store/orders", Key: key, Body: `{"petId":1}`}, http.StatusCreated)
-				c.ordered.Add(1)
-			}
-		})
+// startClients starts clients that read and order in turn, with a connection for each
+// request, so that no client library hides a failure by trying again. It counts the orders.
+func startClients(n int, url, key string, ordered *atomic.Int64) *servertest.Herd {
+	transports := make([]*http.Transport, n)
+	for i := range transports {
+		transports[i] = &http.Transport{DisableKeepAlives: true}
 	}
-	return c
-}
-
-func (c *clients) one(h *http.Client, r servertest.Request, want int) {
-	a, err := servertest.Send(context.Background(), h, r)
-	c.asked.Add(1)
-	if err != nil || a.Status != want {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.failed = append(c.failed, fmt.Sprintf("%v = %d %s, %v", r, a.Status, a.Body, err))
-	}
-}
-
-// more waits until n more orders are placed.
-func (c *clients) more(t *testing.T, n int64) {
-	t.Helper()
-	until := c.ordered.Load() + n
-	servertest.Eventually(t, "more orders", func() bool { return c.ordered.Load() >= until })
-}
-
-// end returns how many orders were placed.
-func (c *clients) end(t *testing.T) int {
-	t.Helper()
-	c.stop()
-	c.all.Wait()
-	t.Logf("%d requests", c.asked.Load())
-	if len(c.failed) > 0 {
-		t.Errorf("%d of %d requests failed, such as %s", len(c.failed), c.asked.Load(), c.failed[0])
-	}
-	return int(c.ordered.Load())
+	return servertest.StartHerd(transports, func(_, number int) (servertest.Request, int) {
+		if number%2 == 0 {
+			return servertest.Request{Method: "GET", URL: url + "/pets?limit=5", Key: key}, http.StatusOK
+		}
+		ordered.Add(1)
+		return servertest.Request{Method: "POST", URL: url + "/store/orders", Key: key, Body: `{"petId":1}`}, http.StatusCreated
+	})
 }
 
 // TestRollingRestart runs what deploy/compose.yaml describes, two nodes with its
@@ -148,7 +108,7 @@ func TestRollingRestart(t *testing.T) {
 	places := []place{{servertest.FreeAddr(t), servertest.FreeAddr(t)}, {servertest.FreeAddr(t), servertest.FreeAddr(t)}}
 	public, stats := balance(t, places)
 	d := deploy(t, newDatabase(t), 0, "--redis="+redistest.Start(t).URL(), "--base-url="+public,
-		"--trusted-proxies=127.0.0.1/32", "--drain-delay=4s")
+		"--trusted-proxies=127.0.0.1/32", "--drain-delay=2s")
 	start := func(i int) *servertest.Server {
 		s := d.serve("--addr="+places[i].addr, "--ops-addr="+places[i].ops)
 		if s != nil {
@@ -165,16 +125,18 @@ func TestRollingRestart(t *testing.T) {
 	}
 	const units = 100_000_000
 	key := d.shop("shop", units)
-	c := startClients(8, public, key.Key)
+	var ordered atomic.Int64
+	clients := startClients(8, public, key.Key, &ordered)
 	for i := range places {
-		c.more(t, 50)
+		clients.More(100)
 		d.restart(i, start, key.Key, func() { awaitState(t, stats, i, "DOWN") })
 		awaitState(t, stats, i, "UP")
 	}
-	c.more(t, 50)
-	ordered := c.end(t)
-	if left := unitsLeft(t, public, key.Key); left != units-ordered {
-		t.Errorf("%d units are left after %d orders of %d units", left, ordered, units)
+	clients.More(100)
+	if sent, err := clients.End(); err != nil {
+		t.Error(err)
+	} else if left := unitsLeft(t, public, key.Key); left != units-int(ordered.Load()) {
+		t.Errorf("%d units are left after %d requests with %d orders of %d units", left, sent, ordered.Load(), units)
 	}
 	d.sound()
 }

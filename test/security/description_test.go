@@ -19,7 +19,6 @@ type operation struct {
 	schema           *openapi3.Schema    // of the body; nil if it takes none
 	query            openapi3.Parameters // of the query
 	security         bool                // asks for a key
-	described        []any               // the scopes that the description names
 }
 
 // operations returns every operation, in the order of paths and methods.
@@ -43,7 +42,6 @@ func operations(t *testing.T) []operation {
 
 func newOperation(doc *openapi3.T, path, method string, o *openapi3.Operation) operation {
 	op := operation{id: o.OperationID, method: method, path: path, security: len(doc.Security) > 0}
-	op.described, _ = o.Extensions["x-scopes"].([]any)
 	if o.Security != nil {
 		op.security = len(*o.Security) > 0
 	}
@@ -62,19 +60,6 @@ func newOperation(doc *openapi3.T, path, method string, o *openapi3.Operation) o
 // These four, and no other, may.
 func (o operation) public() bool {
 	return !o.security && slices.Contains([]string{"/openapi.json", "/openapi.yaml", "/docs", "/sandboxes"}, o.path)
-}
-
-// scopes returns all scopes that the interface lays down, which the description repeats.
-func (o operation) scopes() []string {
-	switch {
-	case strings.HasPrefix(o.path, "/keys"):
-		return []string{"manage"}
-	case strings.HasPrefix(o.path, "/webhooks"):
-		return []string{"read", "manage"}
-	case o.method == "GET":
-		return []string{"read"}
-	}
-	return []string{"write"}
 }
 
 // named reports whether the path has the id of a resource.

@@ -2,14 +2,12 @@ package security
 
 import (
 	"encoding/json"
-	"errors"
 	"io"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -292,33 +290,5 @@ func TestFiles(t *testing.T) {
 	resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
 		t.Errorf("GET /openapi.json = %d, want 200", resp.StatusCode)
-	}
-}
-
-// TestDoctorOfAnotherUser holds that doctor, run by somebody who may not write a
-// sound database or its folder, does not advise to replace it.
-func TestDoctorOfAnotherUser(t *testing.T) {
-	t.Parallel()
-	for _, closed := range []string{"petstore.db", "."} {
-		t.Run(closed, func(t *testing.T) {
-			t.Parallel()
-			s := newSite(t)
-			s.workspace("shop")
-			doctor := exec.CommandContext(t.Context(), string(petstore), "doctor", "-o", "json")
-			doctor.Dir = s.dir
-			db := filepath.Join(s.dir, "petstore.db")
-			err := os.Chmod(filepath.Join(s.dir, closed), 0o500)
-			t.Cleanup(func() { _ = os.Chmod(s.dir, 0o700) }) // else nobody but root can remove it
-			if os.Geteuid() == 0 {
-				doctor.SysProcAttr = nobody(t, s.dir)
-				id := int(doctor.SysProcAttr.Credential.Uid)
-				err = errors.Join(err, os.Chown(db, id, id), os.Chmod(s.dir, 0o755), os.Chown(filepath.Join(s.dir, closed), 0, 0))
-			}
-			must(t, err)
-			out, err := doctor.CombinedOutput()
-			if _, failed := errors.AsType[*exec.ExitError](err); !failed || !strings.Contains(string(out), closed+" cannot be used: permission denied") || strings.Contains(string(out), "restore") {
-				t.Errorf("doctor = %v\n%s\nwant only that permission is denied", err, out)
-			}
-		})
 	}
 }

@@ -14,6 +14,7 @@ type Request struct {
 	Method, URL string
 	Key         string // sent as a bearer token
 	Body        string // JSON, unless Header has another Content-Type
+	Once        string // its Idempotency-Key
 	Header      map[string]string
 }
 
@@ -38,6 +39,9 @@ func Send(ctx context.Context, c *http.Client, r Request) (a Answer, err error) 
 	}
 	if r.Body != "" {
 		req.Header.Set("Content-Type", "application/json")
+	}
+	if r.Once != "" {
+		req.Header.Set("Idempotency-Key", r.Once)
 	}
 	for name, value := range r.Header {
 		req.Header.Set(name, value)

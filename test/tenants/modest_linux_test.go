@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -163,20 +164,15 @@ func (m *modest) errands() []errand {
 		{"page", fetch(m.modest.from, ask{"GET", m.URL + "/console/pets", session, "", ""})},
 		{"import", fetch(m.modest.from, ask{"POST", m.URL + "/console/pets/import", session, kind, body})},
 		{"download", fetch(m.modest.from, ask{"GET", m.URL + "/console/pets.csv", session, "", ""})},
-		{"live page", func(ctx context.Context) error {
-			return m.follow(ctx, "/console/live", session, "event: ", func() error { return nil })
-		}},
-		{"stream", func(ctx context.Context) error {
-			return m.follow(ctx, fmt.Sprintf("/events?after=%d", m.after), m.key(), "event: order.created", func() error { return m.order(ctx, `{"petId":1}`, nil) })
-		}},
+		{"stream", m.follow},
 		{"webhook test", m.testWebhook},
 		{"webhook", m.hear},
 	}
 }
 
-// follow opens a stream, does something, and reads until a line begins with want.
-func (m *modest) follow(ctx context.Context, path, by, want string, do func() error) error {
-	r, err := ask{"GET", m.URL + path, by, "", ""}.request(ctx)
+// follow opens a stream of events, places an order, and reads until its event comes.
+func (m *modest) follow(ctx context.Context) error {
+	r, err := ask{"GET", m.URL + fmt.Sprintf("/events?after=%d", m.after), m.key(), "", ""}.request(ctx)
 	if err != nil {
 		return err
 	}
@@ -187,17 +183,17 @@ func (m *modest) follow(ctx context.Context, path, by, want string, do func() er
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("GET %s: %s", path, answer.Status)
+		return fmt.Errorf("GET /events: %s", answer.Status)
 	}
-	if err := do(); err != nil {
+	if err := m.order(ctx, `{"petId":1}`, nil); err != nil {
 		return err
 	}
 	for lines := bufio.NewScanner(answer.Body); lines.Scan(); {
-		if strings.HasPrefix(lines.Text(), want) {
+		if strings.HasPrefix(lines.Text(), "event: order.created") {
 			return nil
 		}
 	}
-	return fmt.Errorf("GET %s: no %q", path, want)
+	return errors.New("GET /events: no order")
 }
 
 // order places an order.

@@ -67,11 +67,9 @@ func answerRows() []row {
 		{name: "writes", matrix: "2", each: quota, hold: func(c *caller) error { return c.times(c.share(), c.post(`{"petId":1}`)) }},
 		{name: "small answers", protocols: "2", matrix: "1", hold: func(c *caller) error { return c.times(c.many(), c.get("/account")) }},
 		{name: "pages of events", protocols: "12", each: quota, hold: func(c *caller) error { return c.times(c.share(), c.get("/events?after=0&limit=100")) }},
-		{name: "documentation with keys", protocols: "2", matrix: "1", hold: func(c *caller) error { return c.times(c.many(), c.get("/openapi.json")) }},
 		{name: "documentation without keys", protocols: "2", matrix: "1", hold: func(c *caller) error {
 			return c.times(c.many(), sent{method: "GET", path: "/openapi.json"})
 		}},
-		{name: "pages of the reference", matrix: "12", hold: func(c *caller) error { return c.times(c.many(), c.get("/docs")) }},
 		{name: "pages of the console", matrix: "12", hold: func(c *caller) error {
 			return c.times(c.many(), c.page("/console/pets"))
 		}},
@@ -113,13 +111,9 @@ func longRows() []row {
 			q.fields = []string{"accept", "text/event-stream"}
 			return c.times(c.atOnce(), q)
 		}},
-		{name: "waits for events", protocols: "2", matrix: "1", each: quota, hold: func(c *caller) error {
-			return c.times(c.atOnce(), c.get(fmt.Sprintf("/events?after=%d&wait=30", c.tenant.last)))
-		}},
 		{name: "waits for rare events", protocols: "2", each: quota, hold: func(c *caller) error {
 			return c.times(c.share(), c.get("/events?type=workspace.reset&after=0&wait=30"))
 		}},
-		{name: "live pages", protocols: "2", matrix: "1", each: 20, hold: func(c *caller) error { return c.times(c.atOnce(), c.page("/console/live")) }},
 		{name: "downloads", protocols: "2", matrix: "1", conns: 4, hold: func(c *caller) error {
 			n := 1
 			if c.framer == nil {
@@ -151,40 +145,34 @@ func (c *caller) upload(kind, body string, length int) sent {
 
 // webhookRows hold what is for receivers.
 func webhookRows() []row {
-	all := []row{{name: "webhooks", protocols: "1", conns: 1, keeps: true, hold: makeOrders, prepare: addWebhooks(hostile...)}}
-	for _, how := range hostile {
-		all = append(all, row{name: "webhooks" + how, matrix: "1", conns: 1, keeps: true, hold: makeOrders, prepare: addWebhooks(how)})
+	return []row{
+		{name: "webhooks", protocols: "1", conns: 1, keeps: true, prepare: addWebhooks, hold: func(c *caller) error { return c.times(5, c.post(`{"petId":1}`)) }},
+		{name: "tests of webhooks", protocols: "2", matrix: "1", conns: 4, prepare: addWebhooks, hold: func(c *caller) error {
+			return c.send(sent{method: "POST", path: "/webhooks/" + c.site.webhooks[c.tenant.name] + "/test", by: c.key()})
+		}},
 	}
-	return append(all, row{name: "tests of webhooks", protocols: "2", matrix: "1", conns: 4, prepare: addWebhooks(hostile...), hold: func(c *caller) error {
-		return c.send(sent{method: "POST", path: "/webhooks/" + c.site.webhooks[c.tenant.name] + "/test", by: c.key()})
-	}})
 }
 
-// makeOrders makes events for the webhooks.
-func makeOrders(c *caller) error { return c.times(5, c.post(`{"petId":1}`)) }
-
 // addWebhooks gives each greedy workspace as many webhooks as there may be, with
-// receivers of those kinds.
-func addWebhooks(kinds ...string) func(t *testing.T, s *site) {
-	return func(t *testing.T, s *site) {
-		t.Helper()
-		var all sync.WaitGroup
-		s.webhooks = make(map[string]string)
-		for _, w := range s.greedy {
-			all.Go(func() {
-				for i := range 20 {
-					id, err := s.addWebhook(w, kinds[i%len(kinds)])
-					if err != nil {
-						t.Error(err)
-					}
-					s.mu.Lock()
-					s.webhooks[w.name] = id
-					s.mu.Unlock()
+// receivers of all hostile kinds.
+func addWebhooks(t *testing.T, s *site) {
+	t.Helper()
+	var all sync.WaitGroup
+	s.webhooks = make(map[string]string)
+	for _, w := range s.greedy {
+		all.Go(func() {
+			for i := range 20 {
+				id, err := s.addWebhook(w, hostile[i%len(hostile)])
+				if err != nil {
+					t.Error(err)
 				}
-			})
-		}
-		all.Wait()
+				s.mu.Lock()
+				s.webhooks[w.name] = id
+				s.mu.Unlock()
+			}
+		})
 	}
+	all.Wait()
 }
 
 // addWebhook returns the id of a new webhook of orders.

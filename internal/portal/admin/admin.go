@@ -7,6 +7,7 @@ import (
 	"embed"
 	"errors"
 	"net/http"
+	"sync"
 	"time"
 
 	"example.com/petstore/internal/access"
@@ -37,7 +38,9 @@ const linkPurpose = "operator's link"
 // A Console serves /console and everything below it. It may be used concurrently.
 type Console struct {
 	Options
-	site   *page.Site
+	site *page.Site
+
+	mu     sync.Mutex
 	totals totals
 }
 
@@ -68,15 +71,12 @@ func Routes() []page.Route {
 	t.Form(access.Read, "/console/signout/everywhere", signOutEverywhere)
 	t.Look("/console", showOverview)
 	t.Look("/console/{$}", func(v *visit) error { return v.Redirect("/console") })
-	t.Stream("/console/live", liveOverview)
-	t.Follow("/console/workspaces", listWorkspaces)
-	t.Follow("/console/busy", listBusy)
-	t.Follow("/console/bans", listBans)
-	t.Follow("/console/health", listHealth)
-	t.Look("/console/audit", showAudit)
-	t.StreamRows("/console/audit/live", listAudit)
+	t.List("/console/workspaces", listWorkspaces)
+	t.List("/console/busy", listBusy)
+	t.List("/console/bans", listBans)
+	t.List("/console/health", listHealth)
+	t.List("/console/audit", listAudit)
 	t.Download("/console/audit.csv", auditCSV)
-	t.Download("/console/audit.ndjson", auditNDJSON)
 	t.Form(access.Write, "/console/workspaces/new", newWorkspace)
 	t.Look("/console/workspaces/{id}", showWorkspace)
 	t.Form(access.Write, "/console/workspaces/{id}/plan", changePlan)

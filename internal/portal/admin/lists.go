@@ -2,9 +2,6 @@ package admin
 
 import (
 	"cmp"
-	"context"
-	"encoding/json"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -36,17 +33,17 @@ type busyKey struct {
 
 // busyKeys returns at most so many of the busiest keys that were used today, as of totalsFor ago at most, those whose
 // workspaces are now nearest their quota first.
-func busyKeys(v *visit, ctx context.Context, most int) ([]busyKey, error) {
-	uses, err := v.totals.busiest.get(v.Now(), func() ([]access.Use, error) { return v.Access.BusiestKeys(ctx, busiest) })
+func busyKeys(v *visit, most int) ([]busyKey, error) {
+	t, err := readTotals(v)
 	if err != nil {
 		return nil, err
 	}
-	uses = uses[:min(most, len(uses))]
+	uses := t.busiest[:min(most, len(t.busiest))]
 	ids := make([]string, len(uses))
 	for i, u := range uses {
 		ids[i] = u.KeyID
 	}
-	keys, workspaces, err := v.Access.LiveKeys(ctx, ids, nil)
+	keys, workspaces, err := v.Access.LiveKeys(v.R.Context(), ids, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -66,11 +63,11 @@ func busyKeys(v *visit, ctx context.Context, most int) ([]busyKey, error) {
 	return all, nil
 }
 
-func listBusy(ctx context.Context, v *visit) (page.List, error) {
+func listBusy(v *visit) (page.List, error) {
 	l := page.NewList("Busiest keys", "Keys whose workspaces are nearest their daily quota come first.", "No key was used today.",
 		"Key", "Workspace", "Admitted", "Refused", "Workspace's day", "Last used")
-	l.Numbers = map[int]bool{2: true, 3: true}
-	keys, err := busyKeys(v, ctx, busiest)
+	l.Live, l.Numbers = true, map[int]bool{2: true, 3: true}
+	keys, err := busyKeys(v, busiest)
 	for _, b := range keys {
 		l.Rows = append(l.Rows, []page.Cell{
 			{Text: access.Printable(b.name), Name: true}, workspaceCell(b.workspace.ID, b.workspace.Name), {Text: page.Number(b.Admitted)}, {Text: page.Number(b.Refused)},
@@ -81,8 +78,8 @@ func listBusy(ctx context.Context, v *visit) (page.List, error) {
 }
 
 // bannedKeys returns the entries of the keys whose ban runs, in the order of their ends.
-func bannedKeys(v *visit, ctx context.Context) (entries []*access.Entry[*ratelimit.Caller], err error) {
-	ids, err := v.Access.BannedKeys(ctx)
+func bannedKeys(v *visit) (entries []*access.Entry[*ratelimit.Caller], err error) {
+	ids, err := v.Access.BannedKeys(v.R.Context())
 	for _, id := range ids {
 		if e := v.Keys.Entry(id); e != nil && e.Key.Ban != nil {
 			entries = append(entries, e)
@@ -91,10 +88,10 @@ func bannedKeys(v *visit, ctx context.Context) (entries []*access.Entry[*ratelim
 	return entries, err
 }
 
-func listBans(ctx context.Context, v *visit) (page.List, error) {
+func listBans(v *visit) (page.List, error) {
 	l := page.NewList("Bans", "Keys that are refused for a while.", "No key is banned.", "Key", "Workspace", "Level", "Reason", "By", "Until", "")
-	l.Numbers = map[int]bool{2: true}
-	entries, err := bannedKeys(v, ctx)
+	l.Live, l.Numbers = true, map[int]bool{2: true}
+	entries, err := bannedKeys(v)
 	for _, e := range entries {
 		b := e.Key.Ban
 		until := page.Cell{At: b.Until}
@@ -109,8 +106,9 @@ func listBans(ctx context.Context, v *visit) (page.List, error) {
 	return l, err
 }
 
-func listHealth(_ context.Context, v *visit) (page.List, error) {
+func listHealth(v *visit) (page.List, error) {
 	l := page.NewList("Health", "The state of this node, its database and its limits.", "", "Part", "State")
+	l.Live = true
 	health := v.Health()
 	for _, first := range []bool{true, false} { // what is wrong
 		for _, f := range health {
@@ -149,27 +147,25 @@ func auditQuery(v *visit) (operator.AuditQuery, page.Filters) {
 }
 
 // listAudit returns the page of the audit log that the query asks for.
-func listAudit(ctx context.Context, v *visit) (page.List, error) {
+func listAudit(v *visit) (page.List, error) {
 	l := page.NewList("Audit log", "Who signed in, and who changed workspaces, keys and bans: the latest first.", "Nothing has happened yet.", "Time", "Actor", "Action", "Target", "Details")
 	q, f := auditQuery(v)
 	if l.Filters = f; f.Wrong() != nil {
 		return l, nil //nolint:nilerr // the list says it
 	}
 	if q.Workspace != 0 {
-		w, err := v.acting().Workspace(ctx, q.Workspace)
+		w, err := v.acting().Workspace(v.R.Context(), q.Workspace)
 		if err != nil {
 			return l, err
 		}
 		l.Lead = "What was done to the workspace " + access.Printable(w.Name) + " and its keys: the latest first."
 		l.Fields = append(l.Fields, page.Field{Name: "workspace", Kind: "hidden", Value: page.Text(q.Workspace)})
 	}
-	entries, next, err := v.acting().Audit(ctx, q)
+	entries, next, err := v.acting().Audit(v.R.Context(), q)
 	l.Rows = auditRows(entries)
 	f.Query.Del("before")
-	l.CSV, l.NDJSON = page.Address("/console/audit.csv", f.Query), page.Address("/console/audit.ndjson", f.Query)
-	if q.Before == 0 && !l.Filtered() {
-		l.Live = "/console/audit/live"
-	}
+	l.CSV = page.Address("/console/audit.csv", f.Query)
+	l.Live = true
 	l.Turn(v.R.URL, "before", page.Text(next), next != 0)
 	return l, err
 }
@@ -181,11 +177,6 @@ func auditRows(entries []operator.AuditEntry) (rows [][]page.Cell) {
 	return rows
 }
 
-func showAudit(v *visit) error {
-	l, err := listAudit(v.R.Context(), v)
-	return v.List(l, err)
-}
-
 // auditSheet is the latest of the audit log about a workspace.
 func auditSheet(v *visit, id int64) (page.List, error) {
 	l := page.NewList("Audit log", "", "Nothing has happened yet.", "Time", "Actor", "Action", "Target", "Details")
@@ -195,43 +186,30 @@ func auditSheet(v *visit, id int64) (page.List, error) {
 	return l, err
 }
 
+// auditCSV sends all that the query asks for of the audit log.
 func auditCSV(v *visit) error {
-	return v.CSV([]string{"id", "at", "actor", "actorName", "action", "subject", "subjectName", "detail"}, func(row func([]string) error) error {
-		return eachAudited(v, func(e *operator.AuditEntry) error {
-			return row([]string{
-				page.Text(e.ID), e.At.Format(time.RFC3339Nano), page.CSVText(string(e.Actor)), page.CSVText(e.ActorName), e.Action, page.CSVText(e.Subject), page.CSVText(e.SubjectName), page.CSVText(e.Detail),
-			})
-		})
-	})
-}
-
-func auditNDJSON(v *visit) error {
-	return v.Download("application/x-ndjson", func(to io.Writer) error {
-		file := json.NewEncoder(to)
-		return eachAudited(v, func(e *operator.AuditEntry) error { return file.Encode(e) })
-	})
-}
-
-// eachAudited calls row with all that the query asks for of the audit log.
-func eachAudited(v *visit, row func(*operator.AuditEntry) error) error {
 	q, f := auditQuery(v)
 	if err := f.Wrong(); err != nil {
 		return err
 	}
 	q.Before, q.Limit = 0, 1000
-	for {
-		page.Extend(v.W, page.DownloadTimeout)
-		entries, next, err := v.acting().Audit(v.R.Context(), q)
-		if err != nil {
-			return err
-		}
-		for i := range entries {
-			if err := row(&entries[i]); err != nil {
+	return v.CSV([]string{"id", "at", "actor", "actorName", "action", "subject", "subjectName", "detail"}, func(row func([]string) error) error {
+		for {
+			page.Extend(v.W, page.DownloadTimeout)
+			entries, next, err := v.acting().Audit(v.R.Context(), q)
+			if err != nil {
 				return err
 			}
+			for _, e := range entries {
+				if err := row([]string{
+					page.Text(e.ID), e.At.Format(time.RFC3339Nano), page.CSVText(string(e.Actor)), page.CSVText(e.ActorName), e.Action, page.CSVText(e.Subject), page.CSVText(e.SubjectName), page.CSVText(e.Detail),
+				}); err != nil {
+					return err
+				}
+			}
+			if q.Before = next; next == 0 {
+				return nil
+			}
 		}
-		if q.Before = next; next == 0 {
-			return nil
-		}
-	}
+	})
 }

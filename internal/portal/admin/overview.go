@@ -2,9 +2,7 @@ package admin
 
 import (
 	"cmp"
-	"context"
 	"net/http"
-	"sync"
 	"time"
 
 	"example.com/petstore/internal/access"
@@ -14,26 +12,16 @@ import (
 
 // An overview is the operator's first page.
 type overview struct {
-	figures
-	Spans []page.NavLink
-	Live  string
-}
-
-// figures is what changes on the page while it is looked at.
-type figures struct {
 	page.Drawing
-	Cards   []summary     `json:"cards"`
-	Nearest [][]page.Cell `json:"nearest"`
-	Health  [][]page.Cell `json:"health"`
+	Spans           []page.NavLink
+	Cards           []summary
+	Nearest, Health page.List
 }
 
 // A summary is one number of the installation.
 type summary struct {
-	Title string `json:"title"`
-	Value string `json:"value"`
-	Hint  string `json:"hint"`
-	URL   string `json:"url"`
-	Bad   bool   `json:"bad"`
+	Title, Value, Hint, URL string
+	Bad                     bool
 }
 
 // few is how many keys the overview shows.
@@ -42,119 +30,93 @@ const few = 6
 // totalsFor is for how long what all workspaces did is taken as known: reading it costs a row for each of them, or for each of them and minute.
 const totalsFor = 5 * time.Second
 
-// A cached is what was read last.
-type cached[T any] struct {
-	mu    sync.Mutex
-	value T
-	read  time.Time
-}
-
-// get returns what was read within totalsFor, or reads it. Concurrent callers wait for
-// the same read.
-func (k *cached[T]) get(now time.Time, read func() (T, error)) (T, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if age := now.Sub(k.read); age >= 0 && age < totalsFor {
-		return k.value, nil
-	}
-	value, err := read()
-	if err == nil {
-		k.value, k.read = value, now
-	}
-	return value, err
-}
-
-// A totals keeps what was last read of all workspaces.
+// totals are what all workspaces did when that was read last.
 type totals struct {
-	hour, day cached[[]usage.Row] // of page.ShortSpans
-	counted   cached[count]
-	busiest   cached[[]access.Use]
+	read             time.Time
+	hour, day        []usage.Row // of page.ShortSpans
+	workspaces, over int64       // how many there are, and how many of them are over their quota
+	busiest          []access.Use
 }
 
-// A count is how many workspaces there are, and how many of them are over their quota.
-type count struct{ all, over int64 }
+// readTotals returns what was read within totalsFor, or reads it. Concurrent callers wait for the same read.
+func readTotals(v *visit) (t totals, err error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	now, ctx, spans := v.Now(), v.R.Context(), page.ShortSpans()
+	if age := now.Sub(v.totals.read); age >= 0 && age < totalsFor {
+		return v.totals, nil
+	}
+	var errs [5]error
+	t.hour, errs[0] = v.Usage.Total(ctx, spans[0].Step, spans[0].First(now), now)
+	t.day, errs[1] = v.Usage.Total(ctx, spans[1].Step, spans[1].First(now), now)
+	t.workspaces, errs[2] = v.Access.CountWorkspaces(ctx)
+	t.over, errs[3] = v.Access.CountOverQuota(ctx)
+	t.busiest, errs[4] = v.Access.BusiestKeys(ctx, busiest)
+	if err = cmp.Or(errs[:]...); err == nil {
+		t.read = now
+		v.totals = t
+	}
+	return t, err
+}
 
-func totalRows(v *visit, ctx context.Context, s page.Span) ([]usage.Row, error) {
-	now, kept := v.Now(), &v.totals.hour
+func showOverview(v *visit) error {
+	t, err := readTotals(v)
+	if err != nil {
+		return err
+	}
+	s, rows, health := page.SpanOf(page.ShortSpans(), v.R.URL.Query().Get("range")), t.hour, v.Health()
 	if s.Step == usage.Hour {
-		kept = &v.totals.day
+		rows = t.day
 	}
-	return kept.get(now, func() ([]usage.Row, error) { return v.Usage.Total(ctx, s.Step, s.First(now), now) })
-}
-
-func readFigures(v *visit, ctx context.Context, s page.Span) (w figures, err error) {
-	rows, err := totalRows(v, ctx, s)
+	today := todaysUse(t.day, v.Now())
+	bans, err := banSummary(v)
 	if err != nil {
-		return w, err
+		return err
 	}
-	w.Drawing = page.DrawingOf(rows, s, v.Now())
-	workspaces, err := countWorkspaces(v, ctx)
-	if err != nil {
-		return w, err
+	o := overview{
+		Drawing: page.DrawingOf(rows, s, v.Now()), Spans: s.Links(page.ShortSpans(), "/console"),
+		Cards: []summary{
+			workspaceSummary(v, t),
+			{Title: "Requests today", Value: page.Number(today.Total()), Hint: page.Percent(today.Requests[usage.Limited], today.Total()) + " refused by a limit", URL: "/console/busy"},
+			bans, healthSummary(health),
+		},
+		Nearest: page.NewList("Nearest their quota", "", "No key was used today.", "Key", "Workspace", "Workspace's day"),
+		Health:  page.NewList("Health", "", "", "Part", "State"),
 	}
-	today, err := todaysUse(v, ctx)
-	if err != nil {
-		return w, err
-	}
-	bans, err := banSummary(v, ctx)
-	if err != nil {
-		return w, err
-	}
-	health := v.Health()
-	w.Cards = []summary{
-		workspaceSummary(v, workspaces),
-		{Title: "Requests today", Value: page.Number(today.Total()), Hint: page.Percent(today.Requests[usage.Limited], today.Total()) + " refused by a limit", URL: "/console/busy"},
-		bans, healthSummary(health),
-	}
-	w.Nearest, w.Health = [][]page.Cell{}, [][]page.Cell{}
-	nearest, err := busyKeys(v, ctx, few)
-	if err != nil {
-		return w, err
-	}
+	o.Nearest.New, o.Health.New = &page.Link{Title: "All", URL: "/console/busy"}, &page.Link{Title: "All", URL: "/console/health"}
+	nearest, err := busyKeys(v, few)
 	for _, b := range nearest {
-		w.Nearest = append(w.Nearest, []page.Cell{{Text: access.Printable(b.name), Name: true}, workspaceCell(b.workspace.ID, b.workspace.Name), gaugeCell(b.day)})
+		o.Nearest.Rows = append(o.Nearest.Rows, []page.Cell{{Text: access.Printable(b.name), Name: true}, workspaceCell(b.workspace.ID, b.workspace.Name), gaugeCell(b.day)})
 	}
 	for _, f := range health {
 		if f.State || f.Bad {
-			w.Health = append(w.Health, []page.Cell{{Text: f.Name}, figureCell(f)})
+			o.Health.Rows = append(o.Health.Rows, []page.Cell{{Text: f.Name}, figureCell(f)})
 		}
 	}
-	return w, nil
+	return cmp.Or(err, v.Render(http.StatusOK, "overview", "Overview", o))
 }
 
-// countWorkspaces returns how many there are, and how many of them are over their quota,
-// as of totalsFor ago at most.
-func countWorkspaces(v *visit, ctx context.Context) (count, error) {
-	return v.totals.counted.get(v.Now(), func() (n count, err error) {
-		if n.all, err = v.Access.CountWorkspaces(ctx); err == nil {
-			n.over, err = v.Access.CountOverQuota(ctx)
-		}
-		return n, err
-	})
-}
-
-func workspaceSummary(v *visit, n count) summary {
-	s := summary{Title: "Workspaces", Value: page.Number(n.all), Hint: page.Counted(int64(v.Keys.Len()), "key in use", "keys in use"), URL: "/console/workspaces"}
-	if n.over > 0 {
-		s.Hint, s.URL, s.Bad = page.Number(n.over)+" over quota", "/console/workspaces?sort=use", true
+func workspaceSummary(v *visit, t totals) summary {
+	s := summary{Title: "Workspaces", Value: page.Number(t.workspaces), Hint: page.Counted(int64(v.Keys.Len()), "key in use", "keys in use"), URL: "/console/workspaces"}
+	if t.over > 0 {
+		s.Hint, s.URL, s.Bad = page.Number(t.over)+" over quota", "/console/workspaces?sort=use", true
 	}
 	return s
 }
 
 // todaysUse returns what all workspaces did on this UTC day.
-func todaysUse(v *visit, ctx context.Context) (sum usage.Counts, err error) {
-	rows, err := totalRows(v, ctx, page.ShortSpans()[1])
-	midnight := v.Now().UTC().Truncate(24 * time.Hour).Unix()
+func todaysUse(rows []usage.Row, now time.Time) (sum usage.Counts) {
+	midnight := now.UTC().Truncate(24 * time.Hour).Unix()
 	for i := range rows {
 		if rows[i].Start >= midnight {
 			sum.Add(&rows[i].Counts)
 		}
 	}
-	return sum, err
+	return sum
 }
 
-func banSummary(v *visit, ctx context.Context) (summary, error) {
-	keys, err := bannedKeys(v, ctx)
+func banSummary(v *visit) (summary, error) {
+	keys, err := bannedKeys(v)
 	n := int64(len(keys))
 	s := summary{Title: "Bans", Value: page.Number(n), Hint: "no key is refused", URL: "/console/bans", Bad: n > 0}
 	if n > 0 {
@@ -171,22 +133,4 @@ func healthSummary(health []Figure) summary {
 		}
 	}
 	return s
-}
-
-func showOverview(v *visit) error {
-	s := page.SpanOf(page.ShortSpans(), v.R.URL.Query().Get("range"))
-	w, err := readFigures(v, v.R.Context(), s)
-	o := overview{figures: w, Spans: s.Links(page.ShortSpans(), "/console"), Live: "/console/live?range=" + s.Name}
-	return cmp.Or(err, v.Render(http.StatusOK, "overview", "Overview", o))
-}
-
-func liveOverview(v *visit) error {
-	s := page.SpanOf(page.ShortSpans(), v.R.URL.Query().Get("range"))
-	return v.Live(func(ctx context.Context, out page.Stream) error {
-		w, err := readFigures(v, ctx, s)
-		if err != nil {
-			return err
-		}
-		return out.Send("figures", w)
-	})
 }

@@ -24,11 +24,11 @@ func gaugeOf(name string, w operator.Window) page.Gauge {
 	return page.GaugeOf(name, ratelimit.Window{Limit: w.Limit, Used: w.Used, Reset: w.Reset.Unix()})
 }
 
-func listWorkspaces(ctx context.Context, v *visit) (page.List, error) {
+func listWorkspaces(v *visit) (page.List, error) {
 	l := page.NewList("Workspaces", "All workspaces of this installation, their plans and their use.", "There are no workspaces yet.",
 		"Name", "Plan", "State", "This minute", "Today", "")
-	l.New = &page.Link{Title: "Create a workspace", URL: "/console/workspaces/new"}
-	shown, err := workspacePage(v, ctx, &l)
+	l.Live, l.New = true, &page.Link{Title: "Create a workspace", URL: "/console/workspaces/new"}
+	shown, err := workspacePage(v, &l)
 	for _, s := range shown {
 		minute, day := gaugeOf("", s.Minute), gaugeOf("", s.Day)
 		l.Rows = append(l.Rows, []page.Cell{
@@ -58,7 +58,8 @@ func quotaCell(s *operator.WorkspaceUsage) page.Cell {
 }
 
 // workspacePage returns the workspaces that the query asks for, and fills in the filters and how the list goes on.
-func workspacePage(v *visit, ctx context.Context, l *page.List) ([]operator.WorkspaceUsage, error) {
+func workspacePage(v *visit, l *page.List) ([]operator.WorkspaceUsage, error) {
+	ctx := v.R.Context()
 	f := page.Filters{Query: v.R.URL.Query()}
 	name := f.Add(page.Field{Name: "name", Label: "Name", Hint: "Part of a name"})
 	plan := f.Add(page.Field{Name: "plan", Label: "Plan", Kind: "select", Options: page.OptionsOf("Any plan", access.Plans()...)})

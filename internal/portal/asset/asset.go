@@ -89,38 +89,27 @@ type Set struct {
 }
 
 // New returns the files that all pages have, and those in the folder "assets" of own, below the prefix, which begins and
-// ends with a slash.
-func New(prefix string, own embed.FS) (*Set, error) {
+// ends with a slash. Their names say what they are: .css, .js or .svg. It panics if a folder is not built in.
+func New(prefix string, own embed.FS) *Set {
 	s := &Set{prefix: prefix, byPath: map[string]*File{}, paths: map[string]string{}}
-	if err := s.add(sharedFiles, "shared"); err != nil {
-		return nil, err
+	types := map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+	for folder, files := range map[string]embed.FS{"shared": sharedFiles, "assets": own} {
+		for _, e := range Must(files.ReadDir(folder)) {
+			name, ext := e.Name(), path.Ext(e.Name())
+			f := NewFile(types[ext], Must(files.ReadFile(folder+"/"+name)))
+			at := s.prefix + strings.TrimSuffix(name, ext) + "-" + f.etag + ext
+			s.byPath[at], s.paths[name] = f, at
+		}
 	}
-	return s, s.add(own, "assets")
+	return s
 }
 
-// add adds the files of a folder. Their names say what they are: .css, .js or .svg.
-func (s *Set) add(files embed.FS, folder string) error {
-	types := map[string]string{
-		".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml",
-	}
-	entries, err := files.ReadDir(folder)
+// Must returns value. It panics on an error, which says that something is wrong with what is built in: the tests find that.
+func Must[T any](value T, err error) T {
 	if err != nil {
-		return err
+		panic(err)
 	}
-	for _, e := range entries {
-		name, ext := e.Name(), path.Ext(e.Name())
-		if types[ext] == "" {
-			return fmt.Errorf("the asset %q is of no kind that pages have", name)
-		}
-		text, err := files.ReadFile(folder + "/" + name)
-		if err != nil {
-			return err
-		}
-		f := NewFile(types[ext], text)
-		at := s.prefix + strings.TrimSuffix(name, ext) + "-" + f.etag + ext
-		s.byPath[at], s.paths[name] = f, at
-	}
-	return nil
+	return value
 }
 
 // Find returns the file at an address, or nil.

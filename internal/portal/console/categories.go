@@ -19,14 +19,14 @@ func categorySource(v *visit) source[petstore.Category, petstore.CategoryQuery] 
 // maxInList is how many bytes a list shows of a description.
 const maxInList = 300
 
-func showCategories(v *visit) error {
+func listCategories(v *visit) (page.List, error) {
 	l := page.List{
 		Title: "Categories", Lead: "Groups of pets, for example by kind.", Columns: []string{"Id", "Name", "Description", "Pets"}, Numbers: map[int]bool{3: true},
 		New: &page.Link{Title: "Add a category", URL: "/console/categories/new"}, Empty: "There are no categories here yet.",
 	}
 	rows, _, err := categorySource(v).read(v, &l)
 	if err != nil {
-		return err
+		return l, err
 	}
 	ids := make([]int64, len(rows))
 	for i, c := range rows {
@@ -39,7 +39,7 @@ func showCategories(v *visit) error {
 			{Text: counted(sizes[c.ID]), URL: petsOf(c)},
 		})
 	}
-	return v.List(l, err)
+	return l, err
 }
 
 // petsOf returns the address of the list of a category's pets.

@@ -96,12 +96,11 @@ func routesOf(events bool) []page.Route {
 
 	t.Look("/console", showOverview)
 	t.Look("/console/{$}", func(v *visit) error { return v.Redirect("/console") })
-	t.Stream("/console/live", liveOverview)
-	t.Follow("/console/requests", listRequests)
+	t.List("/console/requests", listRequests)
 	t.Download("/console/requests.csv", requestsCSV)
 	t.Look("/console/requests/{id}", showRequest)
 
-	t.Look("/console/keys", showKeys)
+	t.List("/console/keys", listKeys)
 	t.Download("/console/keys.csv", keysCSV)
 	t.Form(access.Manage, "/console/keys/new", newKey)
 	t.Form(access.Manage, "/console/keys/{id}", showKey)
@@ -120,7 +119,7 @@ func routesOf(events bool) []page.Route {
 }
 
 func addShop(t *page.Table[*visit]) {
-	t.Look("/console/pets", showPets)
+	t.List("/console/pets", listPets)
 	t.Download("/console/pets.csv", petsCSV)
 	t.Look(petPicker.path, petPicker.tell)
 	t.Form(access.Write, "/console/pets/new", newPet)
@@ -130,7 +129,7 @@ func addShop(t *page.Table[*visit]) {
 	t.Form(access.Write, "/console/pets/{id}", showPet)
 	t.Form(access.Write, "/console/pets/{id}/delete", deletePet)
 
-	t.Look("/console/categories", showCategories)
+	t.List("/console/categories", listCategories)
 	t.Download("/console/categories.csv", categoriesCSV)
 	t.Look(categoryPicker.path, categoryPicker.tell)
 	t.Form(access.Write, "/console/categories/new", newCategory)
@@ -141,7 +140,7 @@ func addShop(t *page.Table[*visit]) {
 	t.Form(access.Write, "/console/stock/{id}", changeStock(1))
 	t.Form(access.Write, "/console/stock/{id}/add", changeStock(0))
 
-	t.Look("/console/orders", showOrders)
+	t.Look("/console/orders", findOrder)
 	t.Download("/console/orders.csv", ordersCSV)
 	t.Form(access.Write, "/console/orders/new", newOrder)
 	t.Form(access.Write, "/console/orders/{id}", showOrder)
@@ -150,14 +149,12 @@ func addShop(t *page.Table[*visit]) {
 }
 
 func addEvents(t *page.Table[*visit]) {
-	t.Follow("/console/events", listEvents)
+	t.List("/console/events", listEvents)
 	t.Look("/console/events/{id}", showEvent)
 
 	const one = "/console/webhooks/{id}"
-	t.Follow("/console/webhooks", listWebhooks)
+	t.List("/console/webhooks", listWebhooks)
 	t.Look(one, showWebhook)
-	t.StreamRows(one+"/live", listDeliveries)
-	t.StreamRows(one+"/delivery/live", listTries)
 	t.Form(access.Manage, "/console/webhooks/new", newWebhook)
 	t.Form(access.Manage, one+"/edit", editWebhook)
 	t.Form(access.Manage, one+"/pause", stateForm(webhook.Paused, "Pause", "Nothing is sent until you resume it. It then sends what happened in between, as far as those events are kept."))

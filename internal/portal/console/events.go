@@ -2,7 +2,6 @@ package console
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"maps"
 	"net/http"
@@ -14,12 +13,11 @@ import (
 	"example.com/petstore/internal/portal/page"
 )
 
-// readsForPage is how many reads of a feed a page may use to find events of one type.
-const readsForPage = 5
-
-// listEvents reads the page of events that the query asks for, the newest first.
-func listEvents(ctx context.Context, v *visit) (page.List, error) {
+// listEvents reads the page of events that the query asks for, the newest first. Of events of one type a page has those that one
+// read of the feed finds.
+func listEvents(v *visit) (page.List, error) {
 	l := page.NewList("Events", "Every change in this workspace, newest first.", "Nothing has changed yet.", "Event", "Type", "What", "When", "By", "Request")
+	l.Live = true
 	f := page.Filters{Query: v.R.URL.Query()}
 	q := petstore.EventQuery{After: page.PlaceIn(f.Query, "after"), Newest: true, Limit: page.PageSize}
 	if wanted := petstore.EventType(f.Add(page.Field{Name: "type", Label: "Type", Kind: "select", Options: page.OptionsOf("Any type", petstore.EventTypes()...)})); wanted != "" {
@@ -33,12 +31,12 @@ func listEvents(ctx context.Context, v *visit) (page.List, error) {
 	if l.Filters = f; err != nil || f.Wrong() != nil {
 		return l, err
 	}
-	by, err := keyCells(ctx, v)
+	by, err := keyCells(v)
 	if err != nil {
 		return l, err
 	}
 	asked := requestKeyCells(v, by)
-	found, err := readEvents(ctx, v, q)
+	found, err := v.Events.Events(v.R.Context(), v.shop(), q)
 	for i := range found.Events {
 		e := &found.Events[i]
 		l.Rows = append(l.Rows, []page.Cell{
@@ -47,22 +45,6 @@ func listEvents(ctx context.Context, v *visit) (page.List, error) {
 	}
 	l.Turn(v.R.URL, "after", page.Text(found.Next), found.More)
 	return l, err
-}
-
-// readEvents returns the events that the query asks for, as far as a few reads find them.
-func readEvents(ctx context.Context, v *visit, q petstore.EventQuery) (found petstore.EventPage, err error) {
-	if found.More = true; q.Order != 0 || q.Pet != 0 { // of which one read looks at many
-		return v.Events.Events(ctx, v.shop(), q)
-	}
-	for reads, most := 0, q.Limit; found.More && reads < readsForPage && q.Limit > 0; reads++ {
-		more, err := v.Events.Events(ctx, v.shop(), q)
-		if err != nil {
-			return found, err
-		}
-		found = petstore.EventPage{Events: append(found.Events, more.Events...), Next: more.Next, More: more.More}
-		q.After, q.Limit = more.Next, most-len(found.Events)
-	}
-	return found, nil
 }
 
 // requestKeyCells returns a function that returns a cell with the key of an event's request, if the log
@@ -125,7 +107,7 @@ func showEvent(v *visit) error {
 	if err != nil {
 		return err
 	}
-	by, err := keyCells(v.R.Context(), v)
+	by, err := keyCells(v)
 	title := "Event " + page.Text(e.ID) + ": " + string(e.Type)
 	return cmp.Or(err, v.Render(http.StatusOK, "sheets", title, sheetPage{
 		Title: title, Lead: "What changed, when, and by whom.", Back: page.Link{Title: "Events", URL: "/console/events"},

@@ -51,7 +51,7 @@ func takeImport(v *visit, in *page.Input) error {
 	if err := v.IdentifyAgain(); err != nil { // reading the file may have taken long
 		return err
 	}
-	leave, err := v.Hold(v.imports, nil, "Too many imports", "Another file of this workspace is being imported. Send this one when that is over.")
+	leave, err := v.Hold(v.imports, "Too many imports", "Another file of this workspace is being imported. Send this one when that is over.")
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func linesOf(file []byte) int {
 func importFile(v *visit, in *page.Input, file []byte) error {
 	f := &in.Form
 	ctx := context.WithoutCancel(v.R.Context()) // an import that has begun is completed
-	report, err := runImport(v, ctx, file, func(i *interchange.Import) (interchange.Report, error) {
+	report, err := runImport(v, file, func(i *interchange.Import) (interchange.Report, error) {
 		i.SkipFaults, i.MaxFaults = true, petstore.MaxFields
 		i.OnFault = func(fault *interchange.Fault) { f.Faults = append(f.Faults, faultLine(fault)) }
 		return i.DryRun(ctx)
@@ -192,7 +192,7 @@ func importFile(v *visit, in *page.Input, file []byte) error {
 
 // applyFile imports a file after a dry run.
 func applyFile(v *visit, ctx context.Context, in *page.Input, file []byte) error {
-	report, err := runImport(v, ctx, file, func(i *interchange.Import) (interchange.Report, error) { return i.Run(ctx) })
+	report, err := runImport(v, file, func(i *interchange.Import) (interchange.Report, error) { return i.Run(ctx) })
 	if fault, ok := errors.AsType[*interchange.Fault](err); ok { // the shop was changed since the dry run
 		in.Form.Faults = []string{faultLine(fault)}
 		if in.Form.Error = "Somebody changed the shop meanwhile. Nothing was imported."; report.Rows()+report.Changed > 0 {
@@ -245,20 +245,12 @@ func completionName(file []byte) string { return "whole:" + progressName(file) }
 
 // runImport calls run with an import of the file, which continues an interrupted import
 // of the same file.
-func runImport(v *visit, ctx context.Context, file []byte, run func(*interchange.Import) (interchange.Report, error)) (interchange.Report, error) {
-	i := interchange.Import{To: v.Bulk, Workspace: v.shop(), Now: v.Now, MaxCategories: maxCategories, File: progressName(file)}
-	reached, err := v.Bulk.ImportedThrough(ctx, i.Workspace, i.File)
+func runImport(v *visit, file []byte, run func(*interchange.Import) (interchange.Report, error)) (interchange.Report, error) {
+	from, err := interchange.NewReader(bytes.NewReader(file), interchange.CSV)
 	if err != nil {
 		return interchange.Report{}, err
 	}
-	o := interchange.Options{}
-	if i.Resumed = reached > 0; i.Resumed {
-		o.FromLine = reached + 1
-	}
-	if i.From, err = interchange.NewReader(bytes.NewReader(file), interchange.CSV, o); err != nil {
-		return interchange.Report{}, err
-	}
-	return run(&i)
+	return run(&interchange.Import{From: from, To: v.Bulk, Workspace: v.shop(), Now: v.Now, MaxCategories: maxCategories, File: progressName(file)})
 }
 
 // faultLine describes a fault, without the hint about the command's flag.

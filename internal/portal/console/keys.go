@@ -21,7 +21,7 @@ func keysPage(v *visit, p access.KeyPage) ([]page.KeyRow, error) {
 	return page.KeyRows(v.Visit, keys)
 }
 
-func showKeys(v *visit) error {
+func listKeys(v *visit) (page.List, error) {
 	f := page.Filters{Query: v.R.URL.Query()}
 	state := f.Add(page.Field{Name: "state", Label: "Show", Kind: "select", Options: []page.Option{{Label: "live keys"}, {Value: "all", Label: "all keys"}}})
 	l := page.List{
@@ -30,14 +30,14 @@ func showKeys(v *visit) error {
 		New: &page.Link{Title: "Create a key", URL: "/console/keys/new"}, Empty: "There are no live keys.",
 	}
 	if f.Wrong() != nil {
-		return v.List(l, nil)
+		return l, nil //nolint:nilerr // the list says it
 	}
 	rows, err := keysPage(v, access.KeyPage{Newest: true, Unrevoked: state != "all", After: f.Query.Get("after"), Limit: page.PageSize + 1})
 	rows = page.Cut(&l, v.R.URL, rows, "after", func(last *page.KeyRow) string { return last.ID })
 	for i := range rows {
 		l.Rows = append(l.Rows, ownKeyCells(v, &rows[i]))
 	}
-	return v.List(l, err)
+	return l, err
 }
 
 // ownKeyCells returns the row of a key of the workspace, with what its owner can do.
@@ -166,68 +166,54 @@ func revokeKey(v *visit) (page.Form, error) {
 	return f, err
 }
 
-// A keyPage is one key: what it may do, what it did, and what can be done with it.
-type keyPage struct {
-	Title string
-	State page.Cell
-	Links []page.Link
-	Forms []page.Form
-	Facts []page.Fact
-	Days  []keyDay
-	Sum   string // of the days
-	Uses  []keyUse
-	Since time.Time // the oldest of what Uses were counted from
-	ID    string
-}
-
-// A keyDay is what a key did on a UTC day.
-type keyDay struct {
-	At                      time.Time
-	Good, Failed, Refused   string
-	Share                   int64 // of the busiest day, in percent
-	FailedShare, LimitShare int64
-}
-
 // A keyUse is what a key was used for lately.
 type keyUse struct {
-	What       string
-	Times      int
-	Failed     int
-	Last       time.Time
-	Deprecated bool
+	What          string
+	Times, Failed int64
+	Last          time.Time
+	Deprecated    bool
 }
 
 const shownDays = 14
 
-func readKeyPage(v *visit, k access.Key) (keyPage, error) {
-	facts, err := page.KeyFacts(v.Visit, k)
-	if err != nil {
-		return keyPage{}, err
-	}
-	p := keyPage{Title: access.Printable(k.Name), State: page.Cell{Text: k.State(v.Now()), Badge: k.State(v.Now())}, ID: k.ID, Facts: facts, Links: keyLinks(v, &k)}
-	p.Uses, p.Since = usesOf(v, k.ID)
+// keySheets returns what a key did by day, the latest first, and what it was used for lately.
+func keySheets(v *visit, k access.Key) ([]page.List, error) {
+	l := page.NewList("Use by day", "", "No program used it in the last 14 days.", "Day (UTC)", "Answered", "Errors", "Refused")
+	l.Numbers = map[int]bool{1: true, 2: true, 3: true}
 	days, err := v.Usage.KeyDays(v.R.Context(), v.who.Workspace.ID, k.ID, v.Now().AddDate(0, 0, 1-shownDays))
-	p.Days, p.Sum = daysOf(days)
-	return p, err
-}
-
-// daysOf returns the days as they are shown, the latest first.
-func daysOf(days []usage.KeyDay) (shown []keyDay, sum string) {
-	most, total := int64(1), int64(0)
-	for i := range days {
-		most, total = max(most, days[i].Total()), total+days[i].Total()
-	}
 	for _, d := range slices.Backward(days) {
 		if d.Total() == 0 { // it was used in the console alone
 			continue
 		}
+		l.Lead = requestsIn(days) + " in the last 14 days. Forms of this console are not among them."
 		failed, refused := d.Requests[usage.ClientError]+d.Requests[usage.ServerError], d.Requests[usage.Limited]
-		shown = append(shown, keyDay{
-			At: time.Unix(d.Day, 0).UTC(), Good: page.Number(d.Total() - failed - refused), Failed: page.Number(failed), Refused: page.Number(refused),
-			Share: d.Total() * 100 / most, FailedShare: (failed + refused) * 100 / most, LimitShare: refused * 100 / most,
+		l.Rows = append(l.Rows, []page.Cell{
+			{Text: time.Unix(d.Day, 0).UTC().Format("2 Jan")}, {Text: page.Number(d.Total() - failed - refused)}, {Text: page.Number(failed)}, {Text: page.Number(refused)},
 		})
 	}
-	return shown, page.Counted(total, "request", "requests")
+	uses, since := usesOf(v, k.ID)
+	if len(uses) == 0 {
+		return []page.List{l}, err
+	}
+	recent := page.NewList("Recent use", "What the log of this server still has of it, since "+page.InWords(since)+".", "", "Operation", "Requests", "Errors", "Last")
+	recent.Numbers = map[int]bool{1: true, 2: true}
+	for _, u := range uses {
+		what := page.Cell{Text: u.What, Code: true}
+		if u.Deprecated {
+			what.Note = "deprecated"
+		}
+		recent.Rows = append(recent.Rows, []page.Cell{what, {Text: page.Number(u.Times)}, {Text: page.Number(u.Failed)}, {At: u.Last}})
+	}
+	return []page.List{l, recent}, err
+}
+
+// requestsIn returns in words how many requests there were on days.
+func requestsIn(days []usage.KeyDay) string {
+	sum := int64(0)
+	for i := range days {
+		sum += days[i].Total()
+	}
+	return page.Counted(sum, "request", "requests")
 }
 
 // usesOf returns what a key was used for in the log, the most frequent first, and when the oldest of that was. What was
@@ -251,27 +237,39 @@ func usesOf(v *visit, keyID string) (list []keyUse, since time.Time) {
 	for _, u := range uses {
 		list = append(list, *u)
 	}
-	slices.SortFunc(list, func(a, b keyUse) int { return cmp.Or(b.Times-a.Times, cmp.Compare(a.What, b.What)) })
+	slices.SortFunc(list, func(a, b keyUse) int { return cmp.Or(cmp.Compare(b.Times, a.Times), cmp.Compare(a.What, b.What)) })
 	return list[:min(len(list), page.PageSize)], since
 }
 
 func showKey(v *visit) (page.Form, error) {
 	k, err := keyInPath(v)
-	f := page.Form{
-		Heading: "Rename", Action: "/console/keys/" + k.ID, Submit: "Save the name",
-		Fields: []page.Field{{Name: "name", Label: "Name", Kind: "text", Value: access.Printable(k.Name), Required: true, Max: access.MaxName}, page.VersionField(access.KeyView{Key: k, At: v.Now()})},
+	if err != nil {
+		return page.Form{}, err
 	}
-	f.Page = func(status int, f page.Form) error {
-		p, err := readKeyPage(v, k)
-		p.Forms = []page.Form{f}
-		return cmp.Or(err, v.Render(status, "key", p.Title, p))
+	p := &sheetPage{
+		Title: access.Printable(k.Name), State: &page.Cell{Text: k.State(v.Now()), Badge: k.State(v.Now())}, Back: page.Link{Title: "API keys", URL: "/console/keys"}, Links: keyLinks(v, &k),
+		Forms: []page.Form{{Heading: "Rename", Action: "/console/keys/" + k.ID, Submit: "Save the name", Fields: []page.Field{
+			{Name: "name", Label: "Name", Kind: "text", Value: access.Printable(k.Name), Required: true, Max: access.MaxName}, page.VersionField(access.KeyView{Key: k, At: v.Now()}),
+		}}},
 	}
+	p.read = func() error {
+		if p.Facts, err = page.KeyFacts(v.Visit, k); err != nil {
+			return err
+		}
+		for _, which := range []page.Fact{{Title: "Requests"}, {Title: "Errors", Cell: page.Cell{URL: "&outcome=errors"}}, {Title: "Refusals", Cell: page.Cell{URL: "&outcome=429"}}} {
+			which.Text, which.URL = "In the log", "/console/requests?key="+k.ID+which.URL
+			p.Facts = append(p.Facts, which)
+		}
+		p.Sheets, err = keySheets(v, k)
+		return err
+	}
+	f := p.form(v, 0)
 	f.Send = func(in *page.Input) error {
 		patch := access.KeyPatch{Name: petstore.Some(strings.TrimSpace(in.Text("name")))}
 		_, err := v.keyring().Update(v.R.Context(), k.ID, patch, in.Condition())
 		return v.ThenRefresh(f.Action, "The key was renamed.", err)
 	}
-	return f, err
+	return f, nil
 }
 
 // whatBreaks says, of a key that is to be revoked, what still uses it.
@@ -280,9 +278,8 @@ func whatBreaks(v *visit, k access.Key) ([]page.Fact, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, sum := daysOf(days)
 	facts, err := page.KeyFacts(v.Visit, k)
-	facts = append(facts, page.Fact{Title: "In the last 7 days", Cell: page.Cell{Text: sum}})
+	facts = append(facts, page.Fact{Title: "In the last 7 days", Cell: page.Cell{Text: requestsIn(days)}})
 	var uses []string
 	list, since := usesOf(v, k.ID)
 	for _, u := range list {

@@ -116,7 +116,6 @@ func TestPagesHaveTheirOwn(t *testing.T) {
 	}
 	for _, who := range []*guest{g, other} {
 		who.get("/console/pets").refused(429, "From one address 60 pages and downloads", "60")
-		who.get("/console/live").refused(429, "Too many pages", "60")
 		if a := who.get("/console/pets.csv").refused(429, "Too many pages", "60"); a.header.Get("Content-Disposition") != "" {
 			t.Error("the refusal of a download is a download")
 		}
@@ -135,18 +134,26 @@ func TestPagesHaveTheirOwn(t *testing.T) {
 	other.get("/console/pets.csv").want(200, "Pet 248")
 }
 
-// TestStreamsAreBounded: a workspace has twenty, whatever its sessions.
-func TestStreamsAreBounded(t *testing.T) {
+// TestFollows: the script asks again for the page that is shown. That takes nothing of the pages that are looked at, nor what is said
+// on the next one, and it learns when the session has ended.
+func TestFollows(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	w := h.workspace("shop")
-	g, other := h.signedIn(w, access.Read), h.signedIn(w, access.Read)
-	for i := range 20 {
-		[]*guest{g, other}[i%2].stream("/console/live").until("event: figures")
+	h, _, g, k := limited(t)
+	follow := func(path string) answer { return g.get(path, "Petstore-Live", "1") }
+	g.post("/console/stock/1", "quantity", "3").leadsTo("/console/stock/1")
+	for range 60 {
+		if a := follow("/console").want(200, "Overview"); strings.Contains(a.body, "The stock was set") {
+			t.Fatal("the page says what is for another")
+		}
 	}
-	g.get("/console/live").want(429, "The sessions of this workspace have as many of them open as they may")
-	other.get("/console/requests/live").want(429, "Too many live pages")
-	h.signedIn(h.workspace("other"), access.Read).stream("/console/live").until("event: figures")
+	follow("/console/requests").refused(429, "Too many pages", "60")
+	g.get("/console/stock/1").want(200, "The stock was set to 3")
+	h.revoke(k.ID)
+	if a := follow("/console/requests").want(401, ""); a.header.Get("Set-Cookie") != "" {
+		t.Errorf("the script is told to keep %q", a.header.Get("Set-Cookie"))
+	}
+	g.get("/console/requests").leadsTo("/console/signin?next=%2Fconsole%2Frequests")
+	g.get("/console/signin").want(200, "no longer valid")
 }
 
 // TestGrants: a key that ends makes none that outlives it, by making or by rotating.
@@ -250,7 +257,7 @@ func (g *guest) keep() *guest {
 	return other
 }
 
-// TestSignOutEndsTheSession: a cookie that was kept is worthless afterwards, on every node, and to open streams.
+// TestSignOutEndsTheSession: a cookie that was kept is worthless afterwards, on every node.
 func TestSignOutEndsTheSession(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -265,10 +272,8 @@ func TestSignOutEndsTheSession(t *testing.T) {
 	stranger := h.signedIn(w, access.Read)
 	thief := all[0].keep()
 	thief.get("/console").want(200, "Overview")
-	open := thief.stream("/console/live")
-	open.until("event: figures")
 	all[0].post("/console/signout").leadsTo("/console/signin")
-	open.until("event: ended")
+	thief.get("/console", "Petstore-Live", "1").want(401, "")
 	thief.get("/console/pets").leadsTo("/console/signin?next=%2Fconsole%2Fpets")
 	all[0].keep().post("/console/stock/1", "quantity", "9").leadsTo("/console/signin?next=%2Fconsole%2Fstock%2F1")
 	all[1].get("/console").want(200, "Sign out everywhere")

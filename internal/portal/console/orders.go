@@ -79,14 +79,20 @@ func stateCell(v *visit, o petstore.Order) page.Cell {
 	return page.Cell{Text: "open", Badge: "open"}
 }
 
-func showOrders(v *visit) error {
+// findOrder shows the orders that the query asks for, or the one whose number was entered.
+func findOrder(v *visit) error {
 	s, number, err := orderSource(v)
+	if err == nil && number > 0 {
+		return v.Redirect(orderPath(number))
+	}
 	if err != nil {
 		return err
 	}
-	if number > 0 {
-		return v.Redirect(orderPath(number))
-	}
+	l, err := listOrders(v, s)
+	return v.List(l, err)
+}
+
+func listOrders(v *visit, s source[petstore.Order, petstore.OrderQuery]) (page.List, error) {
 	l := page.List{
 		Title: "Orders", Lead: "The newest first. An order takes its units from the stock when it is placed.", Columns: []string{"Order", "Pet", "Quantity", "Placed", "Ships", "State", ""},
 		Numbers: map[int]bool{2: true},
@@ -94,14 +100,14 @@ func showOrders(v *visit) error {
 	}
 	orders, n, err := s.read(v, &l)
 	if err != nil {
-		return err
+		return l, err
 	}
 	if l.Views, err = viewsOfOrders(v, n); err != nil {
-		return err
+		return l, err
 	}
 	names, err := petNames(v, orders...)
 	if err != nil {
-		return err
+		return l, err
 	}
 	ids := make([]int64, len(orders))
 	for i, o := range orders {
@@ -121,7 +127,7 @@ func showOrders(v *visit) error {
 		}
 		l.Rows = append(l.Rows, row)
 	}
-	return v.List(l, err)
+	return l, err
 }
 
 func orderPath(id int64) string { return "/console/orders/" + page.Text(id) }
@@ -296,7 +302,7 @@ func showOrder(v *visit) (page.Form, error) {
 // far as the latest events tell of them.
 func orderHistory(v *visit, o petstore.Order, moves []petstore.Movement) (page.List, error) {
 	l := page.NewList("What happened", "", "The ledger does not know.", "What", "When", "By", "Stock")
-	by, err := keyCells(v.R.Context(), v)
+	by, err := keyCells(v)
 	if err != nil {
 		return l, err
 	}

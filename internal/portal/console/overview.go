@@ -2,7 +2,6 @@ package console
 
 import (
 	"cmp"
-	"context"
 	"net/http"
 	"slices"
 	"time"
@@ -10,13 +9,14 @@ import (
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/portal/page"
-	"example.com/petstore/internal/ratelimit"
 	"example.com/petstore/internal/usage"
 )
 
 // An overview is the first page.
 type overview struct {
-	figures
+	page.Drawing
+	Meters []page.Gauge
+	Forms  string // how many the console was sent
 	Spans  []page.NavLink
 	NewKey bool      // a key can be made
 	Steps  []step    // to do first; nil once they are done
@@ -24,36 +24,18 @@ type overview struct {
 	Low    page.List
 	Open   page.List
 	Hooks  page.List // webhooks that fail
-	Live   string    // the address of what changes
-}
-
-// figures are what changes on the page while it is looked at.
-type figures struct {
-	page.Drawing
-	Meters []page.Gauge `json:"meters"`
-	Limits page.Refusal `json:"limits"` // of the key that is signed in
-	Forms  string       `json:"-"`      // how many the console was sent
-}
-
-// readFigures reads what changes; d is how the key stands.
-func readFigures(v *visit, ctx context.Context, s page.Span, d ratelimit.Decision) (f figures, err error) {
-	now := v.Now()
-	rows, err := v.Usage.Series(ctx, v.who.Workspace.ID, s.Step, s.First(now), now)
-	if err != nil {
-		return f, err
-	}
-	return figures{
-		Drawing: page.DrawingOf(rows, s, now), Meters: []page.Gauge{page.GaugeOf("This minute", d.Minute), page.GaugeOf("Today (UTC)", d.Day)}, Limits: page.KeyLimits{Decision: d}.Note(),
-	}, nil
 }
 
 func showOverview(v *visit) error {
-	s := page.SpanOf(page.Spans(), v.R.URL.Query().Get("range"))
-	f, err := readFigures(v, v.R.Context(), s, v.limits.Decision)
+	s, now := page.SpanOf(page.Spans(), v.R.URL.Query().Get("range")), v.Now()
+	rows, err := v.Usage.Series(v.R.Context(), v.who.Workspace.ID, s.Step, s.First(now), now)
 	if err != nil {
 		return err
 	}
-	o := overview{figures: f, Spans: s.Links(page.Spans(), "/console"), Live: "/console/live?range=" + s.Name, NewKey: v.who.Key.Scopes.Has(access.Manage) && v.limits.Banned().IsZero()}
+	o := overview{
+		Drawing: page.DrawingOf(rows, s, now), Meters: v.limits.Gauges(), Spans: s.Links(page.Spans(), "/console"),
+		NewKey: v.who.Key.Scopes.Has(access.Manage) && v.limits.Banned().IsZero(),
+	}
 	week, err := v.Usage.KeyDays(v.R.Context(), v.who.Workspace.ID, "", v.Now().AddDate(0, 0, -6))
 	if err != nil {
 		return err
@@ -135,17 +117,6 @@ func timeCell(t petstore.Time) page.Cell {
 	return page.Cell{At: t.UTC()}
 }
 
-func liveOverview(v *visit) error {
-	chosen := page.SpanOf(page.Spans(), v.R.URL.Query().Get("range"))
-	return v.Live(func(ctx context.Context, s page.Stream) error {
-		f, err := readFigures(v, ctx, chosen, v.Limiter.Peek(v.who.Attachment))
-		if err != nil {
-			return err
-		}
-		return s.Send("figures", f)
-	})
-}
-
 // A step is one of the first things to do in a workspace.
 type step struct {
 	Title string
@@ -219,7 +190,7 @@ func sunsetWatch(v *visit, days []usage.KeyDay) (page.List, error) {
 	if len(uses) == 0 {
 		return l, nil
 	}
-	keys, err := knownKeys(v.R.Context(), v)
+	keys, err := knownKeys(v)
 	slices.SortStableFunc(uses, func(a, b use) int { return int(b.n - a.n) })
 	names := page.KeyNames(keys)
 	for _, u := range uses[:min(len(uses), few)] {

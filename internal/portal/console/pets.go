@@ -31,7 +31,7 @@ func petSource(v *visit) (source[petstore.StockedPet, petstore.PetQuery], error)
 	}, err
 }
 
-func showPets(v *visit) error {
+func listPets(v *visit) (page.List, error) {
 	l := page.List{
 		Title: "Pets", Lead: "The newest first.", Columns: []string{"Id", "Name", "Category", "Status", "Stock", ""}, Numbers: map[int]bool{4: true},
 		Others: []page.Link{{Title: "Low stock: " + page.Number(v.who.Workspace.LowStock), URL: "/console/pets/low"}, {Title: "Import", URL: "/console/pets/import"}},
@@ -39,16 +39,14 @@ func showPets(v *visit) error {
 	}
 	s, err := petSource(v)
 	if err != nil {
-		return err
+		return l, err
 	}
 	pets, _, err := s.read(v, &l)
 	if err != nil {
-		return err
+		return l, err
 	}
 	categories := map[int64]string{}
-	if err := nameCategories(v, categories, pets); err != nil {
-		return err
-	}
+	err = nameCategories(v, categories, pets)
 	for i := range pets {
 		p := &pets[i]
 		at := "/console/pets/" + page.Text(p.ID)
@@ -57,7 +55,7 @@ func showPets(v *visit) error {
 			{Links: []page.Link{{Title: "Stock", URL: "/console/stock/" + page.Text(p.ID)}, {Title: "Order", URL: "/console/orders/new" + named(p)}}},
 		})
 	}
-	return v.List(l, nil)
+	return l, err
 }
 
 // categoryName returns the name of a category, "" if it was deleted meanwhile.

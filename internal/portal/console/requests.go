@@ -2,7 +2,6 @@ package console
 
 import (
 	"cmp"
-	"context"
 	"net/http"
 	"net/url"
 	"slices"
@@ -72,23 +71,23 @@ func latestOf(v *visit) []usage.Event {
 
 // knownKeys returns the latest keys of the workspace, of those that are not revoked and of the others; only that of who is
 // signed in without the scope for keys.
-func knownKeys(ctx context.Context, v *visit) ([]access.Key, error) {
+func knownKeys(v *visit) ([]access.Key, error) {
 	if !v.May(access.Manage) {
 		return []access.Key{v.who.Key}, nil
 	}
-	live, err := v.Access.KeyPage(ctx, v.who.Workspace.ID, access.KeyPage{Newest: true, Unrevoked: true, Limit: 2 * access.MaxKeys})
+	live, err := v.Access.KeyPage(v.R.Context(), v.who.Workspace.ID, access.KeyPage{Newest: true, Unrevoked: true, Limit: 2 * access.MaxKeys})
 	if err != nil {
 		return nil, err
 	}
-	latest, err := v.Access.KeyPage(ctx, v.who.Workspace.ID, access.KeyPage{Newest: true, Limit: access.MaxKeys})
+	latest, err := v.Access.KeyPage(v.R.Context(), v.who.Workspace.ID, access.KeyPage{Newest: true, Limit: access.MaxKeys})
 	return append(live, slices.DeleteFunc(latest, func(k access.Key) bool { return k.RevokedAt.IsZero() })...), err
 }
 
 // listRequests reads the page of the log that the query asks for, the newest first.
-func listRequests(ctx context.Context, v *visit) (page.List, error) {
+func listRequests(v *visit) (page.List, error) {
 	l := page.NewList("Requests", "The latest requests of this workspace to this server. Errors are kept longer than the rest.", "No requests since this server started.", "Request", "Status", "Error", "Took", "Key", "Time")
-	l.Numbers[3], l.Whole = true, true
-	keys, err := knownKeys(ctx, v)
+	l.Numbers[3], l.Whole, l.Live = true, true, true
+	keys, err := knownKeys(v)
 	names := page.KeyNames(keys)
 	wanted, f := filterOf(v, keys)
 	if l.Filters = f; err != nil || f.Wrong() != nil {
@@ -102,14 +101,7 @@ func listRequests(ctx context.Context, v *visit) (page.List, error) {
 	}
 	rows = page.Cut(&l, v.R.URL, rows, "before", func(last *usage.Event) string { return page.Text(last.At.UnixNano()) + "." + last.RequestID })
 	for i := range rows {
-		e, code := &rows[i], page.Cell{Text: rows[i].Code}
-		if e.Code != "" {
-			code.URL = "/docs/guides/errors#" + e.Code
-		}
-		l.Rows = append(l.Rows, []page.Cell{
-			{Text: e.Method + " " + access.Printable(target(e)), URL: "/console/requests/" + url.PathEscape(e.RequestID), Name: true}, {Text: strconv.Itoa(e.Status), Badge: "s" + strconv.Itoa(e.Status/100)},
-			code, {Text: page.Milliseconds(e.Duration)}, {Text: cmp.Or(names[e.KeyID], e.KeyID), Name: true}, exactly(e.At),
-		})
+		l.Rows = append(l.Rows, requestCells(&rows[i], names))
 	}
 	query := v.R.URL.Query()
 	query.Del("before")
@@ -117,9 +109,21 @@ func listRequests(ctx context.Context, v *visit) (page.List, error) {
 	return l, err
 }
 
+// requestCells returns the row of a request.
+func requestCells(e *usage.Event, names map[string]string) []page.Cell {
+	code := page.Cell{Text: e.Code}
+	if e.Code != "" {
+		code.URL = "/docs/guides/errors#" + e.Code
+	}
+	return []page.Cell{
+		{Text: e.Method + " " + access.Printable(target(e)), URL: "/console/requests/" + url.PathEscape(e.RequestID), Name: true}, {Text: strconv.Itoa(e.Status), Badge: "s" + strconv.Itoa(e.Status/100)},
+		code, {Text: page.Milliseconds(e.Duration)}, {Text: cmp.Or(names[e.KeyID], e.KeyID), Name: true}, exactly(e.At),
+	}
+}
+
 // requestsCSV sends all that the filter lets through, as far as the log has it.
 func requestsCSV(v *visit) error {
-	keys, err := knownKeys(v.R.Context(), v)
+	keys, err := knownKeys(v)
 	wanted, f := filterOf(v, keys)
 	if err := cmp.Or(err, f.Wrong()); err != nil {
 		return err
@@ -147,24 +151,6 @@ func lineOf(e *usage.Event, key string) []string {
 	}
 }
 
-// A requestPage is one request of the log.
-type requestPage struct {
-	usage.Event
-	Facts   []page.Fact
-	Refusal *refused // nil unless it was refused by the limits
-	Curl    string   // "" if it cannot be sent again like this
-	HasBody bool
-}
-
-// refused says why a request was refused, and how the key stands now.
-type refused struct {
-	Why         string
-	Until       time.Time // when it could be sent again
-	Now         []page.Gauge
-	StrikesLeft int       // before the key is banned; 0 while it is
-	BannedUntil time.Time // zero unless a ban runs
-}
-
 // showRequest shows a request that the log still has: what was asked, what became of it, and why.
 func showRequest(v *visit) error {
 	events := latestOf(v)
@@ -173,16 +159,24 @@ func showRequest(v *visit) error {
 		return v.Refuse(http.StatusNotFound, "This request is not in the log",
 			"The log holds the latest few hundred successes, errors and refusals that this server answered since it started. Look for it in the log of the server.")
 	}
-	keys, err := knownKeys(v.R.Context(), v)
+	keys, err := knownKeys(v)
 	e := &events[i]
-	p := requestPage{Event: *e, Refusal: refusedBy(v, e), Curl: curlOf(v, e)}
-	p.HasBody = strings.Contains(p.Curl, "body.json")
-	p.Facts = []page.Fact{{Title: "Took", Cell: page.Cell{Text: page.Milliseconds(e.Duration)}}, {Title: "Key", Cell: page.Cell{Text: cmp.Or(page.KeyNames(keys)[e.KeyID], e.KeyID), Name: true}}, {Title: "Request id", Cell: page.Cell{Text: e.RequestID, Code: true}}, {Title: "Operation", Cell: page.Cell{Text: cmp.Or(e.Operation, "none"), Code: e.Operation != ""}}}
-	return cmp.Or(err, v.Render(http.StatusOK, "request", "Request", p))
+	row := requestCells(e, page.KeyNames(keys))
+	p := sheetPage{
+		Title: row[0].Text, State: &row[1], Back: page.Link{Title: "Requests", URL: "/console/requests"}, Sheets: refusedBy(v, e), Code: snippet{Title: "As curl", Text: curlOf(v, e)},
+		Facts: []page.Fact{{Title: "When", Cell: row[5]}, {Title: "Took", Cell: row[3]}, {Title: "Key", Cell: row[4]}, {Title: "Request id", Cell: page.Cell{Text: e.RequestID, Code: true}}, {Title: "Operation", Cell: page.Cell{Text: cmp.Or(e.Operation, "none"), Code: e.Operation != ""}}},
+	}
+	if e.Code != "" {
+		p.Facts = append([]page.Fact{{Title: "Error", Cell: row[2]}}, p.Facts...)
+	}
+	if p.Code.Hint = "Put your key into PETSTORE_KEY: it is not kept here."; strings.Contains(p.Code.Text, "body.json") {
+		p.Code.Hint += " Nor is the body: put it into body.json."
+	}
+	return cmp.Or(err, v.Render(http.StatusOK, "sheets", "Request", p))
 }
 
-// refusedBy returns why the limits refused a request, or nil if they did not.
-func refusedBy(v *visit, e *usage.Event) *refused {
+// refusedBy says why the limits refused a request, and how its key stands now; it returns nothing if they did not.
+func refusedBy(v *visit, e *usage.Event) []page.List {
 	why := map[string]string{
 		"minute": "The " + page.Number(e.Limit) + " requests of the minute were spent. All keys of the workspace share them, and so does what is changed in this console.",
 		"day":    "The " + page.Number(e.Limit) + " requests of the UTC day were spent. All keys of the workspace share them, and so does what is changed in this console.",
@@ -191,13 +185,20 @@ func refusedBy(v *visit, e *usage.Event) *refused {
 	if why == "" {
 		return nil
 	}
-	r := &refused{Why: why, Until: time.Unix(e.Until, 0).UTC()}
+	l := page.NewList("Why was this refused?", why+" It could be sent again from "+page.InWords(time.Unix(e.Until, 0))+" on.", "", "The key now", "Used")
+	l.New = &page.Link{Title: "How to wait", URL: "/docs/guides/limits#backoff"}
 	if entry := v.Keys.Entry(e.KeyID); entry != nil {
 		now := page.KeyLimits{Decision: v.Limiter.Peek(entry.Attachment)}
-		r.Now = []page.Gauge{page.GaugeOf("This minute", now.Minute), page.GaugeOf("Today (UTC)", now.Day)}
-		r.StrikesLeft, r.BannedUntil = now.StrikesLeft, now.Banned()
+		for _, g := range now.Gauges() {
+			l.Rows = append(l.Rows, []page.Cell{{Text: g.Name}, {Meter: &g}})
+		}
+		if banned := now.Banned(); !banned.IsZero() {
+			l.Lead += " The key is banned until " + page.InWords(banned) + "."
+		} else if now.StrikesLeft > 0 {
+			l.Lead += " " + page.Counted(int64(now.StrikesLeft), "more strike bans", "more strikes ban") + " the key: requests that keep coming after a refusal are strikes."
+		}
 	}
-	return r
+	return []page.List{l}
 }
 
 // curlOf returns the command that sends the request again, without the key; "" of one that the log has cut, and of the console's own.

@@ -36,7 +36,7 @@ func TestRequestPage(t *testing.T) {
 			t.Errorf("?%s shows other requests too", query)
 		}
 	}
-	a := g.get("/console/requests/the-one.7").want(200, `<span class="status s4">404</span></h1>`).want(200, "getPet").want(200, "till").want(200, `href="/docs/guides/errors#pet_not_found"`)
+	a := g.get("/console/requests/the-one.7").want(200, `<span class="badge s4">404</span></h1>`).want(200, "getPet").want(200, "till").want(200, `href="/docs/guides/errors#pet_not_found"`)
 	a.want(200, `curl -i &#39;`+h.url+`/pets/it%27s?name=a&#43;b&amp;x=&lt;i&gt;&#39; \`).want(200, "$PETSTORE_KEY")
 	if strings.Contains(a.body, secret[4:]) || strings.Contains(a.body, "Why was this refused?") {
 		t.Errorf("the page of a request says too much:\n%s", a.body)
@@ -89,7 +89,7 @@ func TestWhyRefused(t *testing.T) {
 	}
 	g.get("/console/requests?outcome=429").want(200, `href="/console/requests/minute"`)
 	g.get("/console/requests/minute").want(200, "The 5 requests of the minute were spent").want(200, "2026-03-01T12:01:00Z").
-		want(200, "5 of 5").want(200, "<strong>20</strong> more")
+		want(200, "5 <small>of 5</small>").want(200, "20 more strikes ban")
 	g.get("/console/requests/day").want(200, "The 6 requests of the UTC day were spent").want(200, "2026-03-01T12:02:00Z")
 	for range 30 { // refusals more than two seconds after the first are strikes
 		h.limiter.Admit(slot)

@@ -119,7 +119,7 @@ func TestPagesAreSmall(t *testing.T) {
 func (g *guest) small(routes []page.Route, ids map[string]string) {
 	g.t.Helper()
 	for _, r := range routes {
-		if r.Method != http.MethodGet || r.Download || strings.HasSuffix(r.Path, "/live") || r.Path == "/console/link" { // which has a form alone
+		if r.Method != http.MethodGet || r.Download || r.Path == "/console/link" { // which has a form alone
 			continue
 		}
 		kind, _, _ := strings.Cut(strings.TrimPrefix(r.Path, "/console/"), "/")

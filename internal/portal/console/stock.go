@@ -2,7 +2,6 @@ package console
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"net/url"
 
@@ -36,11 +35,15 @@ type sheetPage struct {
 	Acts, Forms []page.Form
 	Sheets      []page.List
 	Facts       []page.Fact
-	Wide        bool   // the tables have the page's whole width
-	Sent        string // what is posted, of the page of a delivery
+	Wide        bool    // the tables have the page's whole width
+	Live        bool    // the script keeps the facts and tables up to date
+	Code        snippet // below the tables, unless it is empty
 
 	read func() error // fills in what is beside the forms, once the page is shown
 }
+
+// A snippet is code to look at and to copy.
+type snippet struct{ Title, Text, Hint string }
 
 // form returns a form of the page, which shows it with the others, or none if the page has none.
 func (p *sheetPage) form(v *visit, which int) (f page.Form) {
@@ -123,7 +126,7 @@ func stockHistory(v *visit, i petstore.InventoryItem) (page.List, error) {
 		return l, err
 	}
 	l.Turn(&url.URL{Path: "/console/stock/" + page.Text(i.PetID), RawQuery: v.R.URL.RawQuery}, "from", page.Text(next), next != 0)
-	by, err := keyCells(v.R.Context(), v)
+	by, err := keyCells(v)
 	for i := range moves {
 		m := &moves[i]
 		what, change := page.Cell{Text: "Pet " + moved(m.Kind)}, page.Number(m.Delta)
@@ -143,8 +146,8 @@ func stockHistory(v *visit, i petstore.InventoryItem) (page.List, error) {
 
 // keyCells returns a function that returns a cell with the name of the key that made a
 // change. Without the scope for keys, it does not tell the others apart.
-func keyCells(ctx context.Context, v *visit) (func(id string) page.Cell, error) {
-	keys, err := knownKeys(ctx, v)
+func keyCells(v *visit) (func(id string) page.Cell, error) {
+	keys, err := knownKeys(v)
 	names := page.KeyNames(keys)
 	return func(id string) page.Cell {
 		if id == "" {

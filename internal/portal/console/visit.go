@@ -1,7 +1,6 @@
 package console
 
 import (
-	"cmp"
 	"context"
 	"net/http"
 	"net/netip"
@@ -73,7 +72,7 @@ func (v *visit) Admit(r *page.Route) error {
 		v.gate.Show(v.who, d)
 		return v.refuseByLimits()
 	}
-	wait := v.allowance.take(v.who.Workspace.ID, v.gate.Addr(), v.Now())
+	wait := v.allowance.take(reader{v.who.Workspace.ID, fairshare.HolderAt(v.gate.Addr()).Address, v.Follows()}, v.Now())
 	if wait > 0 {
 		d.Outcome, d.RetryAfter = ratelimit.RefusedMinute, page.WholeSeconds(wait)
 		d.Minute = ratelimit.Window{Limit: v.allowance.most, Used: v.allowance.most, Reset: v.Now().Add(wait).Unix()}
@@ -122,7 +121,8 @@ func (v *visit) tooMany(title, text string, retryAfter int64) error {
 	v.limits = page.KeyLimits{} // the page says it
 	v.RetryAfter(retryAfter)
 	why := page.Refusal{Title: title, Text: text, Until: v.Now().Add(time.Duration(retryAfter) * time.Second)}
-	return cmp.Or(v.Render(http.StatusTooManyRequests, "refused", title, why), error(page.ErrRefused))
+	_ = v.Render(http.StatusTooManyRequests, "refused", title, why)
+	return page.ErrRefused
 }
 
 func (v *visit) Enter(write bool) (leave func(), err error) { return v.gate.Enter(write) }
@@ -191,11 +191,12 @@ type allowance struct {
 type reader struct {
 	workspace int64
 	network   netip.Addr
+	follows   bool // the script reads, which takes none of the pages of who looks at them
 }
 
 // take counts one page. It returns how long to wait if there were too many; then it counts nothing.
-func (a *allowance) take(workspace int64, from netip.Addr, now time.Time) (wait time.Duration) {
-	by, minute := reader{workspace, fairshare.HolderAt(from).Address}, now.Truncate(time.Minute)
+func (a *allowance) take(by reader, now time.Time) (wait time.Duration) {
+	minute := now.Truncate(time.Minute)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !a.minute.Equal(minute) {

@@ -2,7 +2,6 @@ package console
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -30,10 +29,10 @@ func webhookInPath(v *visit) (webhook.Webhook, error) {
 func (v *visit) actor() string { return "console:" + v.who.Key.ID }
 
 // listWebhooks reads the webhooks with their states.
-func listWebhooks(ctx context.Context, v *visit) (page.List, error) {
+func listWebhooks(v *visit) (page.List, error) {
 	l := page.NewList("Webhooks", "Webhooks post the events of this workspace to your URLs.", "There are no webhooks yet.", "URL", "State", "Why it fails", "Events", "Created")
-	l.New = &page.Link{Title: "Create a webhook", URL: "/console/webhooks/new"}
-	all, err := v.Webhooks.Store.Webhooks(ctx, v.shop())
+	l.Live, l.New = true, &page.Link{Title: "Create a webhook", URL: "/console/webhooks/new"}
+	all, err := v.Webhooks.Store.Webhooks(v.R.Context(), v.shop())
 	for i := range all {
 		w := &all[i]
 		l.Rows = append(l.Rows, []page.Cell{
@@ -46,7 +45,7 @@ func listWebhooks(ctx context.Context, v *visit) (page.List, error) {
 // failingWebhooks returns the webhooks that fail, for those who may see them.
 func failingWebhooks(v *visit) (l page.List, err error) {
 	if v.Webhooks != nil && v.May(access.Read|access.Manage) {
-		l, err = listWebhooks(v.R.Context(), v)
+		l, err = listWebhooks(v)
 		l.Title, l.New = "Webhooks that fail", nil
 		l.Rows = slices.DeleteFunc(l.Rows, func(row []page.Cell) bool { return row[1].At.IsZero() })
 	}
@@ -125,7 +124,8 @@ func editWebhook(v *visit) (page.Form, error) {
 		Title: "Edit the webhook", Lead: "Events that are not delivered yet go to the new URL.", Submit: "Save", Fields: fields,
 		Back: page.Link{Title: "Webhook", URL: webhookPath(w.ID)},
 		Send: func(in *page.Input) error {
-			patch := patchOf(&w, hookOf(in))
+			n := hookOf(in)
+			patch := webhook.Patch{URL: petstore.Some(n.URL), Types: petstore.Some(n.Types), Description: petstore.Some(n.Description)}
 			if w.State == webhook.Disabled && in.Text("resume") != "" {
 				patch.State = petstore.Some(webhook.Active)
 			}
@@ -133,21 +133,6 @@ func editWebhook(v *visit) (page.Form, error) {
 			return v.Then(webhookPath(w.ID), "The webhook was saved.", err)
 		},
 	}, err
-}
-
-// patchOf returns the changes of a form to a webhook. It leaves out unchanged values, which may no longer be
-// valid.
-func patchOf(w *webhook.Webhook, n webhook.New) (p webhook.Patch) {
-	if n.URL != w.URL {
-		p.URL = petstore.Some(n.URL)
-	}
-	if !slices.Equal(n.Types, w.Types) {
-		p.Types = petstore.Some(n.Types)
-	}
-	if n.Description != w.Description {
-		p.Description = petstore.Some(n.Description)
-	}
-	return p
 }
 
 func madeSecret(v *visit, made webhook.Changed, err error) error {
@@ -169,12 +154,11 @@ func showWebhook(v *visit) error {
 	if err != nil {
 		return err
 	}
-	deliveries, err := deliveriesOf(v.R.Context(), v, &w)
+	deliveries, err := deliveriesOf(v)
 	at := webhookPath(w.ID)
-	deliveries.Live = page.Address(at+"/live", v.R.URL.Query())
 	p := sheetPage{
 		Title: "Webhook", Lead: cmp.Or(access.Printable(w.Description), w.URL), Back: page.Link{Title: "Webhooks", URL: "/console/webhooks"},
-		Sheets: []page.List{deliveries}, Facts: deliveries.Facts, Wide: true,
+		Sheets: []page.List{deliveries}, Facts: hookFacts(&w), Wide: true, Live: true,
 		Links: []page.Link{{Title: "Pause", URL: at + "/pause"}, {Title: "Edit", URL: at + "/edit"}, {Title: "Test", URL: at + "/test"}, {Title: "Rotate", URL: at + "/rotate"}, {Title: "Replay", URL: at + "/replay"}, {Title: "Delete", URL: at + "/delete", Danger: true}},
 	}
 	if w.State != webhook.Active {
@@ -183,20 +167,11 @@ func showWebhook(v *visit) error {
 	return cmp.Or(err, v.Render(http.StatusOK, "sheets", p.Title, p))
 }
 
-// listDeliveries is deliveriesOf for the webhook in the path.
-func listDeliveries(ctx context.Context, v *visit) (page.List, error) {
-	w, err := webhookInPath(v)
-	if err != nil {
-		return page.List{}, err
-	}
-	return deliveriesOf(ctx, v, &w)
-}
-
-// deliveriesOf reads the page of deliveries that the query asks for, the newest first.
-func deliveriesOf(ctx context.Context, v *visit, w *webhook.Webhook) (page.List, error) {
+// deliveriesOf reads the page of deliveries of the webhook in the path that the query asks for, the newest first.
+func deliveriesOf(v *visit) (page.List, error) {
 	l := page.NewList("Deliveries", "", "No event was sent to it yet.", "Event", "Type", "State", "Tries", "Last try", "Answer", "Next try")
-	l.Numbers[3], l.Facts = true, hookFacts(w)
-	rows, err := v.Webhooks.Deliveries(ctx, v.shop(), v.ID, petstore.Page{After: page.PlaceIn(v.R.URL.Query(), "after"), Limit: page.PageSize + 1})
+	l.Numbers[3] = true
+	rows, err := v.Webhooks.Deliveries(v.R.Context(), v.shop(), v.ID, petstore.Page{After: page.PlaceIn(v.R.URL.Query(), "after"), Limit: page.PageSize + 1})
 	rows = page.Cut(&l, v.R.URL, rows, "after", func(last *webhook.Delivery) string { return page.Text(last.ID) })
 	for i := range rows {
 		d, id := &rows[i], page.Text(rows[i].ID)
@@ -225,32 +200,23 @@ func nextTry(d *webhook.Delivery, at page.Cell) page.Cell {
 }
 
 // deliveryOf reads the delivery of the event that the query names, with its webhook.
-func deliveryOf(ctx context.Context, v *visit) (w webhook.Webhook, d webhook.Delivery, err error) {
+func deliveryOf(v *visit) (w webhook.Webhook, d webhook.Delivery, err error) {
 	event := min(page.PlaceIn(v.R.URL.Query(), "event"), 1<<62)
 	if w, err = webhookInPath(v); err != nil {
 		return w, d, err
 	}
-	found, err := v.Webhooks.Deliveries(ctx, v.shop(), v.ID, petstore.Page{After: event + 1, Limit: 1})
+	found, err := v.Webhooks.Deliveries(v.R.Context(), v.shop(), v.ID, petstore.Page{After: event + 1, Limit: 1})
 	if err == nil && len(found) > 0 && found[0].ID == event {
 		return w, found[0], nil
 	}
 	return w, d, cmp.Or(err, webhook.NoDelivery(event))
 }
 
-// listTries is triesOf for the delivery that the address names.
-func listTries(ctx context.Context, v *visit) (page.List, error) {
-	w, d, err := deliveryOf(ctx, v)
-	return triesOf(&w, &d), err
-}
-
 // triesOf returns the tries of a delivery with their answers, the latest first. If another try is due, it
 // comes first.
-func triesOf(w *webhook.Webhook, d *webhook.Delivery) page.List {
+func triesOf(d *webhook.Delivery) page.List {
 	l := page.NewList("Tries", "", "", "When", "Result", "Took", "Answer")
-	l.Numbers[2], l.Facts = true, []page.Fact{
-		{Title: "State", Cell: stateOf(d)}, {Title: "Event", Cell: page.Cell{Text: page.Text(d.ID), URL: "/console/events/" + page.Text(d.ID)}},
-		{Title: "Type", Cell: page.Cell{Text: string(d.Type), Code: true}}, {Title: "URL", Cell: page.Cell{Text: w.URL, Name: true}},
-	}
+	l.Numbers[2] = true
 	if d.State == webhook.Pending {
 		l.Rows = append(l.Rows, []page.Cell{nextTry(d, exactly(d.NextAt)), {Text: "to come", Badge: string(webhook.Pending)}, {}, {}})
 	}
@@ -275,7 +241,7 @@ func exactly(t time.Time) page.Cell { return page.Cell{Text: page.InWords(t), Pr
 // showDelivery shows a delivery: the request that is sent, and the outcome of each try.
 func showDelivery(v *visit) (page.Form, error) {
 	ctx, workspace := v.R.Context(), v.shop()
-	w, d, err := deliveryOf(ctx, v)
+	w, d, err := deliveryOf(v)
 	if err != nil {
 		return page.Form{}, err
 	}
@@ -283,11 +249,12 @@ func showDelivery(v *visit) (page.Form, error) {
 	p := &sheetPage{
 		Title: "Delivery of event " + event, Lead: "What is sent, and what became of each try. If you send it again and that fails, it is tried as often as a new event.",
 		Back: page.Link{Title: "Webhook", URL: webhookPath(w.ID)}, Forms: []page.Form{{Heading: "Send it again", Submit: "Try again"}},
+		Sheets: []page.List{triesOf(&d)}, Live: true, Facts: []page.Fact{
+			{Title: "State", Cell: stateOf(&d)}, {Title: "Event", Cell: page.Cell{Text: event, URL: "/console/events/" + event}},
+			{Title: "Type", Cell: page.Cell{Text: string(d.Type), Code: true}}, {Title: "URL", Cell: page.Cell{Text: w.URL, Name: true}},
+		},
 	}
 	p.read = func() error {
-		tries := triesOf(&w, &d)
-		tries.Live = page.Address(at+"/live", v.R.URL.Query())
-		p.Sheets, p.Facts = []page.List{tries}, tries.Facts
 		e, err := v.Events.Event(ctx, workspace, d.ID)
 		if petstore.CodeOf(err) == petstore.CodeEventNotFound {
 			p.Lead = "The event is no longer kept, and cannot be sent again."
@@ -297,7 +264,7 @@ func showDelivery(v *visit) (page.Form, error) {
 			return err
 		}
 		sent, err := v.Webhooks.Request(ctx, &w, e)
-		p.Sent = strings.ReplaceAll(access.Printable(string(sent)), `\u000d\u000a`, "\n")
+		p.Code = snippet{"What is sent", strings.ReplaceAll(access.Printable(string(sent)), `\u000d\u000a`, "\n"), "The timestamp and the signature are made anew for each try."}
 		return err
 	}
 	f := p.form(v, 0)

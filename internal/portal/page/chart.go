@@ -56,17 +56,17 @@ func (s Span) First(now time.Time) time.Time {
 	return now.UTC().Truncate(s.width).Add(-time.Duration(s.bars-1) * s.width)
 }
 
-// A chart is requests over time, stacked by class: what the template draws, and the script keeps up to date.
+// A chart is requests over time, stacked by class.
 type chart struct {
-	From    time.Time             `json:"from"` // when the first bar begins
-	Seconds int64                 `json:"-"`    // how long each of them is
-	Paths   [usage.Classes]string `json:"paths"`
-	Titles  []string              `json:"titles"` // what each bar has
-	Top     string                `json:"top"`    // the number at the top of the scale
-	Half    string                `json:"half"`
-	Labels  []label               `json:"labels"`
-	Bars    []int                 `json:"-"` // the left edge of each bar's column
-	Column  int                   `json:"-"` // its width
+	From    time.Time // when the first bar begins
+	Seconds int64     // how long each of them is
+	Paths   [usage.Classes]string
+	Titles  []string // what each bar has
+	Top     string   // the number at the top of the scale
+	Half    string
+	Labels  []label
+	Bars    []int // the left edge of each bar's column
+	Column  int   // its width
 }
 
 // Start returns when a bar begins.
@@ -79,9 +79,6 @@ type label struct {
 	At   time.Time
 	Text string // in UTC
 }
-
-// MarshalJSON sends the instant alone.
-func (l label) MarshalJSON() ([]byte, error) { return l.At.MarshalJSON() }
 
 // The size of a chart in its own units.
 const (
@@ -156,17 +153,6 @@ func roundUp(n int64) int64 {
 	}
 }
 
-// latencyOf returns how fast the requests were answered.
-func latencyOf(c *usage.Counts) map[string]string {
-	times := map[string]string{}
-	for name, q := range map[string]float64{"p50": .5, "p95": .95, "p99": .99} {
-		if times[name] = "–"; c.Total() > 0 {
-			times[name] = Milliseconds(c.Quantile(q))
-		}
-	}
-	return times
-}
-
 // Milliseconds returns d with two digits that count.
 func Milliseconds(d time.Duration) string {
 	ms, digits := float64(d)/float64(time.Millisecond), 0
@@ -181,50 +167,19 @@ func Milliseconds(d time.Duration) string {
 	return strconv.FormatFloat(ms, 'f', digits, 64) + " ms"
 }
 
-// A bucket is a bar of the histogram of latencies.
-type bucket struct {
-	Title   string
-	X, Y, H int // in a picture of bucketHeight
-}
-
-const bucketHeight = 60
-
-func buckets(c *usage.Counts) []bucket {
-	most := int64(1)
-	for _, n := range c.Latency {
-		most = max(most, n)
-	}
-	bounds, list := usage.Bounds(), make([]bucket, usage.Buckets)
-	for i, n := range c.Latency {
-		name := "up to "
-		if i == len(bounds) {
-			name = "more than "
-		}
-		name += Milliseconds(bounds[min(i, len(bounds)-1)])
-		height := int(n * bucketHeight / most)
-		if n > 0 {
-			height = max(height, 2)
-		}
-		list[i] = bucket{Title: name + ": " + Number(n), X: i * 24, Y: bucketHeight - height, H: height}
-	}
-	return list
-}
-
-// A Drawing is the requests of a span: a chart, and their totals.
+// A Drawing is the requests of a span: a chart, their totals, and how fast they were answered.
 type Drawing struct {
-	Span    Span              `json:"-"`
-	Chart   chart             `json:"chart"`
-	Totals  []total           `json:"totals"`
-	Latency map[string]string `json:"latency"`
-	Buckets []bucket          `json:"buckets"`
+	Span    Span
+	Chart   chart
+	Totals  []total
+	Latency []latency
 }
 
 // A total is the number of requests of one class.
-type total struct {
-	Class string `json:"class"`
-	Count string `json:"count"`
-	Share string `json:"share"`
-}
+type total struct{ Class, Count, Share string }
+
+// A latency is within how long a part of the requests was answered.
+type latency struct{ Name, Value string }
 
 // DrawingOf returns what the rows of a span have.
 func DrawingOf(rows []usage.Row, s Span, now time.Time) Drawing {
@@ -232,7 +187,14 @@ func DrawingOf(rows []usage.Row, s Span, now time.Time) Drawing {
 	for i := range rows {
 		sum.Add(&rows[i].Counts)
 	}
-	d := Drawing{Span: s, Chart: s.draw(rows, now), Latency: latencyOf(&sum), Buckets: buckets(&sum)}
+	d := Drawing{Span: s, Chart: s.draw(rows, now)}
+	for _, percent := range []int{50, 95, 99} {
+		l := latency{fmt.Sprint("p", percent), "–"}
+		if sum.Total() > 0 {
+			l.Value = Milliseconds(sum.Quantile(float64(percent) / 100))
+		}
+		d.Latency = append(d.Latency, l)
+	}
 	for class, n := range sum.Requests {
 		d.Totals = append(d.Totals, total{usage.Class(class).String(), Number(n), Percent(n, sum.Total())})
 	}

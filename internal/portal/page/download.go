@@ -29,7 +29,7 @@ type download struct {
 // fill. If fill fails, the session or its key ends, the key is banned, or the client does not read, after a part was
 // sent, the response is broken off.
 func (v *Visit) Download(media string, fill func(io.Writer) error) error {
-	leave, err := v.Hold(v.downloads, nil, "Too many downloads", "Another download of this workspace is under way. Try again when it is over.")
+	leave, err := v.Hold(v.downloads, "Too many downloads", "Another download of this workspace is under way. Try again when it is over.")
 	if err != nil {
 		return err
 	}

@@ -70,14 +70,13 @@ func (v *Visit) Again(in *Input) error {
 
 // A Link leads to a page.
 type Link struct {
-	Title  string `json:"title"`
-	URL    string `json:"url"`
-	Danger bool   `json:"danger,omitempty"`
+	Title, URL string
+	Danger     bool
 }
 
 // A Fact is something to know beside a form.
 type Fact struct {
-	Title string `json:"title"`
+	Title string
 	Cell
 }
 
@@ -179,13 +178,9 @@ func (in *Input) Instant(name string) petstore.Time {
 	return t
 }
 
-// overwrite is the field with the version of another user's change, which the user has seen and wants to
-// overwrite.
-const overwrite = "overwrite"
-
 // Condition holds as long as the edited row is as the form showed it.
 func (in *Input) Condition() petstore.Condition {
-	if version := cmp.Or(in.R.PostForm.Get(overwrite), in.R.PostForm.Get("version")); version != "" {
+	if version := in.R.PostForm.Get("version"); version != "" {
 		return petstore.Condition{IfMatch: &petstore.TagSet{Tags: []petstore.Tag{petstore.Tag(version)}}}
 	}
 	return petstore.Condition{}
@@ -203,14 +198,15 @@ func (in *Input) note(err error) error {
 	}
 	switch {
 	case e.Code == petstore.CodePreconditionFailed:
-		in.Form.changed, in.Form.Error = true, "Somebody changed this meanwhile. Nothing was saved."
+		in.Form.changed, in.Form.Error = true, "Somebody changed this meanwhile. Nothing was saved. To do it all the same, send the form again."
 	case len(e.Fields) == 0:
 		in.Form.Error = e.Message
 	}
 	return nil
 }
 
-// refill sets the values of the form to what was entered.
+// refill sets the values of the form to what was entered. If somebody changed the row meanwhile, it says what stands there
+// now; the form has the version of that.
 func (in *Input) refill() {
 	f := &in.Form
 	for i := range f.Fields {
@@ -234,31 +230,10 @@ func (in *Input) refill() {
 			field.Now, field.Entered = cmp.Or(now, "nothing"), cmp.Or(entered, "nothing")
 		}
 	}
-	if f.changed {
-		in.askToOverwrite()
-	}
 }
 
 // maxShown returns how many bytes of what was entered are shown again: all that the field can have.
 func maxShown(f *Field) int { return utf8.UTFMax * max(f.Max, 500) }
-
-// askToOverwrite shows what another user has changed, and has the form saved only when it is sent again.
-func (in *Input) askToOverwrite() {
-	f := &in.Form
-	for i := range f.Fields {
-		if field := &f.Fields[i]; field.Name == "version" {
-			label := "I have seen what is there now: save what I entered"
-			if f.Danger || len(f.Fields) == 1 {
-				label = "I have seen what is there now: do it all the same"
-			}
-			seen := field.Value
-			field.Value = in.R.PostForm.Get("version")
-			f.Fields = append(f.Fields, *field)
-			f.Fields[i] = Field{Name: overwrite, Label: "Changed meanwhile", Kind: "checks", Options: []Option{{Value: seen, Label: label}}}
-			return
-		}
-	}
-}
 
 // shown returns the value of a field in the form in which it is displayed.
 func (f *Field) shown() string {

@@ -160,9 +160,8 @@ func (s KeyLimits) Spent() (w ratelimit.Window, name string) {
 // A Refusal says why there is no page, or on every page that the key cannot be used now, and until when if that is
 // known. It is empty if nothing is refused.
 type Refusal struct {
-	Title string    `json:"title"`
-	Text  string    `json:"text"`
-	Until time.Time `json:"until,omitzero"`
+	Title, Text string
+	Until       time.Time
 }
 
 // Note says why the key cannot ask now, and until when: until the end of the ban or of the full window, whichever is later.
@@ -182,13 +181,16 @@ func (s KeyLimits) Note() Refusal {
 
 // A Gauge is one window of the limits.
 type Gauge struct {
-	Name    string    `json:"name"`
-	Used    string    `json:"used"`
-	Limit   string    `json:"limit"`
-	Left    string    `json:"left"`
-	Percent int64     `json:"percent"`
-	Reset   time.Time `json:"reset"`
-	Level   string    `json:"level"` // "ok", "high" or "full"
+	Name              string
+	Used, Limit, Left string
+	Percent           int64
+	Reset             time.Time
+	Level             string // "ok", "high" or "full"
+}
+
+// Gauges returns the gauges of both windows.
+func (s KeyLimits) Gauges() []Gauge {
+	return []Gauge{GaugeOf("This minute", s.Minute), GaugeOf("Today (UTC)", s.Day)}
 }
 
 // GaugeOf returns the gauge of a window.

@@ -21,30 +21,28 @@ type List struct {
 	Rows        [][]Cell
 	Next, First string // addresses of the next page and the first, or ""
 	CSV         string
-	NDJSON      string
 	New         *Link
 	Others      []Link // what else there is, before New
 	Empty       string
-	Live        string // the address of what changes, or ""
-	Facts       []Fact // beside it, which change too
-	ReadOnly    bool   // what its rows offer cannot be done
+	Live        bool // the script keeps it up to date
+	ReadOnly    bool // what its rows offer cannot be done
 	Views       []NavLink
 	Whole       bool // a row leads where its first link does
 }
 
-// A Cell is one value of a row. The members with tags are sent to live pages.
+// A Cell is one value of a row.
 type Cell struct {
-	Text  string    `json:"text,omitempty"`
-	Name  bool      `json:"name,omitempty"` // user input, whose text direction is not known
-	Code  bool      `json:"code,omitempty"`
-	Prose bool      `json:"prose,omitempty"` // text of the console, whose instants are shown as times
-	URL   string    `json:"url,omitempty"`
-	Badge string    `json:"badge,omitempty"` // the class of a badge, or ""
-	At    time.Time `json:"at,omitzero"`
-	Links []Link    `json:"links,omitempty"`
-	Acts  []Form    `json:"-"` // small forms, which open when they are wanted
-	Note  string    `json:"note,omitempty"`
-	Meter *Gauge    `json:"meter,omitempty"` // how much of a limit is used, in place of all else
+	Text  string
+	Name  bool // user input, whose text direction is not known
+	Code  bool
+	Prose bool // text of the console, whose instants are shown as times
+	URL   string
+	Badge string // the class of a badge, or ""
+	At    time.Time
+	Links []Link
+	Acts  []Form // small forms, which open when they are wanted
+	Note  string
+	Meter *Gauge // how much of a limit is used, in place of all else
 }
 
 // NewList returns a list without rows.
@@ -94,7 +92,7 @@ func (v *Visit) List(l List, err error) error {
 	l.ReadOnly = v.locked() != ""
 	status := http.StatusOK
 	if l.Wrong() != nil {
-		status = http.StatusUnprocessableEntity
+		status, l.Live = http.StatusUnprocessableEntity, false
 	}
 	return v.Render(status, "list", l.Title, l)
 }

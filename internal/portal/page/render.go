@@ -2,7 +2,6 @@ package page
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"html"
@@ -23,28 +22,15 @@ import (
 )
 
 // parsePages returns the templates by the name of their page, each with the layout and the parts.
-func (s *Site) parsePages() (map[string]*template.Template, error) {
-	layout, err := template.New("layout.html").Funcs(s.functions()).ParseFS(templateFiles, "templates/layout/*.html")
-	if err != nil {
-		return nil, err
-	}
+func (s *Site) parsePages() map[string]*template.Template {
+	layout := template.Must(template.New("layout.html").Funcs(s.functions()).ParseFS(templateFiles, "templates/layout/*.html"))
 	pages := map[string]*template.Template{}
 	for _, from := range []fs.FS{templateFiles, s.Templates} {
-		files, err := fs.Glob(from, "templates/*.html")
-		if err != nil {
-			return nil, err
-		}
-		for _, file := range files {
-			t, err := layout.Clone()
-			if err != nil {
-				return nil, err
-			}
-			if pages[strings.TrimSuffix(path.Base(file), ".html")], err = t.ParseFS(from, file); err != nil {
-				return nil, err
-			}
+		for _, file := range asset.Must(fs.Glob(from, "templates/*.html")) {
+			pages[strings.TrimSuffix(path.Base(file), ".html")] = template.Must(template.Must(layout.Clone()).ParseFS(from, file))
 		}
 	}
-	return pages, nil
+	return pages
 }
 
 // A View is what a template sees.
@@ -84,56 +70,15 @@ func NavLinks(path string) func(title, url string) NavLink {
 // Within reports whether a path is root or below.
 func Within(root, path string) bool { return path == root || strings.HasPrefix(path, root+"/") }
 
-// Render answers with a page. Its template is executed when the visit is over.
+// Render answers with a page, and returns nil. The template is executed when the visit is over.
 func (v *Visit) Render(status int, name, title string, body any) error {
 	data := View{Title: title, Path: v.R.URL.Path, Write: v.locked() == "", Note: v.noted(), Docs: "/docs", Body: body}
 	v.guest.Describe(&data)
-	pages, err := v.pages()
-	if err != nil {
-		return err
-	}
 	v.W.Header().Set("Content-Type", "text/html; charset=utf-8")
 	v.answer = answer{status: status, execute: func(to io.Writer) error {
-		return pages[name].ExecuteTemplate(to, "layout.html", data)
+		return v.pages()[name].ExecuteTemplate(to, "layout.html", data)
 	}}
 	return nil
-}
-
-// takeTurn waits for the turn of the workspace to have a page rendered, unless the visit has a turn. A page takes a
-// processor for milliseconds; without turns, many pages would delay all other requests. A page that takes longer than
-// maxTurn loses its turn, and takes another one for the template.
-func (v *Visit) takeTurn() error {
-	if v.Session == nil || v.turn.renew() {
-		return nil
-	}
-	share, err := v.turns.Enter(v.R.Context(), fairshare.Holder{Workspace: v.guest.Workspace()}, 1, nil)
-	if err != nil {
-		return errBusy
-	}
-	v.turn = &turn{share, time.AfterFunc(maxTurn, share.Leave)}
-	return nil
-}
-
-// A turn is held until it has lapsed.
-type turn struct {
-	share  *fairshare.Share
-	lapses *time.Timer
-}
-
-// renew extends a turn to its full length, unless it has lapsed. It reports whether it
-// did.
-func (t *turn) renew() bool { return t != nil && t.lapses.Reset(maxTurn) }
-
-func (t *turn) end() {
-	if t != nil {
-		t.lapses.Stop()
-		t.share.Leave()
-	}
-}
-
-var errBusy = &petstore.Error{
-	Code: petstore.CodeServiceUnavailable, RetryAfter: time.Second,
-	Message: "Too many pages are asked for. Try again after a second.",
 }
 
 // An answer is a complete response. It is sent after the visit has given back everything that others may wait for.
@@ -143,36 +88,49 @@ type answer struct {
 	body    []byte
 }
 
-// write executes the template, if there is one, and compresses the result if the client accepts
-// that.
-func (a *answer) write(r *http.Request, h http.Header) error {
+// execute executes the template of the answer, if there is one, and compresses the result if the client accepts that.
+func (v *Visit) execute() error {
+	a := &v.answer
 	if a.execute == nil {
 		return nil
 	}
 	var b bytes.Buffer
-	err := a.execute(&b)
-	a.body = b.Bytes()
+	if err := a.execute(&b); err != nil {
+		return err
+	}
+	a.execute, a.body = nil, b.Bytes()
 	// No other site can ask for a page in a session's name, and each page has other tokens: its length tells nothing.
-	if err == nil && accept.Gzip(r.Header["Accept-Encoding"]) {
-		h.Set("Content-Encoding", "gzip")
+	if accept.Gzip(v.R.Header["Accept-Encoding"]) {
+		v.W.Header().Set("Content-Encoding", "gzip")
 		a.body = asset.Compress(a.body)
 	}
-	return err
+	return nil
+}
+
+// inTurn calls do when it is the turn of the workspace to have a page made. A page takes a processor for milliseconds; without
+// turns, many pages would delay all other requests. What takes longer than maxTurn goes on, and lets others have theirs.
+func (v *Visit) inTurn(do func() error) error {
+	if v.Session == nil {
+		return do()
+	}
+	share, err := v.turns.Enter(v.R.Context(), fairshare.Holder{Workspace: v.guest.Workspace()}, 1, nil)
+	if err != nil {
+		return &petstore.Error{Code: petstore.CodeServiceUnavailable, RetryAfter: time.Second, Message: "Too many pages are asked for. Try again after a second."}
+	}
+	defer share.Leave()
+	defer time.AfterFunc(maxTurn, share.Leave).Stop()
+	return do()
 }
 
 func (v *Visit) send() {
 	var err error
 	if v.answer.execute != nil {
-		err = v.takeTurn()
-	}
-	if err == nil {
-		err = v.answer.write(v.R, v.W.Header())
+		err = v.inTurn(v.execute)
 	}
 	if err != nil {
 		v.fail(err)
-		err = v.answer.write(v.R, v.W.Header())
+		err = v.execute()
 	}
-	v.turn.end()
 	if err != nil {
 		v.Log.Error("a page could not be written", "path", v.R.URL.Path, "err", err)
 	}
@@ -202,6 +160,12 @@ func (v *Visit) Resend(to string) error {
 	v.answer.status = http.StatusTemporaryRedirect
 	return err
 }
+
+// liveHeader is sent by the script when it asks again for the page that is shown.
+const liveHeader = "Petstore-Live"
+
+// Follows reports whether the script asks again for the page that is shown.
+func (v *Visit) Follows() bool { return v.R.Header.Get(liveHeader) != "" }
 
 // RenderJSON answers a script with a value.
 func (v *Visit) RenderJSON(value any) error {
@@ -243,7 +207,8 @@ func WholeSeconds(d time.Duration) int64 { return int64((d + time.Second - 1) / 
 
 // Refuse answers with a page that says why there is no other, and returns ErrRefused.
 func (v *Visit) Refuse(status int, title, text string) error {
-	return cmp.Or(v.Render(status, "refused", title, Refusal{Title: title, Text: text}), error(ErrRefused))
+	_ = v.Render(status, "refused", title, Refusal{Title: title, Text: text})
+	return ErrRefused
 }
 
 // busy is the answer of a busy service. It has no layout: whoever waits for a processor is not helped by pages that say so.
@@ -266,12 +231,12 @@ func (v *Visit) fail(err error) {
 	}
 	switch {
 	case errors.Is(err, errNoPage):
-		err = v.Refuse(http.StatusNotFound, "Not found", "It may have been removed.")
+		_ = v.Refuse(http.StatusNotFound, "Not found", "It may have been removed.")
 	case !ok:
 		v.Log.Error("a page failed", "path", v.R.URL.Path, "err", err)
-		err = v.Refuse(http.StatusInternalServerError, "Something went wrong", "Try again. The cause is in the log of the service.")
+		_ = v.Refuse(http.StatusInternalServerError, "Something went wrong", "Try again. The cause is in the log of the service.")
 	case strings.HasSuffix(string(e.Code), "_not_found"):
-		err = v.Refuse(http.StatusNotFound, "Not found", e.Message)
+		_ = v.Refuse(http.StatusNotFound, "Not found", e.Message)
 	case e.Code == petstore.CodeServiceUnavailable:
 		v.RetryAfter(max(1, WholeSeconds(e.RetryAfter)))
 		if e.Err == nil {
@@ -280,12 +245,9 @@ func (v *Visit) fail(err error) {
 			return
 		}
 		v.Log.Error("a page failed", "path", v.R.URL.Path, "err", err)
-		err = v.Refuse(http.StatusServiceUnavailable, "The store does not answer", e.Message)
+		_ = v.Refuse(http.StatusServiceUnavailable, "The store does not answer", e.Message)
 	default:
-		err = v.Refuse(http.StatusUnprocessableEntity, "That is not possible", e.Message)
-	}
-	if !errors.Is(err, ErrRefused) {
-		v.Log.Error("a page could not be rendered", "path", v.R.URL.Path, "err", err)
+		_ = v.Refuse(http.StatusUnprocessableEntity, "That is not possible", e.Message)
 	}
 }
 
@@ -300,8 +262,6 @@ func (s *Site) functions() template.FuncMap {
 		"utc":     utc,
 		"prose":   prose,
 		"short":   func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04") },
-		"class":   func(status int) string { return "s" + strconv.Itoa(status/100) },
-		"lower":   strings.ToLower,
 	}
 }
 

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"context"
 	"net/http"
 
 	"example.com/petstore/internal/access"
@@ -70,29 +69,10 @@ func (t *Table[G]) Form(needs access.Scopes, path string, form func(G) (Form, er
 	})
 }
 
-// Stream adds the events that are sent to a page while it is open.
-func (t *Table[G]) Stream(path string, h func(G) error) {
-	t.Add(Route{Method: http.MethodGet, Path: path, Needs: access.Read, Alone: true}, h)
-}
-
-// Follow adds the page of a live list, and the stream of its changes.
-func (t *Table[G]) Follow(path string, read func(context.Context, G) (List, error)) {
+// List adds the page of a list.
+func (t *Table[G]) List(path string, read func(G) (List, error)) {
 	t.Look(path, func(g G) error {
-		v := g.visit()
-		l, err := read(v.R.Context(), g)
-		l.Live = Address(path+"/live", v.R.URL.Query())
-		return v.List(l, err)
-	})
-	t.StreamRows(path+"/live", read)
-}
-
-// StreamRows adds the stream of changed rows for the page of a list.
-func (t *Table[G]) StreamRows(path string, read func(context.Context, G) (List, error)) {
-	t.Stream(path, func(g G) error {
-		l, err := read(g.visit().R.Context(), g)
-		if err != nil { // while there can be a page about it
-			return err
-		}
-		return g.visit().Live(changedRows(g.visit(), l, func(ctx context.Context) (List, error) { return read(ctx, g) }))
+		l, err := read(g)
+		return g.visit().List(l, err)
 	})
 }

@@ -14,7 +14,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"example.com/petstore/internal/access"
@@ -104,9 +103,13 @@ func (v *Visit) IdentifyAgain() error {
 // maxEntered is how many bytes of what was entered may go along through the sign-in, encoded.
 const maxEntered = maxOpenForm - 2<<10
 
-// askToSignIn redirects to the sign-in form, which leads back to the page. A form that was
-// sent is kept.
+// askToSignIn redirects to the sign-in form, which leads back to the page. A form that was sent is kept. The script, which
+// asks again, loads the page that says why.
 func (v *Visit) askToSignIn(why Notice) error {
+	if v.Follows() {
+		v.answer = answer{status: http.StatusUnauthorized}
+		return nil
+	}
 	v.clearCookie(v.Cookie)
 	if v.R.PostForm.Has(OnceField) && len(v.R.PostForm.Encode()) <= maxEntered {
 		return v.guest.AskAgain(cmp.Or(why, ErrSession))
@@ -114,10 +117,7 @@ func (v *Visit) askToSignIn(why Notice) error {
 	if why != "" {
 		v.note(string(why))
 	}
-	next := ""
-	if !strings.Contains(v.R.URL.Path, "/live") { // each form can be asked for, too
-		next = "?next=" + url.QueryEscape(v.R.URL.RequestURI())
-	}
+	next := "?next=" + url.QueryEscape(v.R.URL.RequestURI()) // each form can be asked for, too
 	if len(next) > MaxQuery {
 		next = ""
 	}
@@ -264,7 +264,7 @@ func (v *Visit) note(text string) {
 // noted returns and removes the text of note.
 func (v *Visit) noted() string {
 	cookie, err := v.R.Cookie(noteCookie)
-	if err != nil {
+	if err != nil || v.Follows() { // what is said stands on the page already, or is for another
 		return ""
 	}
 	v.clearCookie(noteCookie)

@@ -1,5 +1,5 @@
 // Package page has the common parts of the consoles of the workspace and of the operator: sessions, forms, lists,
-// charts, live pages and downloads. It has no pages of its own. Each console implements Guest, which identifies the
+// charts and downloads. It has no pages of its own. Each console implements Guest, which identifies the
 // users and counts their requests.
 package page
 
@@ -28,7 +28,7 @@ import (
 	"example.com/petstore/internal/usage"
 )
 
-// Options are the options that both consoles have. All but BaseURL and Done are needed.
+// Options are the options that both consoles have. All but BaseURL are needed.
 type Options struct {
 	Access  access.Store
 	Keys    *access.Directory[*ratelimit.Caller]
@@ -38,7 +38,6 @@ type Options struct {
 	BaseURL string // of the service, if it is known; a proxy removes its path from requests
 	Now     func() time.Time
 	Log     *slog.Logger
-	Done    <-chan struct{} // closed when the service drains: live streams then end
 }
 
 // A Site serves the pages of a console, at /console and below. It may be used concurrently.
@@ -46,18 +45,16 @@ type Site struct {
 	Options
 	Kind
 	mux      *http.ServeMux
-	pages    func() (map[string]*template.Template, error) // made when the first is asked for
+	pages    func() map[string]*template.Template // made when the first is asked for
 	assets   *asset.Set
 	sessions sealer
 	secure   bool
 	prefix   string // the path of BaseURL, before every link of ours; "" if it has none
 	origin   *http.CrossOriginProtection
 
-	// Streams are live pages: the oldest of the workspace that has most end for others. Of downloads each holds a buffer
-	// and its connection; its reads take their turn page by page.
-	streams, downloads *fairshare.Pool
-	sending            singleflight.Group // of forms
-	turns              *fairshare.Pool    // to have a page made
+	turns     *fairshare.Pool    // to have a page made
+	downloads *fairshare.Pool    // each holds a buffer and its connection; its reads wait their turn page by page
+	sending   singleflight.Group // of forms
 }
 
 // A Kind has the differences between the consoles.
@@ -74,12 +71,6 @@ var templateFiles embed.FS
 //go:embed assets
 var assetFiles embed.FS
 
-// How many live pages may be open at once, of all workspaces and of one.
-const (
-	maxStreams          = 256
-	maxWorkspaceStreams = 20
-)
-
 // How many pages of all workspaces may wait for their turn, for how long, and how long a turn is.
 const (
 	maxTurns = 4096
@@ -94,11 +85,8 @@ func New(o Options, k Kind) (*Site, error) {
 	}
 	s := &Site{
 		Options: o, Kind: k, origin: http.NewCrossOriginProtection(), mux: http.NewServeMux(),
-		streams:   fairshare.New(fairshare.Options{Capacity: maxStreams, Each: maxWorkspaceStreams}),
+		turns:     fairshare.New(fairshare.Options{Capacity: max(1, int64(runtime.GOMAXPROCS(0)/2)), Queue: maxTurns, Wait: turnWait}),
 		downloads: fairshare.New(fairshare.Options{Capacity: math.MaxInt32, Each: 1}),
-		turns: fairshare.New(fairshare.Options{
-			Capacity: max(1, int64(runtime.GOMAXPROCS(0)/2)), Queue: maxTurns, Wait: turnWait,
-		}),
 	}
 	if u, err := url.Parse(o.BaseURL); err != nil {
 		return nil, errors.New("console: the base URL is not a URL")
@@ -111,11 +99,8 @@ func New(o Options, k Kind) (*Site, error) {
 	for _, r := range k.Routes {
 		s.mux.Handle(r.Method+" "+r.Path, r)
 	}
-	s.pages = sync.OnceValues(s.parsePages)
+	s.pages, s.assets = sync.OnceValue(s.parsePages), asset.New("/console/assets/", assetFiles)
 	var err error
-	if s.assets, err = asset.New("/console/assets/", assetFiles); err != nil {
-		return nil, err
-	}
 	s.sessions, err = newSealer(o.Secret)
 	return s, err
 }
@@ -163,14 +148,13 @@ type Visit struct {
 	began  time.Time
 	takes  access.Scopes // what the form of the page needs; 0 if it is none
 	answer answer        // unless it was written while it was made
-	turn   *turn         // of its workspace; nil if it did not take one
 
 	form        string // identifies the form that was sent, with what it says; "" without a token
 	oldForm     bool   // its token holds no more, or was of another workspace
 	ledTo, said string // by Redirect, by note
 }
 
-func (v *Visit) visit() *Visit { return v }
+func (v *Visit) visit() *Visit { return v } //nolint:unused // the guests of both consoles have it
 
 // ErrRefused is returned after a refusal was answered.
 const ErrRefused Notice = "refused"
@@ -253,15 +237,17 @@ func (r Route) answer(v *Visit, why Notice) error {
 	case r.Alone:
 		return r.handle(v.guest)
 	}
-	if !write {
-		if err := v.takeTurn(); err != nil {
-			return err
-		}
-		if err := v.IdentifyAgain(); err != nil { // the wait for the turn may have been long
-			return err
-		}
+	if write {
+		return v.Gated(true, func() error { return r.handle(v.guest) })
 	}
-	return v.Gated(write, func() error { return r.handle(v.guest) })
+	return v.inTurn(func() error {
+		return v.Gated(false, func() error {
+			if err := r.handle(v.guest); err != nil {
+				return err
+			}
+			return v.execute() // so that what was read does not wait for the template
+		})
+	})
 }
 
 // Gated calls do when another read or write may be carried out.
@@ -293,9 +279,9 @@ const retryShare = 10
 
 // Hold waits for a share of the pool for the workspace, and returns the function that gives it back. If there is
 // none, it answers a refusal, and returns ErrRefused: title names what there are too many of, and each says what the
-// workspace has already. The pool calls yield, unless it is nil, when another workspace needs the share.
-func (v *Visit) Hold(pool *fairshare.Pool, yield func(), title, each string) (leave func(), err error) {
-	share, err := pool.Enter(v.R.Context(), fairshare.Holder{Workspace: v.guest.Workspace()}, 1, yield)
+// workspace has already.
+func (v *Visit) Hold(pool *fairshare.Pool, title, each string) (leave func(), err error) {
+	share, err := pool.Enter(v.R.Context(), fairshare.Holder{Workspace: v.guest.Workspace()}, 1, nil)
 	if err == nil {
 		return share.Leave, nil
 	}

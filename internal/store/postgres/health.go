@@ -49,18 +49,17 @@ func (db *DB) Size(ctx context.Context) (n int64, err error) {
 // numbers it.
 const oldest = 150000
 
-// Diagnose returns what the server of the database at url says of itself: its clock, and
-// its settings that lose data or are not supported, in words. It changes nothing. Errors
-// are as those of [Open].
-func Diagnose(ctx context.Context, url string) (now time.Time, problems []string, err error) {
+// Diagnose returns which settings of the server of the database at url lose data or are
+// not supported. Errors are as those of [Open].
+func Diagnose(ctx context.Context, url string) (problems []string, err error) {
 	var version int
 	var fsync, pages, encoding string
 	err = administer(ctx, url, func(c *pgx.Conn) error {
 		return c.QueryRow(ctx, `SELECT current_setting('server_version_num')::int, current_setting('fsync'),
-			current_setting('full_page_writes'), current_setting('server_encoding'), clock_timestamp()`).Scan(&version, &fsync, &pages, &encoding, &now)
+			current_setting('full_page_writes'), current_setting('server_encoding')`).Scan(&version, &fsync, &pages, &encoding)
 	})
 	if err != nil {
-		return now, nil, err
+		return nil, err
 	}
 	if version < oldest {
 		problems = append(problems, fmt.Sprintf("the server is PostgreSQL %d; it must be %d or later", version/10000, oldest/10000))
@@ -71,5 +70,5 @@ func Diagnose(ctx context.Context, url string) (now time.Time, problems []string
 	if fsync == "off" || pages == "off" {
 		problems = append(problems, fmt.Sprintf("fsync is %s and full_page_writes is %s: a crash of the machine can ruin the database", fsync, pages))
 	}
-	return now, problems, nil
+	return problems, nil
 }

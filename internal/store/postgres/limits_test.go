@@ -16,17 +16,17 @@ func TestSharedWindow(t *testing.T) {
 	save := func(db *postgres.DB, w ratelimit.SavedWindow) {
 		t.Helper()
 		w.Subject = "w:1"
-		must(t, db.SaveLimits(t.Context(), ratelimit.Saved{Windows: []ratelimit.SavedWindow{w}}))
+		must(t, db.SaveLimits(t.Context(), []ratelimit.SavedWindow{w}))
 		got, err := db.LoadLimits(t.Context())
-		if err != nil || len(got.Windows) != 1 {
+		if err != nil || len(got) != 1 {
 			t.Fatalf("LoadLimits = %+v, %v", got, err)
 		}
 	}
 	want := func(w ratelimit.SavedWindow) {
 		t.Helper()
 		w.Subject = "w:1"
-		if got, err := b.LoadLimits(t.Context()); err != nil || len(got.Windows) != 1 || got.Windows[0] != w {
-			t.Errorf("LoadLimits = %+v, %v, want %+v", got.Windows, err, w)
+		if got, err := b.LoadLimits(t.Context()); err != nil || len(got) != 1 || got[0] != w {
+			t.Errorf("LoadLimits = %+v, %v, want %+v", got, err, w)
 		}
 	}
 	save(a, ratelimit.SavedWindow{MinuteStart: 60, MinuteUsed: 9, Day: 20500, DayUsed: 90})

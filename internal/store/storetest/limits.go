@@ -19,20 +19,19 @@ var limitTests = map[string]func(*testing.T, Open){
 	"key uses":   testKeyUses,
 }
 
-func (s *tenant) wantLimits(what string, want ratelimit.Saved) {
+func (s *tenant) wantLimits(what string, want []ratelimit.SavedWindow) {
 	s.Helper()
 	got, err := s.LoadLimits(s.ctx)
 	must(s, err)
-	slices.SortFunc(got.Windows, func(a, b ratelimit.SavedWindow) int { return cmp.Compare(a.Subject, b.Subject) })
-	slices.SortFunc(got.Keys, func(a, b ratelimit.SavedKey) int { return cmp.Compare(a.KeyID, b.KeyID) })
-	if fmt.Sprint(got) != fmt.Sprint(want) {
+	slices.SortFunc(got, func(a, b ratelimit.SavedWindow) int { return cmp.Compare(a.Subject, b.Subject) })
+	if !slices.Equal(got, want) {
 		s.Errorf("LoadLimits %s = %+v, want %+v", what, got, want)
 	}
 }
 
 func testLimits(t *testing.T, open Open) {
 	s := newTenant(t, open)
-	s.wantLimits("at first", ratelimit.Saved{})
+	s.wantLimits("at first", nil)
 	windows := []ratelimit.SavedWindow{
 		{Subject: "a:*", MinuteStart: 1, MinuteUsed: 2, Day: 20500, DayUsed: 4},
 		{Subject: "a:2001:db8:0:1::/64", MinuteStart: 5, MinuteUsed: 6, Day: 20500, DayUsed: 8},
@@ -41,26 +40,12 @@ func testLimits(t *testing.T, open Open) {
 	for i := range int64(500) { // more than one transaction saves
 		windows = append(windows, ratelimit.SavedWindow{Subject: fmt.Sprintf("w:2%03d", i), Day: 20500, DayUsed: i})
 	}
-	keys := []ratelimit.SavedKey{
-		{KeyID: "key_a", Workspace: s.workspace, Level: 4, CleanSince: 5, RunFrom: 6, RunUntil: 7, Strikes: "8,9"},
-		{KeyID: "key_b", Workspace: s.workspace, RunFrom: 6, RunUntil: 7},
-	}
-	nothing := ratelimit.SavedKey{KeyID: "key_d", Workspace: s.workspace}
-	save := func(rows ratelimit.Saved) {
-		t.Helper()
-		must(t, s.SaveLimits(s.ctx, rows))
-	}
-	save(ratelimit.Saved{Windows: windows, Keys: append(keys[:2:2], nothing)})
-	s.wantLimits("after saving", ratelimit.Saved{Windows: windows, Keys: keys})
+	must(t, s.SaveLimits(s.ctx, windows))
+	s.wantLimits("after saving", windows)
 	windows[2].DayUsed++
-	keys[1].CleanSince, keys[1].Strikes = 10, "10"
-	save(ratelimit.Saved{Windows: windows[2:]})
-	save(ratelimit.Saved{Keys: keys[1:]})
-	save(ratelimit.Saved{})
-	save(ratelimit.Saved{Keys: []ratelimit.SavedKey{{KeyID: "key_c", Workspace: s.workspace + 100, RunFrom: 1}}})
-	s.wantLimits("after replacing", ratelimit.Saved{Windows: windows, Keys: keys})
-	save(ratelimit.Saved{Keys: []ratelimit.SavedKey{{KeyID: "key_b", Workspace: s.workspace}}})
-	s.wantLimits("when nothing stands against a key any more", ratelimit.Saved{Windows: windows, Keys: keys[:1]})
+	must(t, s.SaveLimits(s.ctx, windows[2:]))
+	must(t, s.SaveLimits(s.ctx, nil))
+	s.wantLimits("after replacing", windows)
 }
 
 func (s *tenant) wantOver(when string, want int64) {
@@ -100,16 +85,12 @@ func testKeyUses(t *testing.T, open Open) {
 	row(2, today-1, 7, 7, now-3000)
 	row(3, today, 9, 0, now)
 	row(5, today, 900, 0, now)
-	against := ratelimit.SavedKey{KeyID: keys[5].ID, Workspace: s.workspace, CleanSince: 1}
-	must(t, s.SaveLimits(s.ctx, ratelimit.Saved{Keys: []ratelimit.SavedKey{against}}))
-	s.wantLimits("of a key", ratelimit.Saved{Keys: []ratelimit.SavedKey{against}})
 	must(t, s.revoke(keys[5].ID, start))
-	s.wantLimits("of a key that was revoked", ratelimit.Saved{})
 	windows := []ratelimit.SavedWindow{
 		{Subject: fmt.Sprint("w:", s.workspace), Day: today, DayUsed: 900}, {Subject: fmt.Sprint("w:", big.workspace), Day: today, DayUsed: 901},
 		{Subject: fmt.Sprint("w:", s.beside("idle").workspace), Day: today - 1, DayUsed: 1000}, {Subject: "a:*", Day: today, DayUsed: 1000},
 	}
-	must(t, s.SaveLimits(s.ctx, ratelimit.Saved{Windows: windows}))
+	must(t, s.SaveLimits(s.ctx, windows))
 	want := map[string]access.Use{
 		keys[0].ID: use(0, 6, 1, now), keys[1].ID: use(1, 30, 0, now), keys[2].ID: use(2, 0, 0, now-3000),
 		keys[3].ID: use(3, 9, 0, now), keys[5].ID: use(5, 900, 0, now),
@@ -132,7 +113,7 @@ func testKeyUses(t *testing.T, open Open) {
 		{Subject: fmt.Sprint("w:", s.workspace), MinuteStart: now, MinuteUsed: access.FreeQuota.PerMinute, Day: today, DayUsed: access.FreeQuota.PerDay},
 		{Subject: fmt.Sprint("w:", big.workspace), MinuteStart: now, MinuteUsed: 10, Day: today, DayUsed: 902},
 	}
-	must(t, s.SaveLimits(s.ctx, ratelimit.Saved{Windows: windows}))
+	must(t, s.SaveLimits(s.ctx, windows))
 	s.wantOver("one by its day and its minute, one by its minute", 2)
 	s.clock.Advance(-time.Second)
 	s.wantOver("its minute began by a clock that is ahead", 2)
@@ -155,7 +136,7 @@ func testOldDays(t *testing.T, open Open) {
 	}
 	save := func(rows ...ratelimit.SavedWindow) {
 		t.Helper()
-		must(t, s.SaveLimits(s.ctx, ratelimit.Saved{Windows: rows}))
+		must(t, s.SaveLimits(s.ctx, rows))
 	}
 	today := start.Unix() / 86400
 	keep := []ratelimit.SavedWindow{window("w:1", today), window("a:192.0.2.1", today-1)}
@@ -176,11 +157,11 @@ func testOldDays(t *testing.T, open Open) {
 	got, err := s.LoadLimits(s.ctx)
 	must(t, err)
 	for _, w := range keep {
-		if !slices.Contains(got.Windows, w) {
+		if !slices.Contains(got, w) {
 			t.Errorf("LoadLimits left out %+v", w)
 		}
 	}
-	if len(got.Windows) > 8+2 {
-		t.Errorf("LoadLimits = %d rows of windows, want old days gone: %+v", len(got.Windows), got.Windows)
+	if len(got) > 8+2 {
+		t.Errorf("LoadLimits = %d rows of windows, want old days gone: %+v", len(got), got)
 	}
 }

@@ -143,12 +143,12 @@ func testSavedBeforeDeletion(t *testing.T, open Open) {
 	s := newTenant(t, open)
 	counts := s.Stores.(usage.Store) //nolint:forcetypeassert // every store is one
 	window := ratelimit.SavedWindow{Subject: fmt.Sprintf("w:%d", s.workspace), Day: s.clock.Now().Unix() / 86400, DayUsed: 1}
-	wantCode(t, "SaveLimits", s.SaveLimits(s.ctx, ratelimit.Saved{Windows: []ratelimit.SavedWindow{window}}), "")
+	wantCode(t, "SaveLimits", s.SaveLimits(s.ctx, []ratelimit.SavedWindow{window}), "")
 	addUsage(t, counts, usageRow(s.workspace, usage.Minute, 600, 1))
 	wantCode(t, "DeleteWorkspace", s.DeleteWorkspace(s.ctx, s.workspace, "cli"), "")
 	saved, err1 := s.LoadLimits(s.ctx)
 	used, err2 := counts.Usage(s.ctx, s.workspace, usage.Minute, 0, 1000)
-	if len(saved.Windows) > 0 || len(used) > 0 || err1 != nil || err2 != nil {
-		t.Errorf("after the deletion there are %+v and %+v (%v, %v), want none", saved.Windows, used, err1, err2)
+	if len(saved) > 0 || len(used) > 0 || err1 != nil || err2 != nil {
+		t.Errorf("after the deletion there are %+v and %+v (%v, %v), want none", saved, used, err1, err2)
 	}
 }

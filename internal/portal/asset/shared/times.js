@@ -59,6 +59,15 @@ const times = (() => {
     if (inside.length > 0 && inside.every((time) => time.tabIndex < 0)) inside[0].tabIndex = 0;
   }
 
+  // Puts the times of a part of the page into the reader's zone.
+  function bring(part) {
+    all("time", part).forEach(localise);
+    all("time[data-utc]", part).filter((time) => !time.closest("tbody, a")).forEach((time) => { time.tabIndex = 0; });
+    all("tbody", part).forEach(reach);
+    const place = Intl.DateTimeFormat().resolvedOptions().timeZone;
+    for (const e of all("[data-zone]", part)) e.textContent = `Times in ${zone()}${place === zone() ? "" : `, ${place}`}`;
+  }
+
   function step(event) {
     const table = event.target.closest?.("tbody");
     const by = { ArrowUp: -1, ArrowDown: 1 }[event.key];
@@ -80,18 +89,6 @@ const times = (() => {
       return [box.left + box.width / 2, box.top, box.bottom];
     });
     time.setAttribute("aria-describedby", "tip");
-  }
-
-  // Texts of ours name instants in RFC 3339.
-  const instants = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/;
-  function prose(text) {
-    const parts = [];
-    for (let found; (found = instants.exec(text)); text = text.slice(found.index + found[0].length)) {
-      const time = make("time", { dateTime: found[0] });
-      localise(time);
-      parts.push(text.slice(0, found.index), time);
-    }
-    return [...parts, text];
   }
 
   // A chart is read bar by bar, with the mouse, a finger or the arrow keys. text says what bar i has.
@@ -163,11 +160,7 @@ const times = (() => {
 
   document.addEventListener("DOMContentLoaded", () => {
     document.querySelector("main").append(tip);
-    all("time").forEach(localise);
-    all("time[data-utc]").filter((time) => !time.closest("tbody, a")).forEach((time) => { time.tabIndex = 0; });
-    all("tbody").forEach(reach);
-    const place = Intl.DateTimeFormat().resolvedOptions().timeZone;
-    for (const e of all("[data-zone]")) e.textContent = e.dataset.zone === "short" ? `(${zone()})` : `Times in ${zone()}${place === zone() ? "" : `, ${place}`}`;
+    bring(document);
     all('input[type="datetime-local"]').forEach(entering);
     all('input[type="date"]').forEach(choosing);
     for (const name of ["pointerover", "focusin"]) document.addEventListener(name, tell);
@@ -176,5 +169,5 @@ const times = (() => {
     document.addEventListener("keydown", (event) => { if (event.key === "Escape") hide(); else step(event); });
     addEventListener("scroll", () => { if (!tip.hidden) place(); }, { passive: true, capture: true });
   });
-  return { localise, reach, prose, bars, range, zone };
+  return { localise, bring, bars, range };
 })();

@@ -1,4 +1,4 @@
-// The script of the console: forms that are sent once, live figures and lists, copying. Pages are whole without it.
+// The script of the console: forms that are sent once, pages that are live, copying. Pages are whole without it.
 "use strict";
 (() => {
   const all = (selector, of = document) => [...of.querySelectorAll(selector)];
@@ -8,187 +8,71 @@
     return element;
   };
 
-  // A reset that is near is counted down, to the server's clock as far as the page knows it.
-  function countdown(span) {
-    const time = span.querySelector("time");
-    const show = () => {
+  // Resets that are near are counted down, to the server's clock as far as the page knows it.
+  function countdown() {
+    for (const time of all(".reset time")) {
       const left = Math.max(0, Math.ceil((new Date(time.dateTime) - Date.now()) / 1000));
       const [hours, minutes, seconds] = [Math.floor(left / 3600), Math.floor(left / 60) % 60, left % 60];
       if (hours) time.textContent = `in ${hours} h ${minutes} min`;
       else if (minutes) time.textContent = `in ${minutes} min ${seconds} s`;
       else time.textContent = `in ${seconds} s`;
-    };
-    show();
-    setInterval(show, 1000);
-  }
-
-  const set = (of, name, value) => all(`[data-${name}]`, of).forEach((e) => { if (e.textContent !== value) e.textContent = value; });
-
-  // One value of a row, as the template "cell" makes it.
-  function cell(c) {
-    const parts = [];
-    if (c.meter) parts.push(gauge(c.meter));
-    if (c.code) parts.push(make("code", { textContent: c.text }));
-    else if (c.badge) parts.push(make("span", { className: `badge ${c.badge}`, textContent: c.text }));
-    else if (c.text) {
-      const said = c.prose ? times.prose(c.text) : [c.text];
-      const text = make(c.name ? "bdi" : "span", {}, ...said);
-      if (c.url) parts.push(make("a", { href: c.url, className: c.name ? "name" : "" }, text));
-      else {
-        if (c.name) text.className = "name";
-        parts.push(text);
-      }
     }
-    if (c.note) parts.push(" ", make("small", { textContent: c.note }));
-    if (c.at) {
-      const time = make("time", { dateTime: c.at });
-      times.localise(time);
-      parts.push(" ", time);
-    }
-    for (const l of c.links ?? []) parts.push(make("a", { href: l.url, textContent: l.title, className: l.danger ? "danger" : "" }), " ");
-    return parts;
   }
 
-  function gauge(m) {
-    const drawn = (name, attributes, ...children) => {
-      const element = document.createElementNS("http://www.w3.org/2000/svg", name);
-      for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-      element.append(...children);
-      return element;
-    };
-    const bar = drawn("svg", { viewBox: "0 0 100 4", preserveAspectRatio: "none", "aria-hidden": "true" },
-      drawn("rect", { class: "rail", width: 100, height: 4 }), drawn("rect", { class: "fill", width: m.percent, height: 4 }));
-    return make("span", { className: `gauge ${m.level}` }, make("span", {}, `${m.used} `, make("small", { textContent: `of ${m.limit}` })), bar);
+  // A chart is read bar by bar.
+  function chart(svg) {
+    const titles = all(".columns title", svg).map((title) => title.textContent.replace(/^.* UTC: /, ""));
+    const start = (i) => new Date(new Date(svg.dataset.from).getTime() + i * svg.dataset.seconds * 1000);
+    times.bars(svg, titles.length, (i) => `${times.range(start(i), svg.dataset.seconds)}: ${titles[i]}`);
   }
 
-  // Rows take the place of those that a table has, unless somebody is about to use one, and facts of those beside it.
-  function fill(table, { rows, facts }) {
-    if (facts) {
-      const box = document.querySelector(".facts");
-      box.replaceChildren(...facts.map((f) => make("div", {}, make("dt", {}, f.title), make("dd", {}, ...cell(f)))));
-    }
-    if (table.contains(document.activeElement)) return;
-    const heads = all("th", table);
-    table.tBodies[0].replaceChildren(...rows.map((row) => {
-      const cells = row.map((c, i) => {
-        const box = make("td", { className: c.links ? "does" : heads[i].className }, ...cell(c));
-        box.setAttribute("role", "cell");
-        box.dataset.label = c.links ? "" : heads[i].textContent;
-        return box;
-      });
-      const line = make("tr", {}, ...cells);
-      line.setAttribute("role", "row");
-      return line;
-    }));
-    times.reach(table.tBodies[0]);
-    const place = table.closest(".table, .wide") ?? table;
-    place.hidden = rows.length === 0;
-    if (place.nextElementSibling) place.nextElementSibling.hidden = rows.length > 0;
-  }
-
-  function list(table) {
+  // While somebody looks at a page that is live, it is asked for again every few seconds. The parts that have changed take
+  // the place of those that are shown, unless these have the focus or a bar of them is read.
+  function live() {
+    const parts = (of) => all("[data-live], .limits", of);
+    const badge = (shown) => all(".live").forEach((e) => { e.hidden = !shown; });
     const button = document.querySelector("[data-pause]");
-    let latest = null;
+    const seen = [];
     let paused = false;
-    live(table.dataset.rows, "rows", (now) => {
-      latest = now;
-      if (!paused) fill(table, now);
-    });
+    const request = new XMLHttpRequest(); // which reads a page without a sink of Trusted Types
+    request.onloadend = () => {
+      if (request.status === 401) return location.reload(); // to the page that says why
+      if (request.status === 200) {
+        const shown = parts(document);
+        parts(request.response).forEach((part, i) => {
+          if (seen[i]?.isEqualNode(part) || shown[i].matches(":focus-within") || shown[i].querySelector(".on")) return;
+          seen[i] = part.cloneNode(true);
+          shown[i].replaceWith(part);
+          bring(part);
+        });
+      }
+      badge(request.status === 200);
+    };
+    const ask = () => {
+      if (document.hidden || paused || request.readyState % 4) return;
+      request.open("GET", location.href);
+      request.responseType = "document";
+      request.setRequestHeader("Petstore-Live", "1");
+      request.send();
+    };
+    badge(true);
+    setInterval(ask, 5000);
+    document.addEventListener("visibilitychange", ask);
     if (!button) return;
     button.hidden = false;
     button.addEventListener("click", () => {
       paused = !paused;
       button.textContent = paused ? "Resume" : "Pause";
-      if (!paused && latest) fill(table, latest);
+      badge(!paused);
+      ask();
     });
   }
 
-  // A chart is read bar by bar. It returns what draws it anew.
-  function chart(box) {
-    const svg = box.querySelector(".chart svg");
-    let titles = all(".columns title", svg).map((title) => title.textContent.replace(/^.* UTC: /, ""));
-    const start = (i) => new Date(new Date(svg.dataset.from).getTime() + i * svg.dataset.seconds * 1000);
-    times.bars(svg, titles.length, (i) => `${times.range(start(i), svg.dataset.seconds)}: ${titles[i]}`);
-    return (drawn) => {
-      all(".chart path:not(.grid)", box).forEach((path, i) => path.setAttribute("d", drawn.paths[i]));
-      titles = drawn.titles;
-      svg.dataset.from = drawn.from;
-      all(".labels time", box).forEach((time, i) => {
-        time.dateTime = drawn.labels[i];
-        times.localise(time);
-      });
-    };
-  }
-
-  function figures(box) {
-    const draw = chart(box);
-    const small = box.querySelector(".buckets");
-    let buckets = all(".columns title", small).map((title) => title.textContent);
-    times.bars(small, buckets.length, (i) => buckets[i]);
-    const bars = all(":scope > rect", small);
-    live(box.dataset.figures, "figures", (f) => {
-      draw(f.chart);
-      set(box, "top", f.chart.top);
-      set(box, "half", f.chart.half);
-      f.totals.forEach((t, i) => {
-        set(box, `total="${i}"`, t.count);
-        set(box, `share="${i}"`, t.share);
-      });
-      for (const name of ["p50", "p95", "p99"]) set(box, name, f.latency[name]);
-      buckets = f.buckets.map((b) => b.Title);
-      bars.forEach((bar, i) => {
-        bar.setAttribute("y", f.buckets[i].Y);
-        bar.setAttribute("height", f.buckets[i].H);
-      });
-      (f.meters ?? []).forEach((m, i) => meter(box.querySelector(`[data-meter="${i}"]`), m));
-      (f.cards ?? []).forEach((c, i) => {
-        const card = box.querySelector(`[data-card="${i}"]`);
-        card.classList.toggle("bad", c.bad);
-        set(card, "value", c.value);
-        card.querySelector("[data-hint]").replaceChildren(...times.prose(c.hint));
-      });
-      for (const table of all("[data-table]", box)) fill(table, { rows: f[table.dataset.table] });
-      if (f.limits) limits(f.limits);
-    });
-  }
-
-  function meter(card, m) {
-    card.className = `card meter ${m.level}`;
-    for (const name of ["used", "limit", "left"]) set(card, name, m[name]);
-    card.querySelector(".fill").setAttribute("width", m.percent);
-    card.querySelector("time").dateTime = m.reset;
-  }
-
-  function limits(now) {
-    const note = document.querySelector(".limits");
-    note.hidden = !now.title;
-    if (note.hidden) return;
-    const until = note.querySelector("time");
-    note.querySelector("strong").textContent = now.title;
-    note.querySelector("span").replaceChildren(...times.prose(now.text));
-    if (until.dateTime !== now.until) {
-      until.dateTime = now.until;
-      times.localise(until);
-    }
-  }
-
-  // A browser has six connections to a host, so a page has its stream only while it is looked at. What it missed
-  // meanwhile comes with the next event.
-  function live(url, name, handle) {
-    const badge = (shown) => all(".live").forEach((e) => { e.hidden = !shown; });
-    let source = null;
-    const open = () => {
-      source = new EventSource(url);
-      source.addEventListener(name, (event) => handle(JSON.parse(event.data)));
-      source.addEventListener("ended", () => { source.close(); location.reload(); }); // to the page that says why
-      source.addEventListener("error", () => badge(false));
-      source.addEventListener("open", () => badge(true));
-    };
-    document.addEventListener("visibilitychange", () => {
-      if (document.hidden) { source?.close(); badge(false); }
-      else open();
-    });
-    if (!document.hidden) open();
+  // Brings what a part of the page shows to those who have the script.
+  function bring(part) {
+    times.bring(part);
+    countdown();
+    all(".chart svg", part).forEach(chart);
   }
 
   function copying(button) {
@@ -250,10 +134,10 @@
   }
 
   document.addEventListener("DOMContentLoaded", () => {
-    all(".reset").forEach(countdown);
-    all("[data-figures]").forEach(figures);
-    all("[data-chart]").forEach(chart);
-    all("[data-rows]").forEach(list);
+    all(".chart svg").forEach(chart);
+    countdown();
+    setInterval(countdown, 1000);
+    if (document.querySelector("[data-live]")) live();
     all("[data-copy]").forEach(copying);
     all("[data-find]").forEach(finding);
     all("[data-sum]").forEach(sum);

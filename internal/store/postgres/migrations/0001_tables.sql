@@ -74,18 +74,6 @@ CREATE TABLE limit_windows (
   day_used     bigint NOT NULL
 ) WITH (fillfactor = 70);
 
-CREATE TABLE limit_keys (
-  key_id      text COLLATE "C" PRIMARY KEY,
-  workspace   bigint NOT NULL,
-  level       bigint NOT NULL,
-  clean_since bigint NOT NULL,
-  run_from    bigint NOT NULL,
-  run_until   bigint NOT NULL,
-  strikes     text NOT NULL
-) WITH (fillfactor = 70);
--- At the start only the keys are read against which something stands.
-CREATE INDEX limit_keys_against ON limit_keys (key_id) WHERE clean_since > 0 OR run_from > 0;
-
 -- The extensions of the index of names. Both come with PostgreSQL, and whoever may
 -- create objects in the database may create them.
 

@@ -116,17 +116,6 @@ CREATE TABLE limit_windows (
   day_used     INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE limit_keys (
-  key_id      TEXT PRIMARY KEY,
-  workspace   INTEGER NOT NULL,
-  level       INTEGER NOT NULL,
-  clean_since INTEGER NOT NULL,
-  run_from    INTEGER NOT NULL,
-  run_until   INTEGER NOT NULL,
-  strikes     TEXT NOT NULL
-) STRICT, WITHOUT ROWID;
-CREATE INDEX limit_keys_against ON limit_keys (key_id) WHERE clean_since > 0 OR run_from > 0;
-
 -- What the workspaces did, by the minute and by the hour: step is 60 or 3600 seconds,
 -- start is in Unix seconds. l0 to l9 are a histogram of latencies.
 CREATE TABLE usage (
