@@ -151,23 +151,21 @@ func (s *Store) Keys(ctx context.Context, workspace int64) ([]access.Key, error)
 
 // KeyPage implements [access.Store].
 func (s *Store) KeyPage(ctx context.Context, workspace int64, p access.KeyPage) ([]access.Key, error) {
-	where, args := "k.workspace = $1", []any{workspace}
+	if !storable(p.After) {
+		return []access.Key{}, nil
+	}
+	q, beyond, order := &statement{}, ">", " ORDER BY k.created_at, k.id"
+	where := "k.workspace = " + q.arg(workspace)
 	if p.Unrevoked {
 		where += " AND k.revoked_at IS NULL"
 	}
-	beyond, order := ">", "k.created_at, k.id"
 	if p.Newest {
-		beyond, order = "<", "k.created_at DESC, k.id DESC"
+		beyond, order = "<", " ORDER BY k.created_at DESC, k.id DESC"
 	}
 	if p.After != "" {
-		if !storable(p.After) {
-			return []access.Key{}, nil
-		}
-		args = append(args, p.After)
-		where += " AND (k.created_at, k.id) " + beyond + " (SELECT created_at, id FROM api_keys WHERE id = $2 AND workspace = $1)"
+		where += " AND (k.created_at, k.id) " + beyond + " (SELECT created_at, id FROM api_keys WHERE workspace = $1 AND id = " + q.arg(p.After) + ")"
 	}
-	args = append(args, max(p.Limit, 0))
-	return readRows(ctx, s, scanKey, fmt.Sprintf("%s%s ORDER BY %s LIMIT $%d", selectKeys, where, order, len(args)), args...)
+	return readRows(ctx, s, scanKey, selectKeys+where+order+" LIMIT "+q.arg(max(p.Limit, 0)), q.args...)
 }
 
 // Key implements [access.Store].

@@ -148,20 +148,18 @@ func (s *Store) count(ctx context.Context, query string, args ...any) (int64, er
 
 // WorkspacePage implements [access.Store].
 func (s *Store) WorkspacePage(ctx context.Context, after int64, limit int, names ...string) ([]access.Workspace, error) {
-	where, args := "id > $1", []any{after}
-	if len(names) > 0 {
-		where += " AND name IN (''"
-		for _, name := range names {
-			if storable(name) {
-				args = append(args, name)
-				where += fmt.Sprintf(", $%d", len(args))
-			}
+	q, some := &statement{}, []any{""} // which is no name
+	for _, name := range names {
+		if storable(name) {
+			some = append(some, name)
 		}
-		where += ")"
 	}
-	args = append(args, limit)
-	where += fmt.Sprintf(" ORDER BY id LIMIT $%d", len(args))
-	return readRows(ctx, s, scanWorkspace, selectWorkspaces+where, args...)
+	where := "id > " + q.arg(after)
+	if len(names) > 0 {
+		where += q.in("name", some)
+	}
+	where += " ORDER BY id LIMIT " + q.arg(limit)
+	return readRows(ctx, s, scanWorkspace, selectWorkspaces+where, q.args...)
 }
 
 // Workspace implements [access.Store].
