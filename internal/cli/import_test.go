@@ -40,34 +40,44 @@ func writeSheet(t *testing.T, pets int, stock string) string {
 	return path
 }
 
-// An import that was cut off while it kept rows goes on when it is repeated.
+// An import that was cut off while it kept rows goes on when it is repeated. Another one on the same stdin begins at its start.
 func TestImportIsRepeated(t *testing.T) {
 	t.Parallel()
 	const pets = 5000
 	db := "--db=" + filepath.Join(t.TempDir(), "petstore.db")
 	run(t, Success, "", "workspace", "create", "acme", "--plan", "pro", db)
-	file := writeSheet(t, pets, "1")
+	text, err := os.ReadFile(writeSheet(t, pets, "1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sheet := string(text)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	checked := 0 // rows; each is looked at once when it is tried, and once when it is kept
 	var said strings.Builder
-	a := &app{in: strings.NewReader(""), out: &said, err: &said, getenv: func(string) string { return "" }, config: config.New(), now: func() time.Time {
+	a := &app{in: strings.NewReader(sheet), out: &said, err: &said, getenv: func(string) string { return "" }, config: config.New(), now: func() time.Time {
 		if checked++; checked == pets*3/2 {
 			cancel()
 		}
 		return time.Now()
 	}}
 	root := newRoot(a, false)
-	root.SetArgs([]string{"import", "acme", file, db})
+	args := []string{"import", "acme", "-", "--format", "csv", db}
+	root.SetArgs(args)
 	if code := a.exit(ctx, root.ExecuteContext(ctx)); code != Interrupted || !strings.Contains(said.String(), "run the command again with the same file") {
 		t.Fatalf("import = %d, %s, want %d and how to go on", code, said.String(), Interrupted)
 	}
-	if kept := petsIn(t, db, "acme"); kept == 0 || kept == pets {
-		t.Fatalf("%d pets were kept before the end, want some of %d", kept, pets)
+	some := petsIn(t, db, "acme")
+	if some == 0 || some == pets {
+		t.Fatalf("%d pets were kept before the end, want some of %d", some, pets)
 	}
-	run(t, Success, "", "import", "acme", file, db)
-	if kept := petsIn(t, db, "acme"); kept != pets {
-		t.Errorf("%d pets are kept after the import was repeated, want %d", kept, pets)
+	run(t, Success, "name,category\nRex,Dogs\n", args...)
+	if kept := petsIn(t, db, "acme"); kept != some+1 {
+		t.Errorf("%d pets are kept after another import, want %d", kept, some+1)
+	}
+	run(t, Success, sheet, args...)
+	if kept := petsIn(t, db, "acme"); kept != pets+1 {
+		t.Errorf("%d pets are kept after the import was repeated, want %d", kept, pets+1)
 	}
 }
 
