@@ -99,26 +99,33 @@ func TestImportNamesAHundredFaults(t *testing.T) {
 }
 
 // Faults are named from the first line to the last, whoever found them: the reader
-// (line 4) or the store (line 3).
+// (line 4) or the store (line 3), also if nothing can be read after the last (line 5).
 func TestImportNamesFaultsInOrder(t *testing.T) {
 	t.Parallel()
 	db := "--db=" + filepath.Join(t.TempDir(), "petstore.db")
 	run(t, Success, "", "workspace", "create", "acme", "--plan", "pro", db)
 	file := filepath.Join(t.TempDir(), "pets.csv")
-	if err := os.WriteFile(file, []byte("id,name,category\n,Rex,Dogs\n999,Tom,Cats\nx1,Kim,Cats\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for end, flags := range map[string][]string{
-		"; nothing was imported":            nil,
-		"; the rows at fault were left out": {"--on-error", "skip"},
+	const rows, final = "id,name,category\n,Rex,Dogs\n999,Tom,Cats\nx1,Kim,Cats\n", "petstore: %[1]s:5: the record that begins here has more than 1048576 bytes; is a quotation mark missing?\n"
+	endless := rows + strings.Repeat("x", 2<<20)
+	for _, c := range []struct {
+		text, more, end string
+		flags           []string
+	}{
+		{rows, "", "2 faults; nothing was imported", nil},
+		{rows, "", "2 faults; the rows at fault were left out", []string{"--on-error", "skip"}},
+		{endless, final, "3 faults; nothing was imported", nil},
+		{endless, final, "3 faults; nothing was imported", []string{"--dry-run"}},
 	} {
+		if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 		var said strings.Builder
-		args := append([]string{"import", "acme", file, db}, flags...)
+		args := append([]string{"import", "acme", file, db}, c.flags...)
 		code := Main(t.Context(), args, strings.NewReader(""), io.Discard, &said, func(string) string { return "" })
 		want := fmt.Sprintf("petstore: %[1]s:3: There is no pet with the id 999\npetstore: %[1]s:4: id: \"x1\" is not the id of a pet; leave the cell empty for a new one\n"+
-			"petstore: %[1]s has 2 faults%[2]s\n", file, end)
+			c.more+"petstore: %[1]s has %[2]s\n", file, c.end)
 		if code != Failure || said.String() != want {
-			t.Errorf("import %v = %d, %q, want %d, %q", flags, code, said.String(), Failure, want)
+			t.Errorf("import %v = %d, %q, want %d, %q", c.flags, code, said.String(), Failure, want)
 		}
 	}
 }

@@ -39,6 +39,7 @@ type Import struct {
 
 	known  *catalogue // of the workspace, for a CSV; nil for NDJSON
 	edited int        // the line up to which the edits are stored, if the new pets before it may not be
+	trial  bool       // this is a dry run
 }
 
 // A Report says what an import has stored.
@@ -91,7 +92,7 @@ func (i *Import) DryRun(ctx context.Context) (report Report, err error) {
 	}
 	err = i.To.DryRun(ctx, i.Workspace, func(in petstore.Bulk) error {
 		dry := *i
-		dry.To, dry.File = in, ""
+		dry.To, dry.File, dry.trial = in, "", true
 		var err error
 		if report, err = dry.copy(ctx, reached); err != nil {
 			return err
@@ -232,13 +233,17 @@ func (b *batch) add(e Entry, edited int) {
 	}
 }
 
-// keep stores the batch and adds it to the report.
+// keep stores the batch and adds it to the report. A batch that ends with an error is not stored; a dry run that skips
+// faults looks for those of the store in it all the same.
 func (i *Import) keep(ctx context.Context, b *batch, report *Report) error {
-	if b.stop != nil && !errors.Is(b.stop, io.EOF) {
-		return b.stop
+	stop := b.stop
+	if errors.Is(stop, io.EOF) {
+		stop = nil
 	}
-	if err := i.write(ctx, b, report); err != nil {
-		return err
+	if stop == nil || i.trial && i.SkipFaults {
+		if err := i.write(ctx, b, report); err != nil {
+			return err
+		}
 	}
 	slices.SortStableFunc(b.faults, func(x, y *Fault) int { return cmp.Compare(x.Line, y.Line) }) // faults that the store found come last
 	for _, f := range b.faults {
@@ -248,5 +253,5 @@ func (i *Import) keep(ctx context.Context, b *batch, report *Report) error {
 	if i.MaxFaults > 0 && report.Skipped >= int64(i.MaxFaults) {
 		return ErrFaults
 	}
-	return nil
+	return stop
 }
