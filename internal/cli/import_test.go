@@ -40,34 +40,44 @@ func writeSheet(t *testing.T, pets int, stock string) string {
 	return path
 }
 
-// An import that was cut off while it kept rows goes on when it is repeated.
+// An import that was cut off while it kept rows goes on when it is repeated. Another one on the same stdin begins at its start.
 func TestImportIsRepeated(t *testing.T) {
 	t.Parallel()
 	const pets = 5000
 	db := "--db=" + filepath.Join(t.TempDir(), "petstore.db")
 	run(t, Success, "", "workspace", "create", "acme", "--plan", "pro", db)
-	file := writeSheet(t, pets, "1")
+	text, err := os.ReadFile(writeSheet(t, pets, "1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sheet := string(text)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	checked := 0 // rows; each is looked at once when it is tried, and once when it is kept
 	var said strings.Builder
-	a := &app{in: strings.NewReader(""), out: &said, err: &said, getenv: func(string) string { return "" }, config: config.New(), now: func() time.Time {
+	a := &app{in: strings.NewReader(sheet), out: &said, err: &said, getenv: func(string) string { return "" }, config: config.New(), now: func() time.Time {
 		if checked++; checked == pets*3/2 {
 			cancel()
 		}
 		return time.Now()
 	}}
 	root := newRoot(a, false)
-	root.SetArgs([]string{"import", "acme", file, db})
+	args := []string{"import", "acme", "-", "--format", "csv", db}
+	root.SetArgs(args)
 	if code := a.exit(ctx, root.ExecuteContext(ctx)); code != Interrupted || !strings.Contains(said.String(), "run the command again with the same file") {
 		t.Fatalf("import = %d, %s, want %d and how to go on", code, said.String(), Interrupted)
 	}
-	if kept := petsIn(t, db, "acme"); kept == 0 || kept == pets {
-		t.Fatalf("%d pets were kept before the end, want some of %d", kept, pets)
+	some := petsIn(t, db, "acme")
+	if some == 0 || some == pets {
+		t.Fatalf("%d pets were kept before the end, want some of %d", some, pets)
 	}
-	run(t, Success, "", "import", "acme", file, db)
-	if kept := petsIn(t, db, "acme"); kept != pets {
-		t.Errorf("%d pets are kept after the import was repeated, want %d", kept, pets)
+	run(t, Success, "name,category\nRex,Dogs\n", args...)
+	if kept := petsIn(t, db, "acme"); kept != some+1 {
+		t.Errorf("%d pets are kept after another import, want %d", kept, some+1)
+	}
+	run(t, Success, sheet, args...)
+	if kept := petsIn(t, db, "acme"); kept != pets+1 {
+		t.Errorf("%d pets are kept after the import was repeated, want %d", kept, pets+1)
 	}
 }
 
@@ -89,26 +99,33 @@ func TestImportNamesAHundredFaults(t *testing.T) {
 }
 
 // Faults are named from the first line to the last, whoever found them: the reader
-// (line 4) or the store (line 3).
+// (line 4) or the store (line 3), also if nothing can be read after the last (line 5).
 func TestImportNamesFaultsInOrder(t *testing.T) {
 	t.Parallel()
 	db := "--db=" + filepath.Join(t.TempDir(), "petstore.db")
 	run(t, Success, "", "workspace", "create", "acme", "--plan", "pro", db)
 	file := filepath.Join(t.TempDir(), "pets.csv")
-	if err := os.WriteFile(file, []byte("id,name,category\n,Rex,Dogs\n999,Tom,Cats\nx1,Kim,Cats\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for end, flags := range map[string][]string{
-		"; nothing was imported":            nil,
-		"; the rows at fault were left out": {"--on-error", "skip"},
+	const rows, final = "id,name,category\n,Rex,Dogs\n999,Tom,Cats\nx1,Kim,Cats\n", "petstore: %[1]s:5: the record that begins here has more than 1048576 bytes; is a quotation mark missing?\n"
+	endless := rows + strings.Repeat("x", 2<<20)
+	for _, c := range []struct {
+		text, more, end string
+		flags           []string
+	}{
+		{rows, "", "2 faults; nothing was imported", nil},
+		{rows, "", "2 faults; the rows at fault were left out", []string{"--on-error", "skip"}},
+		{endless, final, "3 faults; nothing was imported", nil},
+		{endless, final, "3 faults; nothing was imported", []string{"--dry-run"}},
 	} {
+		if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 		var said strings.Builder
-		args := append([]string{"import", "acme", file, db}, flags...)
+		args := append([]string{"import", "acme", file, db}, c.flags...)
 		code := Main(t.Context(), args, strings.NewReader(""), io.Discard, &said, func(string) string { return "" })
 		want := fmt.Sprintf("petstore: %[1]s:3: There is no pet with the id 999\npetstore: %[1]s:4: id: \"x1\" is not the id of a pet; leave the cell empty for a new one\n"+
-			"petstore: %[1]s has 2 faults%[2]s\n", file, end)
+			c.more+"petstore: %[1]s has %[2]s\n", file, c.end)
 		if code != Failure || said.String() != want {
-			t.Errorf("import %v = %d, %q, want %d, %q", flags, code, said.String(), Failure, want)
+			t.Errorf("import %v = %d, %q, want %d, %q", c.flags, code, said.String(), Failure, want)
 		}
 	}
 }

@@ -131,7 +131,8 @@ func interruptible(ctx context.Context, read func() error) error {
 	}
 }
 
-// spool copies a stream to a file in a temporary folder, until the stream or ctx ends. done closes and removes it.
+// spool copies a stream to a file in a temporary folder, until the stream or ctx ends. The file is at its start; done closes
+// and removes it.
 func spool(ctx context.Context, from io.Reader) (temp *os.File, done func() error, err error) {
 	folder, err := scratch.Make("import")
 	if err != nil {
@@ -146,6 +147,9 @@ func spool(ctx context.Context, from io.Reader) (temp *os.File, done func() erro
 		_, err := io.Copy(temp, from)
 		return err
 	})
+	if err == nil {
+		_, err = temp.Seek(0, io.SeekStart)
+	}
 	if err != nil {
 		return nil, nil, errors.Join(err, done())
 	}

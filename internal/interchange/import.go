@@ -13,7 +13,7 @@ import (
 
 // batchRows is how many rows share a transaction, so that other writers do not wait long. The rows of a pet, of its
 // orders and of its ledger are never divided.
-const batchRows = 1000
+const batchRows = 2000
 
 // An Import carries units from a reader into a workspace.
 type Import struct {
@@ -37,8 +37,9 @@ type Import struct {
 	OnFault    func(*Fault)
 	MaxFaults  int // stop after so many, with ErrFaults; 0 means no limit
 
-	known *catalogue // of the workspace, for a CSV; nil for NDJSON
-	ahead *Entry     // was read, and belongs to the next batch
+	known  *catalogue // of the workspace, for a CSV; nil for NDJSON
+	edited int        // the line up to which the edits are stored, if the new pets before it may not be
+	trial  bool       // this is a dry run
 }
 
 // A Report says what an import has stored.
@@ -58,7 +59,7 @@ var ErrFaults = errors.New("there are too many faults")
 // Rows returns how many rows were stored.
 func (r Report) Rows() int64 { return r.Categories + r.Pets + r.Orders + r.Movements }
 
-// A batch is a part of the stream that is stored in one transaction: new units, or edits.
+// A batch is a part of the stream. Its edits are stored in one transaction, and its new units in one after it.
 type batch struct {
 	units   []Entry
 	edits   []Entry
@@ -69,7 +70,7 @@ type batch struct {
 }
 
 // Run imports the stream and returns what was stored. After an error, everything before
-// it was stored except for at most one batch. When ctx ends, Run stops between two
+// it was stored except for at most one batch, or for the new units of one. When ctx ends, Run stops between two
 // batches. At the end it adds an event to the feed of the workspace that counts what was
 // stored.
 func (i *Import) Run(ctx context.Context) (Report, error) {
@@ -91,7 +92,7 @@ func (i *Import) DryRun(ctx context.Context) (report Report, err error) {
 	}
 	err = i.To.DryRun(ctx, i.Workspace, func(in petstore.Bulk) error {
 		dry := *i
-		dry.To, dry.File = in, ""
+		dry.To, dry.File, dry.trial = in, "", true
 		var err error
 		if report, err = dry.copy(ctx, reached); err != nil {
 			return err
@@ -102,12 +103,24 @@ func (i *Import) DryRun(ctx context.Context) (report Report, err error) {
 	return report, err
 }
 
-// resume returns the line up to which the file was imported before.
+// resume returns the line up to which the file was imported before, and sets edited.
 func (i *Import) resume(ctx context.Context) (reached int, err error) {
-	if i.File != "" {
-		reached, err = i.To.ImportedThrough(ctx, i.Workspace, i.File)
+	if i.File == "" {
+		return 0, nil
 	}
-	return reached, err
+	if i.edited, err = i.To.ImportedThrough(ctx, i.Workspace, i.editsFile()); err != nil {
+		return 0, err
+	}
+	return i.To.ImportedThrough(ctx, i.Workspace, i.File)
+}
+
+// editsFile returns the name under which the store remembers how far the edits of the file came. It is used if new units
+// of the same batch follow in another transaction.
+func (i *Import) editsFile() string {
+	if i.File == "" {
+		return ""
+	}
+	return i.File + ":edits"
 }
 
 // finishTimeout is how long finish may take, also after ctx has ended.
@@ -129,6 +142,11 @@ func (i *Import) finish(ctx context.Context, r Report, ended bool) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
 	defer cancel()
+	if b.File != "" && i.edited > 0 { // before the main record, so that no later import of the file uses this one
+		if _, err := i.To.Load(ctx, i.Workspace, &petstore.Batch{File: i.editsFile()}); err != nil {
+			return err
+		}
+	}
 	_, err := i.To.Load(ctx, i.Workspace, &b)
 	return err
 }
@@ -162,11 +180,8 @@ func (i *Import) read(after int) *batch {
 	for b.rows < batchRows && len(b.faults) < batchRows {
 		e, err := i.next(after)
 		switch f, isFault := errors.AsType[*Fault](err); {
-		case err == nil && (e.Edit == nil && len(b.edits) > 0 || e.Edit != nil && len(b.units) > 0):
-			i.ahead = &e
-			return b
 		case err == nil:
-			b.add(e)
+			b.add(e, i.edited)
 		case isFault && i.SkipFaults && !f.Final:
 			b.faults = append(b.faults, f)
 		default:
@@ -179,10 +194,6 @@ func (i *Import) read(after int) *batch {
 
 // next returns the next entry after a line. It is in normal form, and follows the rules.
 func (i *Import) next(after int) (Entry, error) {
-	if e := i.ahead; e != nil {
-		i.ahead = nil
-		return *e, nil
-	}
 	for {
 		e, err := i.From.Next()
 		f, isFault := errors.AsType[*Fault](err)
@@ -210,27 +221,29 @@ func (e *Entry) check(now petstore.Time) error {
 	return nil
 }
 
-func (b *batch) add(e Entry) {
+// add adds an entry, but no edit on a line up to edited: that is stored already.
+func (b *batch) add(e Entry, edited int) {
 	b.through = max(b.through, e.through())
 	b.rows += e.rows()
-	if e.Edit != nil {
-		b.edits = append(b.edits, e)
-	} else {
+	switch {
+	case e.Edit == nil:
 		b.units = append(b.units, e)
+	case e.Line > edited:
+		b.edits = append(b.edits, e)
 	}
 }
 
-// keep stores the batch and adds it to the report.
+// keep stores the batch and adds it to the report. A batch that ends with an error is not stored; a dry run that skips
+// faults looks for those of the store in it all the same.
 func (i *Import) keep(ctx context.Context, b *batch, report *Report) error {
-	if b.stop != nil && !errors.Is(b.stop, io.EOF) {
-		return b.stop
+	stop := b.stop
+	if errors.Is(stop, io.EOF) {
+		stop = nil
 	}
-	write := i.writeUnits
-	if len(b.edits) > 0 {
-		write = i.writeEdits
-	}
-	if err := write(ctx, b, report); err != nil {
-		return err
+	if stop == nil || i.trial && i.SkipFaults {
+		if err := i.write(ctx, b, report); err != nil {
+			return err
+		}
 	}
 	slices.SortStableFunc(b.faults, func(x, y *Fault) int { return cmp.Compare(x.Line, y.Line) }) // faults that the store found come last
 	for _, f := range b.faults {
@@ -240,170 +253,5 @@ func (i *Import) keep(ctx context.Context, b *batch, report *Report) error {
 	if i.MaxFaults > 0 && report.Skipped >= int64(i.MaxFaults) {
 		return ErrFaults
 	}
-	return nil
-}
-
-// refused notes a fault of an entry, or returns it to end the import.
-func (i *Import) refused(b *batch, f *Fault) error {
-	if !i.SkipFaults || f.Final {
-		return f
-	}
-	b.faults = append(b.faults, f)
-	return nil
-}
-
-// writeUnits stores the new units of a batch, in CSV with the categories that they need.
-func (i *Import) writeUnits(ctx context.Context, b *batch, report *Report) error {
-	if i.known == nil {
-		return i.load(ctx, b, b.units, i.File, report)
-	}
-	var pets []Entry
-	for _, e := range b.units {
-		in, err := i.known.resolve(e.category, e.Line)
-		if err == nil {
-			e.In = in
-			pets = append(pets, e)
-			report.Notes.newPet(e.Pet.Name)
-		} else if err := i.refused(b, asFault(e.Line, err)); err != nil {
-			return err
-		}
-	}
-	report.Notes.added(i.known.added)
-	if err := i.load(ctx, b, append(i.known.added, pets...), i.File, report); err != nil {
-		return err
-	}
-	i.known.confirmAdded()
-	return nil
-}
-
-// load stores units. If file is not "", the store remembers how far it was imported.
-func (i *Import) load(ctx context.Context, b *batch, units []Entry, file string, report *Report) error {
-	if b.through == 0 {
-		file = "" // there is nothing to remember but faults
-	}
-	if len(units) == 0 && file == "" {
-		return nil
-	}
-	to := petstore.Batch{Last: i.From.Last(), SkipRefused: i.SkipFaults, File: file, Through: b.through, Units: make([]petstore.Unit, len(units))}
-	for n := range units {
-		to.Units[n] = units[n].Unit
-	}
-	refused, err := i.To.Load(ctx, i.Workspace, &to)
-	if err != nil {
-		return err
-	}
-	for _, r := range refused {
-		if err := i.refused(b, asFault(units[r.Unit].lineOf(r.Place), r.Err)); err != nil {
-			return err
-		}
-		units[r.Unit].Line = 0
-	}
-	for n := range units {
-		if units[n].Line > 0 { // it was not refused
-			report.count(&units[n].Unit)
-		}
-	}
-	return nil
-}
-
-// count counts the rows of a unit that was stored.
-func (c *Counts) count(u *petstore.Unit) {
-	switch {
-	case u.Category != nil:
-		c.Categories++
-	case u.Pet != nil:
-		c.Pets++
-	}
-	c.Orders += int64(len(u.Orders))
-	c.Movements += int64(len(u.Movements))
-}
-
-// writeEdits carries out the edits of a batch: all of them or none, unless faults are skipped. The categories that they
-// need are stored first; to store them again does no harm.
-func (i *Import) writeEdits(ctx context.Context, b *batch, report *Report) error {
-	edits, err := i.findEdits(ctx, b, report)
-	if err != nil {
-		return err
-	}
-	report.Notes.added(i.known.added)
-	if err := i.load(ctx, b, i.known.added, "", report); err != nil {
-		return err
-	}
-	i.known.confirmAdded()
-	if len(edits) == 0 {
-		return i.load(ctx, b, nil, i.File, report)
-	}
-	changes := make([]*petstore.Change, len(edits))
-	for n := range edits {
-		e, category := edits[n].Edit, int64(0)
-		if e.in != nil {
-			category = e.in.ID
-		}
-		decide := func(p petstore.StockedPet) (petstore.Amendment, error) { return e.amend(p, i.known) }
-		changes[n] = petstore.Amend(ctx, i.Workspace, e.ID, category, decide, &e.done)
-	}
-	refused, err := i.To.Amend(ctx, i.Workspace, changes, !i.SkipFaults, i.File, b.through)
-	if err != nil {
-		return err
-	}
-	for n, err := range refused {
-		switch {
-		case err == nil:
-		case petstore.CodeOf(err) == "" || petstore.CodeOf(err) == petstore.CodeServiceUnavailable:
-			return err
-		default:
-			if err := i.refused(b, asFault(edits[n].Line, err)); err != nil {
-				return err
-			}
-		}
-	}
-	for n := range edits {
-		if refused[n] == nil {
-			report.edited(edits[n].Edit)
-		}
-	}
-	return nil
-}
-
-// edited counts an edit that was carried out.
-func (r *Report) edited(e *Edit) {
-	if !e.done.Changed() {
-		r.Left++
-		return
-	}
-	r.Changed++
-	if e.Add != 0 {
-		r.Added++
-	}
-	r.Notes.amended(e)
-}
-
-// findEdits returns the edits of the batch that change anything now, and finds their categories.
-func (i *Import) findEdits(ctx context.Context, b *batch, report *Report) (edits []Entry, err error) {
-	ids := make([]int64, len(b.edits))
-	for n := range b.edits {
-		ids[n] = b.edits[n].Edit.ID
-	}
-	found, err := i.To.StockedPets(ctx, i.Workspace, petstore.PetQuery{Page: petstore.Page{Limit: len(ids)}, IDs: ids})
-	if err != nil {
-		return nil, err
-	}
-	pets := make(map[int64]*petstore.StockedPet, len(found))
-	for n := range found {
-		pets[found[n].ID] = &found[n]
-	}
-	for _, e := range b.edits {
-		changes, err := e.Edit.changes(pets[e.Edit.ID], i.known, e.Line)
-		switch {
-		case err != nil:
-			if err := i.refused(b, asFault(e.Line, err)); err != nil {
-				return nil, err
-			}
-		case changes:
-			edits = append(edits, e)
-		default:
-			report.Left++
-		}
-	}
-	return edits, nil
+	return stop
 }
