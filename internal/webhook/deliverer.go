@@ -13,11 +13,13 @@ import (
 )
 
 const (
-	perProcess    = 128              // messages that are in flight or whose outcome is not stored yet, one for each webhook; shared fairly by workspaces
-	batchSize     = 100              // deliveries, or outcomes, in one transaction of the store
-	lookEvery     = time.Second      // how often webhooks are read, which other nodes may have changed
-	pollEvery     = 5 * time.Second  // how often events are looked for if Written says nothing
-	lease         = 15 * time.Second // after which another node takes over, unless it is renewed
+	perProcess    = 128                   // messages that are in flight or whose outcome is not stored yet; shared fairly by workspaces
+	perWebhook    = 8                     // of these, for one webhook; only one of them is in flight
+	batchSize     = 100                   // deliveries, or outcomes, in one transaction of the store
+	storeAfter    = 50 * time.Millisecond // after which outcomes do not wait for those of further messages
+	lookEvery     = time.Second           // how often webhooks are read, which other nodes may have changed
+	pollEvery     = 5 * time.Second       // how often events are looked for if Written says nothing
+	lease         = 15 * time.Second      // after which another node takes over, unless it is renewed
 	pruneEvery    = 10 * time.Second
 	keepFor       = 30 * 24 * time.Hour // how long deliveries that have ended are kept
 	keepMost      = 1000                // how many of them are kept for each webhook
@@ -59,10 +61,10 @@ type Deliverer struct {
 	results chan result
 }
 
-// A result is an outcome that is to be stored. done is closed after that.
+// A result has the outcomes of one webhook that are to be stored. done is closed after that.
 type result struct {
-	Outcome
-	done chan struct{}
+	outcomes []Outcome
+	done     chan struct{}
 }
 
 // NewDeliverer returns a deliverer that does nothing before Run.
@@ -164,9 +166,9 @@ func (d *Deliverer) assign(workers map[string]*worker, held []Webhook, woken boo
 	return without
 }
 
-// store returns when an outcome is stored.
-func (d *Deliverer) store(o Outcome) {
-	r := result{o, make(chan struct{})}
+// store returns when the outcomes of a webhook are stored.
+func (d *Deliverer) store(outcomes []Outcome) {
+	r := result{outcomes, make(chan struct{})}
 	d.results <- r
 	<-r.done
 }
@@ -175,10 +177,10 @@ func (d *Deliverer) store(o Outcome) {
 // cannot be stored stays due.
 func (d *Deliverer) record(ctx context.Context) {
 	for first := range d.results {
-		batch, outcomes := []result{first}, []Outcome{first.Outcome}
-		for len(batch) < batchSize && len(d.results) > 0 {
+		batch, outcomes := []result{first}, first.outcomes
+		for len(outcomes) <= batchSize-perWebhook && len(d.results) > 0 {
 			next := <-d.results
-			batch, outcomes = append(batch, next), append(outcomes, next.Outcome)
+			batch, outcomes = append(batch, next), append(outcomes, next.outcomes...)
 		}
 		for {
 			err := d.o.Store.RecordOutcomes(context.WithoutCancel(ctx), outcomes)

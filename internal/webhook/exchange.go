@@ -8,6 +8,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
+	"strings"
 	"time"
 )
 
@@ -43,9 +45,18 @@ func (s *Sender) newTransport() *http.Transport {
 // for a connection. Those do not end with it.
 type tryKey struct{}
 
-// dial returns a new connection. It gives up when the try ends.
+// dial returns a new connection. It gives up when the try ends. It looks up a name with a
+// dot as it is, without the search domains of the system, which may be those of a private
+// network.
 func (s *Sender) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	return s.dialer.DialContext(ctx.Value(tryKey{}).(context.Context), network, address)
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := netip.ParseAddr(host); err != nil && strings.Contains(host, ".") && !strings.HasSuffix(host, ".") {
+		host += "."
+	}
+	return s.dialer.DialContext(ctx.Value(tryKey{}).(context.Context), network, net.JoinHostPort(host, port))
 }
 
 func (s *Sender) dialTLS(ctx context.Context, network, address string) (net.Conn, error) {

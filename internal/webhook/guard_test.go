@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"net/netip"
@@ -168,8 +169,11 @@ func TestNames(t *testing.T) {
 	if a := none.Send(t.Context(), m); a.Error != notFound {
 		t.Errorf("a name that there is not: %+v", a)
 	}
-	if got := reason(t.Context(), &net.DNSError{Err: "server misbehaving"}); got != "The name of the host could not be looked up." {
-		t.Errorf("a name server that fails: %q", got)
+	for host, want := range map[string]string{"redis.prod": "redis.prod.", "example.com.": "example.com.", "receiver": "receiver"} {
+		_, err := none.dial(context.WithValue(t.Context(), tryKey{}, t.Context()), "tcp", host+":80")
+		if name, ok := errors.AsType[*net.DNSError](err); !ok || name.Name != want {
+			t.Errorf("%s is looked up as %+v, want %s", host, name, want)
+		}
 	}
 }
 

@@ -1,13 +1,22 @@
 package webhook
 
 import (
+	"os"
 	"testing"
 
 	"go.uber.org/goleak"
 )
 
-// TestMain fails if a test leaves a goroutine behind.
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain fails if a test leaves a goroutine behind. Nothing listens at the proxy of the
+// environment, which is not to be used.
+func TestMain(m *testing.M) {
+	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY"} {
+		if err := os.Setenv(name, "http://127.0.0.1:1"); err != nil {
+			panic(err)
+		}
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // must ends the test if err is not nil.
 func must(tb testing.TB, err error) {

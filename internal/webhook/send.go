@@ -171,6 +171,7 @@ func reason(ctx context.Context, err error) string {
 	name, isName := errors.AsType[*net.DNSError](err)
 	certificate, isCertificate := errors.AsType[*tls.CertificateVerificationError](err)
 	network, isNetwork := errors.AsType[net.Error](err)
+	op, isOp := errors.AsType[*net.OpError](err)
 	switch {
 	case errors.Is(err, ssrf.ErrProhibitedIP), isName && name.IsNotFound:
 		return "The host was not found, or has no public address."
@@ -182,6 +183,8 @@ func reason(ctx context.Context, err error) string {
 		return "There was no answer within 15 seconds."
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "The connection was refused."
+	case isOp && op.Op == "dial":
+		return "The connection could not be made."
 	}
 	return string(errInvalid)
 }

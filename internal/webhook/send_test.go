@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"syscall"
 	"testing"
 	"time"
 
@@ -88,6 +89,52 @@ func TestSendRefusedConnection(t *testing.T) {
 	a := newTestSender(t, loopback...).Send(t.Context(), Message{ID: "1", URL: "http://" + l.Addr().String(), Secrets: []string{testSecret}})
 	if a.Error != "The connection was refused." {
 		t.Errorf("Send = %+v", a)
+	}
+}
+
+// TestReason has reasons that no receiver of a test can give.
+func TestReason(t *testing.T) {
+	t.Parallel()
+	for want, err := range map[string]error{
+		"The name of the host could not be looked up.": &net.DNSError{Err: "server misbehaving"},
+		"The connection could not be made.":            &net.OpError{Op: "dial", Err: syscall.EHOSTUNREACH},
+		string(errInvalid):                             &net.OpError{Op: "read", Err: syscall.ECONNRESET},
+	} {
+		if got := reason(t.Context(), err); got != want {
+			t.Errorf("reason(%v) = %q, want %q", err, got, want)
+		}
+	}
+}
+
+// TestDirect: a message goes to its host itself, over HTTP/1.1, whatever else the host
+// speaks, and whatever proxies the environment has.
+func TestDirect(t *testing.T) {
+	t.Parallel()
+	resolver := (&nameserver{answers: []netip.Addr{netip.MustParseAddr("127.0.0.1")}}).resolver(t)
+	for _, secure := range []bool{false, true} {
+		var got string
+		receiver := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			if got = r.Proto + " " + r.Host + r.RequestURI; r.TLS != nil {
+				got += " " + r.TLS.ServerName
+			}
+		}))
+		t.Cleanup(receiver.Close)
+		options, scheme, name := SenderOptions{Guard: NewGuard(true, loopback), Now: time.Now, Resolver: resolver}, "http://", ""
+		if receiver.EnableHTTP2 = true; secure {
+			receiver.StartTLS()
+			options.TLS = receiver.Client().Transport.(*http.Transport).TLSClientConfig
+			scheme, name = "https://", " example.com"
+		} else {
+			receiver.Start()
+		}
+		_, port, err := net.SplitHostPort(receiver.Listener.Addr().String())
+		must(t, err)
+		s := NewSender(options)
+		t.Cleanup(s.Close)
+		a := s.Send(t.Context(), Message{ID: "1", URL: scheme + "example.com:" + port + "/", Secrets: []string{testSecret}})
+		if want := "HTTP/1.1 example.com:" + port + "/" + name; !a.OK() || got != want {
+			t.Errorf("Send = %+v; received %q, want %q", a, got, want)
+		}
 	}
 }
 

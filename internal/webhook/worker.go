@@ -11,8 +11,9 @@ import (
 )
 
 // A worker posts the due deliveries of one webhook in the order in which they became
-// due. It posts each after the one before it was answered or timed out, and the outcome
-// was stored: if the process is killed, only that delivery can be sent twice.
+// due, each after the one before it was answered or timed out. It has the outcomes of at
+// most perWebhook stored together before it goes on: if the process is killed, only these
+// deliveries can be sent twice.
 type worker struct {
 	d       *Deliverer
 	ctx     context.Context //nolint:containedctx // ends when no further message is to be posted
@@ -102,39 +103,62 @@ func (w *worker) deliverDue(id string) (found bool, next time.Time, err error) {
 		return false, next, err
 	}
 	due, next, err := w.d.o.Store.DueDeliveries(w.ctx, id, w.d.o.Node, now, batchSize)
-	for _, one := range due {
-		if w.ctx.Err() != nil {
-			break
-		}
-		if w.deliver(one) {
+	found = found || len(due) > 0
+	for len(due) > 0 && w.ctx.Err() == nil {
+		tried, gaveWay := w.deliver(due)
+		if gaveWay {
 			sleep(w.ctx, w.d.pause)
 			break // other deliveries may be due for longer by now
 		}
+		due = due[tried:]
 	}
-	return found || len(due) > 0, next, err
+	return found, next, err
 }
 
-// deliver posts a delivery when there is room for it, and returns when the outcome is
-// stored. A try that is cut off has none: its delivery stays due. deliver reports whether
-// it was cut off to make room for another workspace.
-func (w *worker) deliver(due DueDelivery) (gaveWay bool) {
-	ctx, giveWay := context.WithCancel(w.posting)
+// deliver posts the first deliveries, one after the other, each when there is room for it,
+// and returns how many when their outcomes are stored. It stops at a failure, and when
+// outcomes should not wait longer. A try that is cut off has no outcome: its delivery stays
+// due. deliver reports whether it stopped to make room for another workspace.
+func (w *worker) deliver(due []DueDelivery) (tried int, gaveWay bool) {
+	entering, stop := context.WithCancel(w.ctx)
+	posting, cut := context.WithCancel(w.posting)
+	giveWay := func() { stop(); cut() }
 	defer giveWay()
-	share, err := w.d.slots.Enter(w.ctx, fairshare.Holder{Workspace: w.current().Workspace}, 1, giveWay)
-	if err != nil {
-		return false // the worker was stopped meanwhile
+	began := time.Now()
+	var outcomes []Outcome
+	for _, one := range due[:min(len(due), perWebhook)] {
+		share, err := w.d.slots.Enter(entering, fairshare.Holder{Workspace: w.current().Workspace}, 1, giveWay)
+		if err != nil {
+			break // it is stopped, or gives way while nothing is in flight
+		}
+		defer share.Leave() // after the outcome is stored
+		o, err := w.try(posting, one)
+		if err != nil {
+			gaveWay = w.ctx.Err() == nil
+			break
+		}
+		outcomes = append(outcomes, o)
+		if o.State != Delivered || time.Since(began) >= storeAfter || w.d.InFlight() > perProcess/2 || entering.Err() != nil {
+			break
+		}
 	}
-	defer share.Leave()
+	if len(outcomes) > 0 {
+		w.d.store(outcomes)
+	}
+	return len(outcomes), gaveWay
+}
+
+// try posts a delivery, and returns an error if ctx ends before it is answered.
+func (w *worker) try(ctx context.Context, due DueDelivery) (Outcome, error) {
 	webhook := w.current()
 	o := Outcome{Webhook: webhook.ID, Event: due.Event.ID, DueAt: due.DueAt, Tries: due.Tries, State: Failed, At: w.d.o.Now()}
 	if due.Event.Data == nil {
 		o.Answer.Error = "The event is no longer kept."
-		w.d.store(o)
-		return false
+		return o, nil
 	}
 	o.Answer = w.d.o.Sender.Send(ctx, messageOf(&webhook, due.Event, o.At))
 	if ctx.Err() != nil && o.Answer.Status == 0 {
-		return w.posting.Err() == nil
+		return o, ctx.Err()
 	}
 	o.At, o.Tries = w.d.o.Now(), due.Tries+1
 	o.decide(rand.Float64()) //nolint:gosec // it spreads tries
@@ -143,8 +167,7 @@ func (w *worker) deliver(due DueDelivery) (gaveWay bool) {
 		seen.Age = max(o.At.Sub(due.Event.CreatedAt.UTC()), 0)
 	}
 	w.d.o.Observe(seen)
-	w.d.store(o)
-	return false
+	return o, nil
 }
 
 // MessageID returns the id of the messages of an event. It is the same for each try and
