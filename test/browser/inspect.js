@@ -57,6 +57,9 @@ globalThis.inspect = (() => {
     return found;
   };
 
+  // Labels of cells that have nothing in them.
+  const labels = () => all("td:empty").filter((e) => e.checkVisibility() && getComputedStyle(e, "::before").content.startsWith('"')).map((e) => e.dataset.label);
+
   // Things of the screen that are on paper too.
   const printed = () => all(".top, .nav, .theme, .copy, .tip")
     .filter((e) => e.offsetParent !== null || getComputedStyle(e).position === "sticky" && e.getClientRects().length > 0).map((e) => e.className);
@@ -68,6 +71,7 @@ globalThis.inspect = (() => {
     if (document.title === "owned") found.push("it ran a script from a name");
     if (small().length > 0) found.push(`it has controls of less than 24 pixels: ${small().join(", ")}`);
     if (narrow().length > 0) found.push(`it has fields in which a day has no room: ${narrow().join(", ")}`);
+    if (labels().length > 0) found.push(`it has labels without a value: ${labels().join(", ")}`);
     if (what.includes("tables") && cutOff() > 1) found.push(`a table is cut off by ${cutOff()} pixels`);
     if (what.includes("tables") && broken().length > 0) found.push(`it breaks ${broken().join(" ")}`);
     if (what.includes("paper") && printed().length > 0) found.push(`it has on paper: ${printed().join(", ")}`);

@@ -34,7 +34,7 @@ func TestKeyPage(t *testing.T) {
 	a.want(200, `<code>getPet</code> <small>deprecated</small></td><td role="cell" data-label="Requests" class="n">7</td>`)
 	a.want(200, `<code>listPets</code></td><td role="cell" data-label="Requests" class="n">3</td><td role="cell" data-label="Errors" class="n">3</td>`) // the three that were refused are no use
 	h.save()
-	g.get(at).want(200, `<dt>Last used</dt><dd> <time datetime="2026-03-02T12:00:00Z"`).want(200, "<dt>Today</dt><dd>1</dd>")
+	g.get(at).want(200, `<dt>Last used</dt><dd><time datetime="2026-03-02T12:00:00Z"`).want(200, "<dt>Today</dt><dd>1</dd>")
 	g.get("/console/keys").want(200, `datetime="2026-03-02T12:00:00Z"`)
 	if strings.Index(a.body, ">2 Mar<") > strings.Index(a.body, ">1 Mar<") {
 		t.Error("the days do not begin with the latest")

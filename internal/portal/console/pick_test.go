@@ -124,7 +124,7 @@ func TestFindOrder(t *testing.T) {
 	g.get("/console/orders?number=1").leadsTo("/console/orders/1")
 	g.get("/console/orders?number=%232").leadsTo("/console/orders/2")
 	g.get("/console/orders/3").want(404, "There is no order with the id 3")
-	placed, at := `data-label="What">Placed</td>`, `data-label="When"> <time datetime="2026-03-01T`
+	placed, at := `data-label="What">Placed</td>`, `data-label="When"><time datetime="2026-03-01T`
 	g.get("/console/orders/1").want(200, placed+`<td role="cell" `+at+`12:00:00Z"`).want(200, `Completed</td><td role="cell" `+at+`13:30:00Z"`).want(200, `<bdi class="name">till</bdi>`).want(200, "9 → 8")
 	for _, path := range []string{"/console/orders/1", "/console/stock/1"} { // a key that the API tells of no other
 		h.signedIn(w, access.Read).get(path).want(200, `data-label="By">another key</td>`)

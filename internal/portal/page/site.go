@@ -242,6 +242,9 @@ func (r Route) answer(v *Visit, why Notice) error {
 	}
 	return v.inTurn(func() error {
 		return v.Gated(false, func() error {
+			if err := v.IdentifyAgain(); err != nil { // the wait until here may have been long
+				return err
+			}
 			if err := r.handle(v.guest); err != nil {
 				return err
 			}

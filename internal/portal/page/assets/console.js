@@ -26,27 +26,53 @@
     times.bars(svg, titles.length, (i) => `${times.range(start(i), svg.dataset.seconds)}: ${titles[i]}`);
   }
 
+  // The parts of a page that are live, and what the server sent of them, before anything is written into them.
+  const parts = (of) => all("[data-live], .limits", of);
+  let seen = [];
+  addEventListener("DOMContentLoaded", () => { seen = parts(document).map((part) => part.cloneNode(true)); }, true);
+
+  // A part is in use while a bar of it is read, text of it is selected, or something in it has the focus. That a table can be scrolled, and
+  // has the focus for that, does not count.
+  const regions = ".table, .wide";
+  function used(part) {
+    const [selection, focused] = [getSelection(), document.activeElement];
+    return part.contains(focused) && !focused.matches(regions) || part.querySelector(".on") !== null
+      || !selection.isCollapsed && selection.containsNode(part, true);
+  }
+
+  // Puts a part in the place of the one that is shown. Its tables are scrolled as they were, and keep the focus.
+  function replace(shown, part) {
+    const were = all(regions, shown).map((e) => [e.scrollLeft, e === document.activeElement]);
+    shown.replaceWith(part);
+    bring(part);
+    all(regions, part).forEach((e, i) => {
+      const [left, focused] = were[i] ?? [0];
+      e.scrollLeft = left;
+      if (focused) e.focus({ preventScroll: true });
+    });
+  }
+
   // While somebody looks at a page that is live, it is asked for again every few seconds. The parts that have changed take
-  // the place of those that are shown, unless these have the focus or a bar of them is read.
+  // the place of those that are shown, unless these are in use. Then the page does not say that it is live.
   function live() {
-    const parts = (of) => all("[data-live], .limits", of);
     const badge = (shown) => all(".live").forEach((e) => { e.hidden = !shown; });
     const button = document.querySelector("[data-pause]");
-    const seen = [];
     let paused = false;
     const request = new XMLHttpRequest(); // which reads a page without a sink of Trusted Types
     request.onloadend = () => {
       if (request.status === 401) return location.reload(); // to the page that says why
-      if (request.status === 200) {
-        const shown = parts(document);
-        parts(request.response).forEach((part, i) => {
-          if (seen[i]?.isEqualNode(part) || shown[i].matches(":focus-within") || shown[i].querySelector(".on")) return;
-          seen[i] = part.cloneNode(true);
-          shown[i].replaceWith(part);
-          bring(part);
-        });
-      }
-      badge(request.status === 200);
+      let current = request.status === 200 && !paused;
+      const shown = parts(document);
+      if (current) parts(request.response).forEach((part, i) => {
+        if (seen[i].isEqualNode(part)) return;
+        if (used(shown[i])) {
+          current = false;
+          return;
+        }
+        seen[i] = part.cloneNode(true);
+        replace(shown[i], part);
+      });
+      badge(current);
     };
     const ask = () => {
       if (document.hidden || paused || request.readyState % 4) return;
