@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/internal/node"
+	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/store/postgres"
+	"example.com/petstore/internal/store/sqlite"
 )
 
 func doctorCommand(a *app) *cobra.Command {
@@ -48,11 +51,13 @@ type check struct {
 	run          func(context.Context) ([]string, error)
 }
 
+const adviceDamaged = "keep a copy of the database, restore the latest good backup, and report this"
+
 func (a *app) checks() []check {
 	return []check{
 		{"database", "change this in the server's configuration, or use another server", true, a.checkPresent},
 		{"migrations", "make a backup, then run petstore migrate up", true, a.checkMigrations},
-		{"integrity and ledger", "keep a copy of the database, restore the latest good backup, and report this", false, a.checkIntegrity},
+		{"integrity and ledger", adviceDamaged, false, a.checkIntegrity},
 		{"events", "copies made from the feed are wrong: let clients read the lists again, and please report this", false, a.checkEvents},
 	}
 }
@@ -62,11 +67,11 @@ func examine(ctx context.Context, a *app) (findings []finding) {
 	for _, c := range a.checks() {
 		problems, err := c.run(ctx)
 		for _, p := range problems {
-			findings = append(findings, finding{c.name, "problem", p, c.advice})
+			findings = append(findings, finding{c.name, "problem", oneLine(p), c.advice})
 		}
 		switch {
 		case err != nil:
-			return append(findings, finding{c.name, "problem", explain(err), "check that --db is right, and that this user can read and write the database"})
+			return append(findings, failed(c, err))
 		case len(problems) == 0:
 			findings = append(findings, finding{c.name, "ok", "nothing found", ""})
 		case c.last:
@@ -74,6 +79,21 @@ func examine(ctx context.Context, a *app) (findings []finding) {
 		}
 	}
 	return findings
+}
+
+// failed returns the finding for a check that could not be made.
+func failed(c check, err error) finding {
+	if e, ok := errors.AsType[*petstore.Error](err); ok && e.Err != nil {
+		err = e.Err // its message is for the clients of a server
+	}
+	advice := "check that --db is right, and that this user can read and write the database"
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		advice = "give --db the right path, or create the database with petstore migrate up"
+	case sqlite.IsDamage(err):
+		advice = adviceDamaged
+	}
+	return finding{c.name, "problem", explain(err), advice}
 }
 
 // checkPresent looks for the file, or at the settings of the server.

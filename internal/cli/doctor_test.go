@@ -17,12 +17,15 @@ func TestDoctor(t *testing.T) {
 		flags       []string
 		check, want string
 		found       string
+		advice      string
 	}{
-		{"well", func(string) {}, nil, "integrity and ledger", "ok", "nothing"},
-		{"missing", func(p string) { os.Remove(p) }, nil, "database", "problem", "no such file"},
-		{"damaged", func(p string) { os.WriteFile(p, bytes.Repeat([]byte("x"), 4096), 0o600) }, nil, "migrations", "problem", "is not an SQLite database"},
-		{"directory", func(p string) { os.Remove(p); os.Mkdir(p, 0o700) }, nil, "migrations", "problem", "is a directory"},
-		{"no server", func(string) {}, []string{"--db", "postgres://u:secret@127.0.0.1:1/p"}, "database", "problem", "connection refused"}, // the driver says so in lines
+		{"well", func(string) {}, nil, "integrity and ledger", "ok", "nothing", ""},
+		{"missing", func(p string) { os.Remove(p) }, nil, "database", "problem", "no such file", "petstore migrate up"},
+		{"damaged", func(p string) { os.WriteFile(p, bytes.Repeat([]byte("x"), 4096), 0o600) }, nil, "migrations", "problem", "is not an SQLite database", "--db is right"},
+		{"damaged schema", damage(2, 1), nil, "migrations", "problem", "malformed", "restore the latest good backup"},
+		{"damaged pages", damage(8, 5), nil, "integrity and ledger", "problem", "malformed", "restore the latest good backup"},
+		{"directory", func(p string) { os.Remove(p); os.Mkdir(p, 0o700) }, nil, "migrations", "problem", "is a directory", "--db is right"},
+		{"no server", func(string) {}, []string{"--db", "postgres://u:secret@127.0.0.1:1/p"}, "database", "problem", "connection refused", "--db is right"}, // the driver says so in lines
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -40,12 +43,21 @@ func TestDoctor(t *testing.T) {
 					got = f
 				}
 			}
-			if got.Verdict != c.want || !strings.Contains(got.Found, c.found) || d.Healthy != (c.want == "ok") || (got.Advice == "") != d.Healthy {
-				t.Errorf("doctor finds %+v, want %s with %q", got, c.want, c.found)
+			if got.Verdict != c.want || !strings.Contains(got.Found, c.found) || d.Healthy != (c.want == "ok") || (got.Advice == "") != d.Healthy || !strings.Contains(got.Advice, c.advice) {
+				t.Errorf("doctor finds %+v, want %s with %q and the advice %q", got, c.want, c.found, c.advice)
 			}
-			if strings.Contains(got.Found, "secret") || strings.ContainsAny(got.Found, "\n\t") {
-				t.Errorf("%+v is no single line without the password", got)
+			if strings.Contains(got.Found, "secret") || strings.Contains(got.Found, "Try again") || strings.ContainsAny(got.Found, "\n\t") {
+				t.Errorf("%+v is no single line without the password and words for clients", got)
 			}
 		})
+	}
+}
+
+// damage overwrites pages of a database, from one on.
+func damage(page, pages int) func(path string) {
+	return func(path string) {
+		text, _ := os.ReadFile(path)
+		copy(text[page*4096:], bytes.Repeat([]byte("x"), pages*4096))
+		os.WriteFile(path, text, 0o600)
 	}
 }

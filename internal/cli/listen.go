@@ -118,13 +118,13 @@ func (l *listener) passGap(ctx context.Context, expired *client.Error) error {
 	if err != nil {
 		return err
 	}
-	next := "with the oldest event that is kept"
+	next := fromOldest
 	if l.after != nil && *l.after > last { // the server has another feed now
-		l.after, next = &last, "at the end of the feed"
+		l.after, next = &last, fromEnd
 	} else {
 		l.after = nil
 	}
-	fmt.Fprintf(l.err, "petstore: %s Continuing %s.\n", access.Printable(expired.Message), next)
+	fmt.Fprintf(l.err, "petstore: %s %s\n", access.Printable(expired.Message), next)
 	return nil
 }
 

@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
+	"net/netip"
+	"net/url"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -81,6 +83,11 @@ func onServer(ctx context.Context, a *app, server, token string, do operatorActi
 	c, err := operator.NewClient(server, token)
 	if err != nil {
 		return a.fault("server", "%v", err)
+	}
+	if u, err := url.Parse(server); err == nil && u.Scheme == "http" && u.Hostname() != "localhost" {
+		if ip, _ := netip.ParseAddr(u.Hostname()); !ip.IsLoopback() {
+			fmt.Fprintf(a.err, "petstore: the token is sent to %s unencrypted; use https, or a tunnel to the server's loopback\n", u.Hostname())
+		}
 	}
 	err = do(ctx, c)
 	if from := a.origins.Of("token"); err != nil && from != "--token" && !a.given("server") {

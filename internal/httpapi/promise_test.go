@@ -114,7 +114,10 @@ func TestPromises(t *testing.T) {
 func (s *service) genericFaults(id string, r request) {
 	s.commonFaults(id, r)
 	scope := access.Write
-	if r.method != "GET" {
+	switch {
+	case strings.HasPrefix(r.path, "/keys"), strings.HasPrefix(r.path, "/webhooks"):
+		scope |= access.Read // they need manage
+	case r.method != "GET":
 		scope = access.Read
 	}
 	keyless, lacking := r, r

@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -66,7 +65,7 @@ const lowDisk = 5
 func disk(dir string) admin.Figure {
 	free, whole, err := sqlite.DiskSpace(dir)
 	if err != nil {
-		return admin.Figure{Name: "disk", Value: "not known: " + err.Error(), Bad: !errors.Is(err, errors.ErrUnsupported)}
+		return admin.Figure{Name: "disk", Value: "not known: " + err.Error(), Bad: true}
 	}
 	return admin.Figure{Name: "disk", Value: inBytes(free) + " free of " + inBytes(whole), Bad: free < whole/100*lowDisk}
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/coreos/go-systemd/v22/activation"
@@ -69,6 +70,13 @@ func (n *node) warnPublicOps(addr net.Addr) {
 	}
 	n.log.Warn("the operations listener can be reached from other networks and has no password: bind --ops-addr to a loopback or private address, or guard it by a firewall",
 		"addr", addr.String())
+}
+
+// warnTrustAll logs a warning if everybody is trusted as a proxy.
+func (n *node) warnTrustAll() {
+	if everybody := func(p netip.Prefix) bool { return p.Bits() == 0 }; slices.ContainsFunc(n.Config.TrustedProxies, everybody) {
+		n.log.Warn("every caller is trusted as a proxy, and can choose the address that is counted: give --trusted-proxies only the addresses of your proxies")
+	}
 }
 
 // isPublic reports whether an address belongs to the public network, or stands for all

@@ -1,6 +1,29 @@
 package node
 
-import "testing"
+import (
+	"bytes"
+	"log/slog"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"example.com/petstore/internal/config"
+)
+
+func TestTrustInEverybody(t *testing.T) {
+	t.Parallel()
+	for proxies, want := range map[string]bool{"127.0.0.1/32 10.0.0.0/8": false, "10.0.0.0/8 0.0.0.0/0": true, "::/0": true} {
+		c := config.New()
+		for text := range strings.FieldsSeq(proxies) {
+			c.TrustedProxies = append(c.TrustedProxies, netip.MustParsePrefix(text))
+		}
+		var log bytes.Buffer
+		(&node{Options: Options{Config: c}, log: slog.New(slog.NewJSONHandler(&log, nil))}).warnTrustAll()
+		if got := strings.Contains(log.String(), "every caller is trusted"); got != want {
+			t.Errorf("with %s the log has %q", proxies, &log)
+		}
+	}
+}
 
 func TestOfWorld(t *testing.T) {
 	t.Parallel()

@@ -66,6 +66,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	defer sockets.close()
+	n.warnTrustAll()
 	s := newServers(n.log)
 	if sockets.ops != nil {
 		n.warnPublicOps(sockets.ops.Addr())

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"bytes"
 	"io"
 	"log/slog"
 	"net/http"
@@ -70,5 +71,25 @@ func TestStartNamesTheFaultyVariable(t *testing.T) {
 		if _, err := Start(t.Context(), Options{Log: slog.New(slog.DiscardHandler), Getenv: environment(pair)}); err == nil || !strings.Contains(err.Error(), "OTEL_EXPORTER_OTLP_"+want) {
 			t.Errorf("Start with %s: %v, want an error that names %s", pair, err, want)
 		}
+	}
+}
+
+// TestRequestsGoOnWithoutACollector: a collector that is away costs spans, of which the log tells, and no request.
+// It is not parallel: the library has one handler of errors.
+func TestRequestsGoOnWithoutACollector(t *testing.T) { //nolint:paralleltest // see above
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	var log bytes.Buffer
+	tracer, err := Start(t.Context(), Options{Log: slog.New(slog.NewTextHandler(&log, nil)), Getenv: environment("ENDPOINT=" + gone.URL)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer := httptest.NewRecorder()
+	mux := http.NewServeMux()
+	mux.HandleFunc("/pets", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	tracer.Handler(mux).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/pets", http.NoBody))
+	err = tracer.Stop(t.Context()) // which sends the spans
+	if answer.Code != http.StatusNoContent || err != nil || !strings.Contains(log.String(), "connection refused") {
+		t.Errorf("the request got %d, Stop = %v, and the log has %q", answer.Code, err, &log)
 	}
 }

@@ -35,6 +35,9 @@ func severityOf(err error) severity {
 	return ordinary
 }
 
+// IsDamage reports whether an error says that the file, or its disk, cannot be read any more.
+func IsDamage(err error) bool { return severityOf(err) == fatal }
+
 // explain returns errors that a user meets when opening a file in words, instead of
 // SQLite's codes.
 func explain(err error) error {
