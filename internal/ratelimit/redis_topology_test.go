@@ -93,3 +93,14 @@ func TestCluster(t *testing.T) {
 		}
 	}
 }
+
+// TestTLS: rediss:// encrypts. That the certificate is checked is TestTheLogSaysWhyRedisCannotBeUsed's.
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	_, url, _ := redistest.StartTLS(t)
+	nodes := startNodes(t, url+"?skip_verify=true", 1, false, 10*time.Second)
+	c := nodes[0].Caller(1, "k", plenty)
+	if d := nodes[0].Admit(c); d.Minute.Remaining() != plenty.PerMinute-1 || nodes[0].RedisStats().Redis != 1 {
+		t.Errorf("over TLS = %+v, %+v, want the first decision of Redis", d, nodes[0].RedisStats())
+	}
+}
