@@ -3,6 +3,7 @@ package access
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -48,7 +49,8 @@ type Directory[S any] struct {
 	byHash      map[Hash]*Entry[S]
 	unknown     map[Hash]bool // keys that are not in the store
 	next        *lookup       // the look-up that callers may join; nil if there is none
-	renewed     uint64        // the last generation in which all keys were read again
+
+	renewed uint64 // the last generation in which all keys were read again; used by Run
 }
 
 // A lookup reads the keys that several callers wait for.
@@ -109,12 +111,8 @@ func (d *Directory[S]) Run(ctx context.Context, every time.Duration, log *slog.L
 		case <-tick.C:
 		}
 		err := d.Refresh(ctx)
-		for begun := time.Now(); err == nil && time.Since(begun) < every/2; {
-			ids := d.stale()
-			if len(ids) == 0 {
-				break
-			}
-			err = d.lookUp(false, func(q *lookup) { q.ids = append(q.ids, ids...) })
+		if err == nil {
+			err = d.renew(time.Now().Add(every / 2))
 		}
 		switch {
 		case ctx.Err() != nil || away == (err != nil):
@@ -131,19 +129,30 @@ func (d *Directory[S]) Run(ctx context.Context, every time.Duration, log *slog.L
 // meanwhile.
 const renewBatch = 128
 
-// stale returns the ids of some keys that were not read in this generation, if there are
-// any.
+// renew reads the keys again that were not read in this generation, until a time.
+func (d *Directory[S]) renew(until time.Time) error {
+	for ids := range slices.Chunk(d.stale(), renewBatch) {
+		if err := d.lookUp(false, func(q *lookup) { q.ids = append(q.ids, ids...) }); err != nil {
+			return err
+		}
+		if time.Now().After(until) {
+			break
+		}
+	}
+	return nil
+}
+
+// stale returns the ids of the keys that were not read in this generation. Requests go
+// on meanwhile.
 func (d *Directory[S]) stale() (ids []string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.mu.RLock()
+	defer d.mu.RUnlock()
 	if d.renewed == d.generation {
 		return nil
 	}
 	for id, e := range d.byID {
 		if e.generation != d.generation {
-			if ids = append(ids, id); len(ids) == renewBatch {
-				return ids
-			}
+			ids = append(ids, id)
 		}
 	}
 	if len(ids) == 0 {

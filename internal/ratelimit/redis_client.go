@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -35,6 +36,8 @@ type redisClient struct {
 	away     atomic.Bool  // Redis is not asked, but checked on
 	failures atomic.Int32 // calls and checks that failed in a row
 	logged   atomic.Int64 // when the log last said that Redis is away, in Unix seconds
+	told     atomic.Bool  // the log says that Redis is away
+	pings    atomic.Int64
 }
 
 type redisCounts struct{ redis, cached, local, unavailable, failed atomic.Int64 }
@@ -70,9 +73,11 @@ func (r *redisClient) call(c *scriptCall) (scriptReply, error) {
 	return reply, err
 }
 
-// ping has the script look at a subject that no request has. It changes nothing.
+// ping has the script look at a subject that no request has. It changes nothing. The slots of the four subjects in turn are
+// spread over a cluster: if one master is away, the others answer.
 func (r *redisClient) ping() error {
-	_, err := r.exec(&scriptCall{subject: "ping"}, max(r.timeout, probeInterval))
+	subject := "ping" + strconv.FormatInt(r.pings.Add(1)%4, 10)
+	_, err := r.exec(&scriptCall{subject: subject}, max(r.timeout, probeInterval))
 	return err
 }
 
@@ -128,16 +133,20 @@ func (r *redisClient) check() {
 		return
 	}
 	r.failures.Store(0)
-	if r.away.CompareAndSwap(true, false) {
+	if r.away.CompareAndSwap(true, false) && r.told.Swap(false) {
 		r.log.Info("Redis answers; requests are counted there")
 	}
 }
 
-// fail notes a failure. The log says when Redis goes away, and each minute that it still is.
+// fail notes a failure. The log says at most once a minute that Redis is away: without one master of a cluster it may be
+// for a moment again and again.
 func (r *redisClient) fail(err error) {
-	begins := r.failures.Add(1) >= failureThreshold && r.away.CompareAndSwap(false, true)
-	if now := time.Now().Unix(); begins || r.away.Load() && now-r.logged.Load() >= 60 {
-		r.logged.Store(now)
+	if r.failures.Add(1) >= failureThreshold {
+		r.away.Store(true)
+	}
+	last, now := r.logged.Load(), time.Now().Unix()
+	if r.away.Load() && now-last >= 60 && r.logged.CompareAndSwap(last, now) {
+		r.told.Store(true)
 		r.log.Error("Redis cannot be used; requests are counted without it", "err", err)
 	}
 }

@@ -2,6 +2,8 @@ package ratelimit
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -91,5 +93,68 @@ func TestCluster(t *testing.T) {
 		if s := r.RedisStats(); s.Failed != 0 || s.Local != 0 {
 			t.Errorf("node %d: RedisStats = %+v, want no failure", i, s)
 		}
+	}
+}
+
+// TestClusterWithoutOneMaster: one master is away. A node without requests finds that Redis answers. A node whose requests fail
+// counts alone for a moment, and then again in Redis those of the other masters. The log says so once.
+func TestClusterWithoutOneMaster(t *testing.T) {
+	t.Parallel()
+	awaitMinute(t)
+	masters := redistest.StartCluster(t, 3)
+	for _, m := range masters { // else all refuse when they have noticed that one is away
+		m.Do(t, "CONFIG", "SET", "cluster-require-full-coverage", "no")
+	}
+	r, log := newIdle(t, redistest.ClusterURL(masters))
+	r.timeout = 250 * time.Millisecond
+	var gone, there *Caller
+	for workspace := int64(1); gone == nil || there == nil; workspace++ {
+		c := r.Caller(workspace, fmt.Sprint("key", workspace), plenty)
+		if slot, err := strconv.Atoi(masters[0].Do(t, "CLUSTER", "KEYSLOT", keyPrefix+c.subject.name)); err != nil {
+			t.Fatal(err)
+		} else if slot <= 16384/3 { // of three masters
+			gone = c
+		} else {
+			there = c
+		}
+	}
+	counted := func(c *Caller) bool {
+		t.Helper()
+		before := r.RedisStats().Redis
+		if d := r.Admit(c); !d.Admitted() {
+			t.Fatalf("Admit = %+v, want admitted", d)
+		}
+		return r.RedisStats().Redis > before
+	}
+	masters[0].Pause(t)
+	t.Cleanup(func() { masters[0].Resume(t) })
+	for range 8 {
+		if r.check(); r.away.Load() {
+			t.Fatalf("Redis is away for a node without requests:\n%s", log)
+		}
+	}
+	for range 2 {
+		for !r.away.Load() {
+			if counted(gone) {
+				t.Fatal("a master that is away has counted")
+			}
+		}
+		eventually(t, "another master counts", func() bool { r.check(); return counted(there) })
+	}
+	if strings.Count(log.String(), "level=ERROR") != 1 || strings.Count(log.String(), "\n") != 2 {
+		t.Errorf("the log is %q, want that Redis is away and that it answers, once", log)
+	}
+	masters[0].Resume(t)
+	eventually(t, "both masters count", func() bool { r.check(); return counted(gone) && counted(there) })
+}
+
+// TestTLS: rediss:// encrypts. That the certificate is checked is TestTheLogSaysWhyRedisCannotBeUsed's.
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	_, url, _ := redistest.StartTLS(t)
+	nodes := startNodes(t, url+"?skip_verify=true", 1, false, 10*time.Second)
+	c := nodes[0].Caller(1, "k", plenty)
+	if d := nodes[0].Admit(c); d.Minute.Remaining() != plenty.PerMinute-1 || nodes[0].RedisStats().Redis != 1 {
+		t.Errorf("over TLS = %+v, %+v, want the first decision of Redis", d, nodes[0].RedisStats())
 	}
 }

@@ -135,7 +135,7 @@ func (b besieged) visit() error {
 // attacked returns a server with as little memory as the flags say.
 func attacked(t *testing.T) besieged {
 	b := besiegeWith(t, servertest.Options{Env: []string{fmt.Sprintf("GOMEMLIMIT=%dMiB", *attackMemory/2)}})
-	if err := servertest.CapMemory(t, b.Cmd.Process.Pid, *attackMemory<<20); err != nil {
+	if err := b.CapMemory(t, *attackMemory<<20); err != nil {
 		t.Logf("the server has no limit of memory: %v", err)
 		t.Cleanup(func() {
 			if peak := servertest.PeakMemory(t, b.Cmd.Process.Pid); !t.Failed() && peak > *attackMemory<<20 {

@@ -49,6 +49,14 @@ func framedFloods() []attack {
 				return f.WriteHeaders(http2.HeadersFrameParam{StreamID: f.next - 2, BlockFragment: block, EndHeaders: true, EndStream: true})
 			})
 		}, closed)},
+		{name: "resets", one: flood2(func(f *flooder) error {
+			return forever(f, func(uint32) error {
+				if err := f.request("GET", "/pets", true); err != nil {
+					return err
+				}
+				return f.WriteRSTStream(f.next-2, http2.ErrCodeCancel)
+			})
+		})},
 		{name: "a bomb of fields", one: flood2(bomb)},
 		{name: "windows byte by byte", one: flood2(func(f *flooder) error {
 			if err := f.many(32, "GET", "/docs", true); err != nil {

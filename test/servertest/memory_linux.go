@@ -6,17 +6,35 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 )
 
-// memoryGroups are where a control group with a limit of memory can be made, and the file
-// of the limit, in either version of control groups.
-var memoryGroups = []struct{ dir, limit string }{
-	{"/sys/fs/cgroup", "memory.max"},
-	{"/sys/fs/cgroup/memory", "memory.limit_in_bytes"},
+// A memoryGroup is where a control group with a limit of memory may perhaps be made, and
+// the file of the limit.
+type memoryGroup struct{ dir, limit string }
+
+// memoryGroups returns the group of this process and those above it, in either version of
+// control groups. own is /proc/self/cgroup: "4:memory:/a" or, in version 2, "0::/a". In
+// version 2 a group with processes passes no limits on, so one above has to do.
+func memoryGroups(own string) (found []memoryGroup) {
+	for line := range strings.Lines(own) {
+		_, rest, _ := strings.Cut(strings.TrimSpace(line), ":")
+		controllers, path, _ := strings.Cut(rest, ":")
+		root, limit := "/sys/fs/cgroup", "memory.max"
+		if slices.Contains(strings.Split(controllers, ","), "memory") {
+			root, limit = "/sys/fs/cgroup/memory", "memory.limit_in_bytes"
+		} else if controllers != "" {
+			continue
+		}
+		for dir := filepath.Join(root, path); len(dir) >= len(root); dir = filepath.Dir(dir) {
+			found = append(found, memoryGroup{dir, limit})
+		}
+	}
+	return found
 }
 
 // capIn moves a process into a new group below dir with so many bytes, and returns it.
@@ -41,15 +59,25 @@ func capIn(dir, limit string, pid, size int) (string, error) {
 	return dir, nil
 }
 
-// CapMemory puts a process into a control group of its own with so many bytes. It
-// returns why the kernel or the user's rights do not allow that, or nil; what else
-// goes wrong fails the test.
-func CapMemory(t *testing.T, pid, size int) (forbidden error) {
+// CapMemory puts the server into a control group of its own with so many bytes, below
+// that of the test, until the test ends, and the server with it. It returns why the kernel
+// or the user's rights do not allow that, or nil; what else goes wrong fails the test.
+func (s *Server) CapMemory(t *testing.T, size int) (forbidden error) {
 	t.Helper()
-	for _, g := range memoryGroups {
-		dir, err := capIn(g.dir, g.limit, pid, size)
+	own, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		t.Fatal(err)
+	}
+	forbidden = errors.New("no control group here limits memory")
+	for _, g := range memoryGroups(string(own)) {
+		dir, err := capIn(g.dir, g.limit, s.Cmd.Process.Pid, size)
 		if err == nil {
-			t.Cleanup(func() { _ = os.Remove(dir) })
+			t.Cleanup(func() {
+				s.Kill() // a group with a process cannot be removed
+				if err := os.Remove(dir); err != nil {
+					t.Errorf("a control group is left: %v", err)
+				}
+			})
 			t.Logf("%d MiB in %s", size>>20, dir)
 			return nil
 		}

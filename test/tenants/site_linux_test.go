@@ -48,7 +48,7 @@ func newSite(t *testing.T, memory int, http2 bool) *site {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Kill)
-	if err := servertest.CapMemory(t, s.Cmd.Process.Pid, memory); err != nil {
+	if err := s.CapMemory(t, memory); err != nil {
 		t.Logf("the server has no limit of memory: %v", err)
 	} else {
 		s.capped = true
