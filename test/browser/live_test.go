@@ -25,7 +25,9 @@ func TestLiveInUse(t *testing.T) {
 		b.until(t, `document.dispatchEvent(new Event("visibilitychange")) && `+what)
 	}
 	asked := `performance.getEntriesByType("resource").filter((e) => e.initiatorType === "xmlhttprequest").length`
-	row := func(path string) string { return `document.querySelector("tbody").textContent.includes("` + path + `")` }
+	row := func(path string) string {
+		return `document.querySelector("tbody").textContent.includes("` + path + `")`
+	}
 
 	run(`globalThis.first = document.querySelector("[data-live]")`)
 	comes(asked + ` > 1`) // the one before was looked at
