@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -226,6 +227,44 @@ func TestUploadsLeaveNoFile(t *testing.T) { //nolint:paralleltest // it sets a v
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("there are %v, %v, want no files", left, err)
 	}
+}
+
+// TestUploadsAreHeldOnce: while an import waits for its turn, there is one copy of its file in memory.
+func TestUploadsAreHeldOnce(t *testing.T) { //nolint:paralleltest // it measures the heap
+	h := newHouse(t)
+	g := h.signedIn(h.workspace("shop"), access.Read|access.Write)
+	begun, release := make(chan struct{}), make(chan struct{})
+	slow := h.serve(slowGate{openGate{new(atomic.Int64), new(atomic.Int64)}, begun, release}, func(*http.Request) {})
+	form := "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"pets.csv\"\r\n\r\nname,category\n" +
+		strings.Repeat(strings.Repeat("M", 93)+",Cats\n", 10_000) +
+		"\r\n--b\r\nContent-Disposition: form-data; name=\"do\"\r\n\r\ntry\r\n--b--\r\n"
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, slow+"/console/pets/import", strings.NewReader(form))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "multipart/form-data; boundary=b")
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	before, done := heap(), make(chan struct{})
+	go func() {
+		defer close(done)
+		g.send(r).want(200, "10,000 pets")
+	}()
+	<-begun
+	if more := heap() - before; more > 3<<19 {
+		t.Errorf("an import that waits with a file of 1 MB holds %d bytes more", more)
+	}
+	runtime.KeepAlive(form) // it was there before
+	close(release)
+	<-done
+}
+
+// heap returns how many bytes are in use.
+func heap() int64 {
+	runtime.GC()
+	runtime.GC() // which empties pools
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }
 
 // TestUploadForms: what is not a file, and forms with more in them than ours have.
