@@ -87,7 +87,7 @@ var references = faults{
 
 // removing finds the workspaces whose rows are being removed.
 var removing = faults{
-	{"ledger: workspace %d is being reset or deleted; check again when that has ended", "SELECT workspace FROM removals"},
+	{"ledger: workspace %d is being reset or deleted; check again when that has ended", "SELECT workspace FROM removals WHERE ended_at IS NULL"},
 }
 
 var rules = faults{

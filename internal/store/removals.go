@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
@@ -13,6 +15,11 @@ import (
 // server has noticed the change. The rows of the workspace are then removed in many
 // short transactions, so that other workspaces do not wait, and the last one ends the
 // removal. One that was interrupted is resumed from its row.
+
+// useGrace is how long after a deletion, or the reset of a sandbox, servers may still save
+// the usage of the workspace. Until then the row stays, which refuses the changes that began
+// before: what they wrote would belong to nobody.
+const useGrace = time.Hour
 
 // stepRows is how many rows one transaction removes.
 const stepRows = 100
@@ -72,13 +79,32 @@ func (s *Store) closeToWrites(tx Tx, workspace int64) error {
 
 // Resume implements [access.Store].
 func (s *Store) Resume(ctx context.Context) error {
-	begun, err := s.numbers(ctx, "SELECT workspace FROM removals")
+	begun, err := s.numbers(ctx, "SELECT workspace FROM removals WHERE ended_at IS NULL")
 	for _, id := range begun {
 		if err == nil {
 			err = s.remove(ctx, id)
 		}
 	}
+	if err == nil {
+		err = s.forgetDeleted(ctx)
+	}
 	return err
+}
+
+// forgetDeleted removes what servers saved about workspaces after their deletion.
+func (s *Store) forgetDeleted(ctx context.Context) error {
+	ended, err := s.numbers(ctx, "SELECT workspace FROM removals WHERE ended_at < $1", s.now().Add(-useGrace).UnixMilli())
+	if err != nil || len(ended) == 0 {
+		return err
+	}
+	return s.db.Change(ctx, func(tx Tx) error {
+		for _, id := range ended {
+			if err := errors.Join(forgetUse(tx, id), exec(tx, "DELETE FROM removals WHERE workspace = $1", id)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // remove removes the rows of a workspace that is closed to writes, and then opens it again.
@@ -103,7 +129,7 @@ func (s *Store) remove(ctx context.Context, workspace int64) error {
 // end ends a removal, unless another caller has done so already. If the workspace still
 // exists it is then open to writes again.
 func (s *Store) end(tx Tx, workspace int64) error {
-	n, err := tx.Exec("DELETE FROM removals WHERE workspace = $1", workspace)
+	n, err := tx.Exec("UPDATE removals SET ended_at = $1 WHERE workspace = $2 AND ended_at IS NULL", s.now().UnixMilli(), workspace)
 	if err != nil || n == 0 {
 		return err
 	}
@@ -115,7 +141,10 @@ func (s *Store) end(tx Tx, workspace int64) error {
 	if err := changed(tx); err != nil {
 		return err
 	}
-	return s.beginFeed(tx, workspace)
+	if err := s.beginFeed(tx, workspace); err != nil {
+		return err
+	}
+	return exec(tx, "DELETE FROM removals WHERE workspace = $1", workspace)
 }
 
 // removeSome removes up to stepRows rows, table by table. It reports false if there was
@@ -123,7 +152,7 @@ func (s *Store) end(tx Tx, workspace int64) error {
 // ones. It may remove fewer rows than there are, because another transaction is removing
 // the others.
 func (s *Store) removeSome(tx Tx, workspace int64) (more bool, err error) {
-	n, err := tx.Exec("UPDATE removals SET steps = steps + 1 WHERE workspace = $1", workspace) // keeps others from ending it
+	n, err := tx.Exec("UPDATE removals SET steps = steps + 1 WHERE workspace = $1 AND ended_at IS NULL", workspace) // keeps others from ending it
 	if err != nil || n == 0 {
 		return false, err
 	}
@@ -138,8 +167,7 @@ func (s *Store) removeSome(tx Tx, workspace int64) (more bool, err error) {
 	return left < stepRows, nil
 }
 
-// forgetUse removes the limiter's rows and the usage of a deleted workspace. What servers
-// save of it before they learn of the deletion goes as it ages.
+// forgetUse removes the limiter's rows and the usage of a deleted workspace.
 func forgetUse(tx Tx, workspace int64) error {
 	var b Batch
 	b.Exec("DELETE FROM limit_windows WHERE subject = $1", fmt.Sprint("w:", workspace))

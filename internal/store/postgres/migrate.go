@@ -112,7 +112,7 @@ func status(ctx context.Context, c *pgx.Conn, set *store.Migrations) ([]store.Mi
 	if err != nil {
 		return nil, err
 	}
-	if slices.ContainsFunc(has, func(m store.AppliedMigration) bool { return m.Version == 1 && m.Name == "init" }) {
+	if slices.ContainsFunc(has, func(m store.AppliedMigration) bool { return m.Version == 1 && (m.Name == "init" || m.Name == "tables") }) {
 		return nil, errOlder
 	}
 	return set.Status(has)

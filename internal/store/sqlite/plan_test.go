@@ -52,7 +52,7 @@ var (
 	equals  = regexp.MustCompile(`\b(category|status|pet|complete) =`)
 	byKey   = regexp.MustCompile(`^SEARCH \w+ USING (INTEGER )?PRIMARY KEY \((workspace=\? AND id|rowid)=\?\)$`)
 	inRange = regexp.MustCompile(`^SEARCH \w+ USING COVERING INDEX \w+ \(workspace=\? AND (status=\? AND quantity<\?|complete=\? AND ship_date>\? AND ship_date<\?)\)$`)
-	no      = regexp.MustCompile(`SCAN|TEMP`)
+	no      = regexp.MustCompile(`SCAN|TEMP|BLOOM`)
 )
 
 func wantPlan(t *testing.T, asked storetest.ListStatement, plan []string) {

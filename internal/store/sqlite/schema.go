@@ -5,6 +5,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"example.com/petstore/internal/store"
@@ -12,12 +13,12 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// applicationID marks a file as ours, in the header that SQLite keeps for this: "PETD"
-// in ASCII. Files from before the first release, which had other tables, have earlierID.
-const (
-	applicationID = 0x50455444
-	earlierID     = 0x50455453
-)
+// applicationID marks a file as ours, in the header that SQLite keeps for this: "PETE"
+// in ASCII. Files from before the first release, which had other tables, have one of
+// earlierIDs.
+const applicationID = 0x50455445
+
+var earlierIDs = []int64{0x50455453, 0x50455444}
 
 var errEarlier = errors.New("was made by a version of petstore from before the first release, and has other tables: " +
 	"export each workspace with that version (petstore export), and import the files into a new database with this one (petstore import)")
@@ -62,7 +63,7 @@ func (c *conn) isOurs() (bool, error) {
 	switch {
 	case err != nil:
 		return false, err
-	case id == earlierID:
+	case slices.Contains(earlierIDs, id):
 		return false, errEarlier
 	case id != applicationID && (id != 0 || tables > 0):
 		return false, errors.New("is an SQLite database of another program")

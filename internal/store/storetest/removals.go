@@ -14,7 +14,7 @@ import (
 )
 
 var removalTests = map[string]func(*tenant){
-	"reset": testReset, "broken off": testBrokenOff, "saved before deletion": testSavedBeforeDeletion,
+	"reset": testReset, "broken off": testBrokenOff, "late for a deletion": testLateForDeletion,
 }
 
 // herd gives a workspace so many pets.
@@ -126,11 +126,26 @@ func (s *tenant) breakOff(remove func(context.Context) error, begun func() bool)
 	s.wantCode("the removal broken off", <-removed, petstore.CodeServiceUnavailable)
 }
 
-// testSavedBeforeDeletion: what servers saved of a workspace goes with it.
-func testSavedBeforeDeletion(s *tenant) {
-	s.saveWindows(ratelimit.SavedWindow{Subject: fmt.Sprintf("w:%d", s.workspace), Day: s.clock.Now().Unix() / 86400, DayUsed: 1})
-	must(s, s.AddUsage(s.ctx, []usage.Row{usageRow(s.workspace, usage.Minute, 600, 1)}))
+// testLateForDeletion: what servers save of a workspace goes with it, also if they save it
+// before they learn of the deletion. A change that began before the deletion is refused.
+func testLateForDeletion(s *tenant) {
+	save := func() {
+		s.saveWindows(ratelimit.SavedWindow{Subject: fmt.Sprintf("w:%d", s.workspace), Day: s.clock.Now().Unix() / 86400, DayUsed: 1})
+		must(s, s.AddUsage(s.ctx, []usage.Row{usageRow(s.workspace, usage.Minute, 600, 1)}))
+	}
+	wantNothing := func() {
+		s.Helper()
+		same(s, "LoadLimits", []ratelimit.SavedWindow{})(s.LoadLimits(s.ctx))
+		same(s, "Usage", []usage.Row{})(s.Usage(s.ctx, s.workspace, usage.Minute, 0, 1000))
+	}
+	save()
 	must(s, s.DeleteWorkspace(s.ctx, s.workspace, "cli"))
-	same(s, "LoadLimits", []ratelimit.SavedWindow{})(s.LoadLimits(s.ctx))
-	same(s, "Usage", []usage.Row{})(s.Usage(s.ctx, s.workspace, usage.Minute, 0, 1000))
+	wantNothing()
+	must(s, s.Resume(s.ctx))
+	s.wantCode("CreateCategory", errOf(s.CreateCategory(s.ctx, s.workspace, petstore.NewCategory{Name: "late"}, nil)), petstore.CodeServiceUnavailable)
+	s.wantCode("Load", errOf(s.Load(s.ctx, s.workspace, &petstore.Batch{Units: checked(newPets(1))})), access.CodeWorkspaceNotFound)
+	save()
+	s.clock.Advance(2 * time.Hour)
+	must(s, s.Resume(s.ctx))
+	wantNothing()
 }

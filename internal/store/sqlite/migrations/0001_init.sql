@@ -37,10 +37,12 @@ CREATE TABLE workspaces (
 CREATE INDEX workspaces_sandboxes ON workspaces (expires_at) WHERE expires_at IS NOT NULL;
 
 -- The workspaces whose rows are being removed step by step, in many transactions: by a
--- reset, or because they were deleted.
+-- reset, or because they were deleted. The row of a deleted workspace stays for a while,
+-- since servers may still save what it did before they learn of it.
 CREATE TABLE removals (
   workspace INTEGER PRIMARY KEY,
-  steps     INTEGER NOT NULL DEFAULT 0
+  steps     INTEGER NOT NULL DEFAULT 0,
+  ended_at  INTEGER -- NULL while there are rows
 ) STRICT;
 
 CREATE TABLE api_keys (
