@@ -183,7 +183,7 @@ func reason(ctx context.Context, err error) string {
 		return "There was no answer within 15 seconds."
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "The connection was refused."
-	case isOp && op.Op == "dial":
+	case isOp && op.Op == "dial" && !errors.Is(err, syscall.ECONNRESET): // whoever resets has been reached
 		return "The connection could not be made."
 	}
 	return string(errInvalid)
