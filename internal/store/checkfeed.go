@@ -68,35 +68,41 @@ func (c *feedCheck) event(row Row) error {
 
 // resources compares all resources with their last events.
 func (c *feedCheck) resources(tx Tx) error {
-	err := Each(tx, dumpedCategories, func(row Row) error {
-		var g petstore.Category
-		err := scanCategory(row, &g)
+	err := compareAll(tx, c, dumpedCategories, scanCategory, func(g *petstore.Category) {
 		c.compare("category", g.ID, g.AppendJSON(nil))
-		return err
-	}, c.shop)
+	})
 	if err != nil {
 		return err
 	}
-	err = Each(tx, dumpedPets, func(row Row) error {
-		var p petstore.StockedPet
-		err := scanStockedPet(row, &p)
+	err = compareAll(tx, c, dumpedPets, scanStockedPet, func(p *petstore.StockedPet) {
 		c.compare("pet", p.ID, p.Pet.AppendJSON(nil))
 		c.compare("inventory", p.ID, p.Item().AppendJSON(nil))
-		return err
-	}, c.shop)
+	})
 	if err != nil {
 		return err
 	}
-	err = Each(tx, dumpedOrders, func(row Row) error {
-		var o petstore.Order
-		err := scanOrder(row, &o)
+	err = compareAll(tx, c, dumpedOrders, scanOrder, func(o *petstore.Order) {
 		c.compare("order", o.ID, o.AppendJSON(nil))
+	})
+	if err != nil {
 		return err
-	}, c.shop)
+	}
 	for r := range c.last {
 		c.report("events: workspace %d: the %s %d is not there, as its last event says", c.shop, r.kind, r.id)
 	}
-	return err
+	return nil
+}
+
+// compareAll calls compare for each row of the shop that a query selects.
+func compareAll[T any](tx Tx, c *feedCheck, query string, scan func(Row, *T) error, compare func(*T)) error {
+	return Each(tx, query, func(row Row) error {
+		var one T
+		if err := scan(row, &one); err != nil {
+			return err
+		}
+		compare(&one)
+		return nil
+	}, c.shop)
 }
 
 // compare compares a resource with its last event, if that is known.
