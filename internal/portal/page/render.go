@@ -88,9 +88,8 @@ type answer struct {
 	body    []byte
 }
 
-// execute executes the template of the answer, if there is one, and compresses the result if the client accepts that.
-func (v *Visit) execute() error {
-	a := &v.answer
+// complete executes the template, if there is one, and compresses the result if the client accepts that.
+func (a *answer) complete(w http.ResponseWriter, r *http.Request) error {
 	if a.execute == nil {
 		return nil
 	}
@@ -100,8 +99,8 @@ func (v *Visit) execute() error {
 	}
 	a.execute, a.body = nil, b.Bytes()
 	// No other site can ask for a page in a session's name, and each page has other tokens: its length tells nothing.
-	if accept.Gzip(v.R.Header["Accept-Encoding"]) {
-		v.W.Header().Set("Content-Encoding", "gzip")
+	if accept.Gzip(r.Header["Accept-Encoding"]) {
+		w.Header().Set("Content-Encoding", "gzip")
 		a.body = asset.Compress(a.body)
 	}
 	return nil
@@ -125,11 +124,11 @@ func (v *Visit) inTurn(do func() error) error {
 func (v *Visit) send() {
 	var err error
 	if v.answer.execute != nil {
-		err = v.inTurn(v.execute)
+		err = v.inTurn(func() error { return v.answer.complete(v.W, v.R) })
 	}
 	if err != nil {
 		v.fail(err)
-		err = v.execute()
+		err = v.answer.complete(v.W, v.R)
 	}
 	if err != nil {
 		v.Log.Error("a page could not be written", "path", v.R.URL.Path, "err", err)

@@ -248,7 +248,7 @@ func (r Route) answer(v *Visit, why Notice) error {
 			if err := r.handle(v.guest); err != nil {
 				return err
 			}
-			return v.execute() // so that what was read does not wait for the template
+			return v.answer.complete(v.W, v.R) // so that what was read does not wait for the template
 		})
 	})
 }
