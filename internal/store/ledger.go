@@ -6,7 +6,8 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-const movementColumns = "pet, number, kind, order_id, delta, quantity, at, by_key" // as scanMovement reads them
+// LedgerColumns are what [Dialect.Ledgers] selects, as scanMovement reads them.
+const LedgerColumns = "pet, number, kind, order_id, delta, quantity, at, by_key"
 
 // selectLedger selects the movements of the pet $2, the newest first, each with the id of
 // the one before it. They begin at the movement with the id $3, or at the last one for 0.
@@ -16,7 +17,7 @@ const selectLedger = `WITH RECURSIVE ledger AS (
 			(SELECT id FROM movements WHERE workspace = $1 AND pet = $2 AND kind = 'deleted'))
 		UNION ALL
 		SELECT m.* FROM ledger l JOIN movements m ON m.workspace = l.workspace AND m.id = l.before AND m.pet = l.pet AND m.id < l.id)
-	SELECT ` + movementColumns + `, before FROM ledger`
+	SELECT ` + LedgerColumns + `, before FROM ledger`
 
 // Movements implements [petstore.Store]. A place is the id of the movement there.
 func (s *Store) Movements(ctx context.Context, workspace, petID, from int64, limit int) (page []petstore.Movement, next int64, err error) {
@@ -40,7 +41,7 @@ func (s *Store) OrderMovements(ctx context.Context, workspace int64, orders []in
 			s.options.Dialect.Hint("movements_ended") + " WHERE workspace = $1 AND order_id" + of + " AND (kind = 'completed' OR kind = 'cancelled') ORDER BY order_id",
 		} {
 			some, err := RowsOf(tx, func(row Row, m *petstore.Movement) error { return scanMovement(row, m) },
-				"SELECT "+movementColumns+" FROM movements"+from, workspace, ids)
+				"SELECT "+LedgerColumns+" FROM movements"+from, workspace, ids)
 			if err != nil {
 				return nil, err
 			}
