@@ -88,7 +88,7 @@ func TestRestart(t *testing.T) {
 	url := server.URL("postgres")
 	a, b, idle := node(t, url, Options{}), node(t, url, Options{}), node(t, url, Options{})
 	p := newPast(t, a)
-	workspace, pet := newStockedIn(t, a, "busy", petstore.MaxQuantity)
+	workspace, pet := newStocked(t, a, petstore.MaxQuantity)
 	news := follow(t, b)
 	<-news
 	watch(t, idle)

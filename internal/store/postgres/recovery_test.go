@@ -19,7 +19,7 @@ func TestRecovery(t *testing.T) {
 	primary := postgrestest.Start(t, append(postgrestest.Lax(), "archive_mode = on")...)
 	db := node(t, primary.URL("postgres"), Options{})
 	p := newPast(t, db)
-	busy, pet := newStockedIn(t, db, "busy", petstore.MaxQuantity)
+	busy, pet := newStocked(t, db, petstore.MaxQuantity)
 	crowd := buy(t, busy, pet, 16, db)
 	crowd.more(100)
 	archive := primary.Archive(t)
