@@ -14,9 +14,6 @@ const (
 	dumpedPets       = "SELECT " + petColumns + " FROM pets WHERE workspace = $1 ORDER BY id"
 	dumpedOrders     = "SELECT " + orderColumns + " FROM orders WHERE workspace = $1 ORDER BY pet, complete, id"
 	selectLastIDs    = "SELECT categories, pets, orders FROM counters WHERE workspace = $1"
-
-	// LedgerColumns are what [Dialect.Ledgers] selects.
-	LedgerColumns = movementColumns
 )
 
 // Dump implements [petstore.Bulk]. It locks nothing.

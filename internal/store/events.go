@@ -207,7 +207,7 @@ func (s *Store) ForgetEvents(ctx context.Context, before petstore.Time) (removed
 	}
 	feeds, err := s.numbers(ctx, selectOldFeeds, before.Millis)
 	for _, workspace := range feeds {
-		for n := int64(1); n > 0 && err == nil; removed += n {
+		for n := int64(stepRows); n == stepRows && err == nil; removed += n {
 			err = s.db.Step(ctx, 0, func(tx Tx) (err error) {
 				n, err = forgetEvents(tx, workspace, before.Millis)
 				return err

@@ -6,29 +6,23 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-const movementColumns = "pet, number, kind, order_id, delta, quantity, at, by_key" // as scanMovement reads them
+// LedgerColumns are what [Dialect.Ledgers] selects, as scanMovement reads them.
+const LedgerColumns = "pet, number, kind, order_id, delta, quantity, at, by_key"
 
-// SelectLedger selects the movements of the pet $2, the newest first, each with the id of
+// selectLedger selects the movements of the pet $2, the newest first, each with the id of
 // the one before it. They begin at the movement with the id $3, or at the last one for 0.
-const SelectLedger = `WITH RECURSIVE ledger AS (
+const selectLedger = `WITH RECURSIVE ledger AS (
 		SELECT * FROM movements WHERE workspace = $1 AND pet = $2 AND id = coalesce(nullif(CAST($3 AS bigint), 0),
 			(SELECT last_movement FROM pets WHERE workspace = $1 AND id = $2),
 			(SELECT id FROM movements WHERE workspace = $1 AND pet = $2 AND kind = 'deleted'))
 		UNION ALL
 		SELECT m.* FROM ledger l JOIN movements m ON m.workspace = l.workspace AND m.id = l.before AND m.pet = l.pet AND m.id < l.id)
-	SELECT ` + movementColumns + `, before, id FROM ledger`
+	SELECT ` + LedgerColumns + `, before FROM ledger`
 
 // Movements implements [petstore.Store]. A place is the id of the movement there.
 func (s *Store) Movements(ctx context.Context, workspace, petID, from int64, limit int) (page []petstore.Movement, next int64, err error) {
-	err = s.db.Read(ctx, func(tx Tx) error {
-		page, next = nil, 0
-		return Each(tx, SelectLedger+" LIMIT $4", func(row Row) error {
-			m, id := petstore.Movement{}, int64(0)
-			err := scanMovement(row, &m, &next, &id)
-			page = append(page, m)
-			return err
-		}, workspace, petID, from, int64(limit))
-	})
+	page, err = readRows(ctx, s, func(row Row, m *petstore.Movement) error { return scanMovement(row, m, &next) },
+		selectLedger+" LIMIT $4", workspace, petID, from, limit)
 	switch {
 	case err != nil:
 		return nil, 0, err
@@ -47,7 +41,7 @@ func (s *Store) OrderMovements(ctx context.Context, workspace int64, orders []in
 			s.options.Dialect.Hint("movements_ended") + " WHERE workspace = $1 AND order_id" + of + " AND (kind = 'completed' OR kind = 'cancelled') ORDER BY order_id",
 		} {
 			some, err := RowsOf(tx, func(row Row, m *petstore.Movement) error { return scanMovement(row, m) },
-				"SELECT "+movementColumns+" FROM movements"+from, workspace, ids)
+				"SELECT "+LedgerColumns+" FROM movements"+from, workspace, ids)
 			if err != nil {
 				return nil, err
 			}

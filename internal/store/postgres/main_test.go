@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"flag"
 	"os"
@@ -115,14 +116,8 @@ func TestDamage(t *testing.T) {
 // newStocked makes a workspace with one pet of that stock, and returns their ids.
 func newStocked(tb testing.TB, db *DB, stock int64) (workspace, pet int64) {
 	tb.Helper()
-	return newStockedIn(tb, db, "acme", stock)
-}
-
-// newStockedIn is newStocked with the name of the workspace.
-func newStockedIn(tb testing.TB, db *DB, name string, stock int64) (workspace, pet int64) {
-	tb.Helper()
 	ctx := context.Background()
-	w, err := db.CreateWorkspace(ctx, access.Workspace{Name: name, Plan: access.Free, Quota: access.FreeQuota}, "cli")
+	w, err := db.CreateWorkspace(ctx, access.Workspace{Name: rand.Text(), Plan: access.Free, Quota: access.FreeQuota}, "cli")
 	must(tb, err)
 	s := petstore.NewService(db)
 	c, err := s.CreateCategory(ctx, w.ID, petstore.NewCategory{Name: "dogs"}, nil)

@@ -19,7 +19,7 @@ func TestRecovery(t *testing.T) {
 	primary := postgrestest.Start(t, append(postgrestest.Lax(), "archive_mode = on")...)
 	db := node(t, primary.URL("postgres"), Options{})
 	p := newPast(t, db)
-	busy, pet := newStockedIn(t, db, "busy", petstore.MaxQuantity)
+	busy, pet := newStocked(t, db, petstore.MaxQuantity)
 	crowd := buy(t, busy, pet, 16, db)
 	crowd.more(100)
 	archive := primary.Archive(t)
@@ -70,8 +70,8 @@ func wantOrder(t *testing.T, db *DB, workspace, pet int64) {
 	}
 }
 
-// seen returns the orders that were confirmed so far, and when.
-func (c *crowd) seen() map[int64]time.Time {
+// seen returns the orders that were confirmed so far.
+func (c *crowd) seen() map[int64]bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return maps.Clone(c.confirmed)
@@ -96,7 +96,7 @@ func ordersOf(t *testing.T, db *DB, workspace int64) map[int64]bool {
 }
 
 // missing counts the confirmed orders that are not there.
-func missing(confirmed map[int64]time.Time, there map[int64]bool) (n int) {
+func missing(confirmed, there map[int64]bool) (n int) {
 	for id := range confirmed {
 		if !there[id] {
 			n++

@@ -87,7 +87,7 @@ func TestRestoreWarnsOfLostIDs(t *testing.T) {
 		"":                                     "",
 		strings.Repeat("not a database ", 100): "the ids of " + path + ", which was replaced, could not be read, and some may be issued again: is not an SQLite database",
 	} {
-		must(t, os.WriteFile(path, []byte(content), 0o600))
+		writeFile(t, path, content)
 		warning, err := Restore(t.Context(), copied, path, Options{})
 		if err != nil || (warning == nil) != (want == "") || warning != nil && !strings.HasPrefix(warning.Error(), want) {
 			t.Errorf("Restore over %.5q = %v, %v, want the warning %q", content, warning, err, want)

@@ -31,15 +31,15 @@ func writeFrames(t *testing.T, db *DB, name string) {
 	must(t, err)
 }
 
-// frames returns how many frames the log has, and how many of them were moved.
-func frames(t *testing.T, db *DB) (all, moved int64) {
+// frames returns how many frames the log has.
+func frames(t *testing.T, db *DB) (all int64) {
 	t.Helper()
 	err := db.read(t.Context(), func(c *conn) (err error) {
-		all, moved, _, err = c.checkpoint("NOOP")
+		all, _, _, err = c.checkpoint("NOOP")
 		return err
 	})
 	must(t, err)
-	return all, moved
+	return all
 }
 
 // longest returns how long the log was at most while so many frames were written.
@@ -47,8 +47,7 @@ func longest(t *testing.T, db *DB, n int) (most int64) {
 	t.Helper()
 	for i := range n / framesEach {
 		writeFrames(t, db, fmt.Sprint("frames ", i%10))
-		now, _ := frames(t, db)
-		most = max(most, now)
+		most = max(most, frames(t, db))
 	}
 	return most
 }
@@ -83,15 +82,14 @@ func TestAReaderKeepsTheLogForAWhile(t *testing.T) {
 	must(t, reader.exec("COMMIT"))
 	db.readers <- reader
 
-	left, _ := frames(t, db)
+	left := frames(t, db)
 	for i := range farLog / framesEach { // sooner, if the disk is not slow
 		writeFrames(t, db, fmt.Sprint("later ", i%10))
-		if now, _ := frames(t, db); now < left {
+		if now := frames(t, db); now < left {
 			return
 		}
 	}
-	now, _ := frames(t, db)
-	t.Errorf("the log has %d frames, %d when the reader left: it did not begin anew", now, left)
+	t.Errorf("the log has %d frames, %d when the reader left: it did not begin anew", frames(t, db), left)
 }
 
 func countMeta(t *testing.T, c *conn) int64 {
@@ -109,8 +107,7 @@ func TestTheLogStaysShortWhileLittleIsWritten(t *testing.T) {
 			return c.exec("INSERT OR REPLACE INTO meta (name, value) VALUES ('count', ?)", []byte(fmt.Sprint(i)))
 		})
 		must(t, err)
-		now, _ := frames(t, db)
-		most = max(most, now)
+		most = max(most, frames(t, db))
 	}
 	if most < shortLog || most >= 4*shortLog {
 		t.Errorf("the log had up to %d frames, want %d, and little more on a fast disk", most, shortLog)

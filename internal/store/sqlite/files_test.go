@@ -1,5 +1,3 @@
-//go:build unix
-
 package sqlite
 
 import (
@@ -33,7 +31,7 @@ func (db database) write(t *testing.T, mode byte, changes uint32) {
 	b := make([]byte, 4096)
 	b[18] = mode
 	binary.BigEndian.PutUint32(b[24:], changes)
-	put(t, db.path, b)
+	writeFile(t, db.path, string(b))
 }
 
 func (db database) writeLog(t *testing.T, resets, salt uint32) {
@@ -41,12 +39,7 @@ func (db database) writeLog(t *testing.T, resets, salt uint32) {
 	b := make([]byte, 64)
 	binary.BigEndian.PutUint32(b[12:], resets)
 	binary.BigEndian.PutUint32(b[16:], salt)
-	put(t, db.path+"-wal", b)
-}
-
-func put(t *testing.T, path string, text []byte) {
-	t.Helper()
-	must(t, os.WriteFile(path, text, 0o600))
+	writeFile(t, db.path+"-wal", string(b))
 }
 
 // replace puts a copy in the place of the file.
@@ -54,7 +47,7 @@ func (db database) replace(t *testing.T) {
 	t.Helper()
 	text, err := os.ReadFile(db.path)
 	must(t, err)
-	put(t, db.path+".copy", text)
+	writeFile(t, db.path+".copy", string(text))
 	must(t, os.Rename(db.path+".copy", db.path))
 }
 
@@ -88,7 +81,7 @@ func TestCheckLog(t *testing.T) {
 		"log moved":           {func(t *testing.T, db database) { db.write(t, 2, 150); db.writeLog(t, 8, 1008) }, ""},
 		"log of no server":    {func(t *testing.T, db database) { db.write(t, 2, 1); db.writeLog(t, 3, 99) }, ""},
 		"log removed":         {func(t *testing.T, db database) { db.remove(t, "-wal") }, ""},
-		"emptied":             {func(t *testing.T, db database) { put(t, db.path, nil) }, "it is empty"},
+		"emptied":             {func(t *testing.T, db database) { writeFile(t, db.path, "") }, "it is empty"},
 		"backup copied":       {func(t *testing.T, db database) { db.write(t, 1, 120) }, "is a backup"},
 		"copy moved":          {func(t *testing.T, db database) { db.replace(t) }, "it is another file"},
 		"copy copied":         {func(t *testing.T, db database) { db.write(t, 2, 99) }, "it is older"},

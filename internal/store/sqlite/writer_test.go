@@ -181,7 +181,6 @@ func TestFailed(t *testing.T) {
 	t.Parallel()
 	db := openTest(t, Options{Readers: 1})
 	workspace := newWorkspace(t, db, "acme")
-	must(t, db.change(t.Context(), func(c *conn) error { return nil }))
 	ruin(t, db)
 	_, err := db.Pet(t.Context(), workspace, 1)
 	if got := petstore.CodeOf(err); got != petstore.CodeServiceUnavailable {

@@ -21,10 +21,10 @@ func seed() []petstore.Unit {
 	return checked(units)
 }
 
-// sandbox makes one for an address, of which the tenant is the shop.
-func (s *tenant) sandbox(from string) (*tenant, access.Workspace) {
+// sandbox makes a sandbox, of which the tenant is the shop.
+func (s *tenant) sandbox() (*tenant, access.Workspace) {
 	s.Helper()
-	w, err := s.newSandbox(from, 0, 0)
+	w, err := s.newSandbox("192.0.2.1", 0, 0)
 	must(s, err)
 	shop := *s
 	shop.workspace, shop.name = w.Shop, w.Name
@@ -85,7 +85,7 @@ func (s *tenant) wantSeed() {
 // testSandboxReset: each time the same calls give the same answers, the keys stay, and who
 // knows the shop before is told that it has ended.
 func testSandboxReset(s *tenant) {
-	shop, w := s.sandbox("192.0.2.1")
+	shop, w := s.sandbox()
 	for range 3 {
 		shop.wantSeed()
 		written := s.Written(shop.workspace)
@@ -107,7 +107,7 @@ func testSandboxReset(s *tenant) {
 
 // testSandboxResetsAtOnce: of resets beside writes and the end, nothing stays behind.
 func testSandboxResetsAtOnce(s *tenant) {
-	_, w := s.sandbox("192.0.2.1")
+	_, w := s.sandbox()
 	s.together(24, func(i int) error {
 		if i%3 > 0 {
 			return errOf(s.resetNow(w))
@@ -153,9 +153,9 @@ func testSandboxBounds(s *tenant) {
 
 // testSandboxEnd: what has expired goes with everything, and nothing else.
 func testSandboxEnd(s *tenant) {
-	shop, w := s.sandbox("192.0.2.1")
+	shop, w := s.sandbox()
 	s.clock.Advance(time.Hour)
-	later, kept := s.sandbox("192.0.2.1")
+	later, kept := s.sandbox()
 	s.clock.Advance(23 * time.Hour)
 	state, err := s.AccessState(s.ctx)
 	must(s, err)
@@ -179,7 +179,7 @@ func testSandboxEnd(s *tenant) {
 // others remove. An ordinary workspace is no sandbox.
 func testSandboxByOperator(s *tenant) {
 	pet := s.pet(3)
-	shop, w := s.sandbox("192.0.2.1")
+	shop, w := s.sandbox()
 	must(s, s.ResetWorkspace(s.ctx, w.ID, "cli"))
 	shop.wantEmpty()
 	now, err := s.Workspace(s.ctx, w.Name)
