@@ -185,11 +185,13 @@ func keySheets(v *visit, k access.Key) ([]page.List, error) {
 		if d.Total() == 0 { // it was used in the console alone
 			continue
 		}
-		l.Lead = requestsIn(days) + " in the last 14 days. Forms of this console are not among them."
 		failed, refused := d.Requests[usage.ClientError]+d.Requests[usage.ServerError], d.Requests[usage.Limited]
 		l.Rows = append(l.Rows, []page.Cell{
 			{Text: time.Unix(d.Day, 0).UTC().Format("2 Jan")}, {Text: page.Number(d.Total() - failed - refused)}, {Text: page.Number(failed)}, {Text: page.Number(refused)},
 		})
+	}
+	if len(l.Rows) > 0 {
+		l.Lead = requestsIn(days) + " in the last 14 days. Forms of this console are not among them."
 	}
 	uses, since := usesOf(v, k.ID)
 	if len(uses) == 0 {
@@ -256,10 +258,10 @@ func showKey(v *visit) (page.Form, error) {
 		if p.Facts, err = page.KeyFacts(v.Visit, k); err != nil {
 			return err
 		}
-		for _, which := range []page.Fact{{Title: "Requests"}, {Title: "Errors", Cell: page.Cell{URL: "&outcome=errors"}}, {Title: "Refusals", Cell: page.Cell{URL: "&outcome=429"}}} {
-			which.Text, which.URL = "In the log", "/console/requests?key="+k.ID+which.URL
-			p.Facts = append(p.Facts, which)
+		inLog := func(title, filter string) page.Fact {
+			return page.Fact{Title: title, Cell: page.Cell{Text: "In the log", URL: "/console/requests?key=" + k.ID + filter}}
 		}
+		p.Facts = append(p.Facts, inLog("Requests", ""), inLog("Errors", "&outcome=errors"), inLog("Refusals", "&outcome=429"))
 		p.Sheets, err = keySheets(v, k)
 		return err
 	}
