@@ -174,13 +174,11 @@ type keyUse struct {
 	Deprecated    bool
 }
 
-const shownDays = 14
-
 // keySheets returns what a key did by day, the latest first, and what it was used for lately.
 func keySheets(v *visit, k access.Key) ([]page.List, error) {
 	l := page.NewList("Use by day", "", "No program used it in the last 14 days.", "Day (UTC)", "Answered", "Errors", "Refused")
 	l.Numbers = map[int]bool{1: true, 2: true, 3: true}
-	days, err := v.Usage.KeyDays(v.R.Context(), v.who.Workspace.ID, k.ID, v.Now().AddDate(0, 0, 1-shownDays))
+	days, err := v.Usage.KeyDays(v.R.Context(), v.who.Workspace.ID, k.ID, v.Now().AddDate(0, 0, -13))
 	for _, d := range slices.Backward(days) {
 		if d.Total() == 0 { // it was used in the console alone
 			continue
