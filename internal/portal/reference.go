@@ -30,9 +30,9 @@ type ReferenceOptions struct {
 // Markdown, at its address with .md behind it. The handler sets the headers of its answers, a
 // Content-Security-Policy among them; other methods are answered 405 with Allow and no body.
 //
-// It returns an error if the base URL cannot be used. It panics on a page that is wrong, which the tests find. All else is made when the first page is asked for, and kept, so that
+// It returns an error if the base URL cannot be used. All else is made when the first page is asked for, and kept, so that
 // a service whose pages nobody reads has nothing of them in memory; a page is rendered when it is itself asked for. The
-// handler is safe for concurrent use.
+// handler panics on a page that is wrong, which the tests find. It is safe for concurrent use.
 func NewReference(opts ReferenceOptions) (http.Handler, error) {
 	base, err := url.Parse(opts.BaseURL)
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {

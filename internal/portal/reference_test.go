@@ -167,7 +167,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 func TestEveryOperationHasASection(t *testing.T) {
 	t.Parallel()
 	h := newReference(t)
-	d := newDescription(t)
+	d := newDescription()
 	for _, o := range d.operations() {
 		path, _, _ := strings.Cut(sectionURL(o), "#")
 		page := get(t, h, path).Body.String()
@@ -208,12 +208,12 @@ func expected(d *description, o *operation) []string {
 func TestErrorsGuideHasEveryCode(t *testing.T) {
 	t.Parallel()
 	page := elements(t, get(t, newReference(t), guidePath+"errors").Body.String())
-	for _, code := range newDescription(t).Components.Schemas["Error"].Properties[0].Value.Open {
+	for _, code := range newDescription().Components.Schemas["Error"].Properties[0].Value.Open {
 		if !slices.ContainsFunc(page, func(e element) bool { return e.attrs["id"] == code }) {
 			t.Errorf("the guide to errors lacks %s", code)
 		}
 	}
-	for _, f := range newDescription(t).failures() {
+	for _, f := range newDescription().failures() {
 		if f.Advice == "" {
 			t.Errorf("there is no advice for %d", f.Status)
 		}

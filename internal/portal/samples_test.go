@@ -19,7 +19,7 @@ import (
 // TestSamplesParse reads every sample with the tool of its language.
 func TestSamplesParse(t *testing.T) {
 	t.Parallel()
-	d := newDescription(t)
+	d := newDescription()
 	all := map[string]string{}
 	for _, o := range d.operations() {
 		for _, s := range samples(d.call(o, "https://petstore.example")) {
@@ -68,7 +68,7 @@ func need(t *testing.T, tool string) {
 
 func TestSampleOfAnUpdate(t *testing.T) {
 	t.Parallel()
-	d := newDescription(t)
+	d := newDescription()
 	for _, o := range d.operations() {
 		if o.OperationID != "updateOrder" {
 			continue

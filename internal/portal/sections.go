@@ -81,8 +81,8 @@ func (d *description) section(o *operation, base string, sunset time.Time) secti
 			s.Groups = append(s.Groups, fieldGroup{g.title, fields})
 		}
 	}
-	d.addBody(&s, o)
-	d.addAnswers(&s, o)
+	d.addBody(&s)
+	d.addAnswers(&s)
 	return s
 }
 
@@ -99,22 +99,22 @@ func (d *description) ending(o *operation, sunset time.Time) *ending {
 	return e
 }
 
-func (d *description) addBody(s *section, o *operation) {
-	if o.RequestBody == nil {
+func (d *description) addBody(s *section) {
+	if s.RequestBody == nil {
 		return
 	}
-	first := o.RequestBody.Content[0].Value
+	first := s.RequestBody.Content[0].Value
 	_, name := d.schema(first.Schema)
 	s.Body = &body{Type: name, Fields: d.fields(first.Schema)}
-	for _, m := range o.RequestBody.Content {
+	for _, m := range s.RequestBody.Content {
 		s.Body.Media = append(s.Body.Media, m.Key)
 	}
-	last := o.RequestBody.Content[len(o.RequestBody.Content)-1]
+	last := s.RequestBody.Content[len(s.RequestBody.Content)-1]
 	s.BodyText, s.BodyMedia = indented(last.Value.Examples[0].Value.Value), last.Key
 }
 
-func (d *description) addAnswers(s *section, o *operation) {
-	for _, r := range o.Responses {
+func (d *description) addAnswers(s *section) {
+	for _, r := range s.Responses {
 		a := d.answer(r.Key, r.Value)
 		if a.Status >= 400 && everywhere(a.Status) {
 			s.Common = append(s.Common, a)

@@ -8,7 +8,7 @@ import (
 	"example.com/petstore/api"
 )
 
-func newDescription(*testing.T) *description { return parse(api.JSON()) }
+func newDescription() *description { return parse(api.JSON()) }
 
 func TestMarkdown(t *testing.T) {
 	t.Parallel()
@@ -45,7 +45,7 @@ func TestHighlight(t *testing.T) {
 
 func TestFields(t *testing.T) {
 	t.Parallel()
-	d := newDescription(t)
+	d := newDescription()
 	fields := d.fields(d.Components.Schemas["NewPet"])
 	want := []struct {
 		name, typ string

@@ -123,8 +123,8 @@ func TestTasks(t *testing.T) {
 	}
 }
 
-// busyShop has a tab that is signed in to a shop with a pet, its stock and so many orders.
-func busyShop(t *testing.T, s *site, orders int) (b *tab, key string) {
+// busyShop has a tab that is signed in to a shop with a pet, its stock and 177 orders.
+func busyShop(t *testing.T, s *site) (b *tab, key string) {
 	t.Helper()
 	b = newTab(t)
 	b.countClicks(t)
@@ -133,7 +133,7 @@ func busyShop(t *testing.T, s *site, orders int) (b *tab, key string) {
 	s.call(key, "POST", "/categories", `{"name":"Dgos"}`)
 	s.call(key, "POST", "/pets", `{"name":"Rex","categoryId":1}`)
 	s.call(key, "PATCH", "/inventory/1", `{"quantity":677}`)
-	for range orders {
+	for range 177 {
 		if status := s.call(key, "POST", "/store/orders", `{"petId":1}`); status != http.StatusCreated {
 			t.Fatalf("createOrder = %d", status)
 		}
@@ -143,7 +143,7 @@ func busyShop(t *testing.T, s *site, orders int) (b *tab, key string) {
 
 // ownersTasks are those of who keeps a shop.
 func ownersTasks(t *testing.T, s *site) []task {
-	b, key := busyShop(t, s, 177)
+	b, key := busyShop(t, s)
 	at := func(what string, clicks int, do func()) task {
 		return task{what, clicks, []leg{{b, s.url + "/console", do}}}
 	}

@@ -174,22 +174,22 @@ type keyUse struct {
 	Deprecated    bool
 }
 
-const shownDays = 14
-
 // keySheets returns what a key did by day, the latest first, and what it was used for lately.
 func keySheets(v *visit, k access.Key) ([]page.List, error) {
 	l := page.NewList("Use by day", "", "No program used it in the last 14 days.", "Day (UTC)", "Answered", "Errors", "Refused")
 	l.Numbers = map[int]bool{1: true, 2: true, 3: true}
-	days, err := v.Usage.KeyDays(v.R.Context(), v.who.Workspace.ID, k.ID, v.Now().AddDate(0, 0, 1-shownDays))
+	days, err := v.Usage.KeyDays(v.R.Context(), v.who.Workspace.ID, k.ID, v.Now().AddDate(0, 0, -13))
 	for _, d := range slices.Backward(days) {
 		if d.Total() == 0 { // it was used in the console alone
 			continue
 		}
-		l.Lead = requestsIn(days) + " in the last 14 days. Forms of this console are not among them."
 		failed, refused := d.Requests[usage.ClientError]+d.Requests[usage.ServerError], d.Requests[usage.Limited]
 		l.Rows = append(l.Rows, []page.Cell{
 			{Text: time.Unix(d.Day, 0).UTC().Format("2 Jan")}, {Text: page.Number(d.Total() - failed - refused)}, {Text: page.Number(failed)}, {Text: page.Number(refused)},
 		})
+	}
+	if len(l.Rows) > 0 {
+		l.Lead = requestsIn(days) + " in the last 14 days. Forms of this console are not among them."
 	}
 	uses, since := usesOf(v, k.ID)
 	if len(uses) == 0 {
@@ -256,10 +256,10 @@ func showKey(v *visit) (page.Form, error) {
 		if p.Facts, err = page.KeyFacts(v.Visit, k); err != nil {
 			return err
 		}
-		for _, which := range []page.Fact{{Title: "Requests"}, {Title: "Errors", Cell: page.Cell{URL: "&outcome=errors"}}, {Title: "Refusals", Cell: page.Cell{URL: "&outcome=429"}}} {
-			which.Text, which.URL = "In the log", "/console/requests?key="+k.ID+which.URL
-			p.Facts = append(p.Facts, which)
+		inLog := func(title, filter string) page.Fact {
+			return page.Fact{Title: title, Cell: page.Cell{Text: "In the log", URL: "/console/requests?key=" + k.ID + filter}}
 		}
+		p.Facts = append(p.Facts, inLog("Requests", ""), inLog("Errors", "&outcome=errors"), inLog("Refusals", "&outcome=429"))
 		p.Sheets, err = keySheets(v, k)
 		return err
 	}

@@ -146,12 +146,7 @@ func TestPagesAreCompressed(t *testing.T) {
 	g := h.signedIn(h.workspace("shop"), access.Read|access.Write|access.Manage)
 	tokens := map[string]bool{}
 	for _, path := range []string{"/console", "/console/orders/new", "/console/orders/new", "/console/pets/1", "/console/nothing"} {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.url+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set("Accept-Encoding", "gzip")
-		a := g.send(r)
+		a := g.get(path, "Accept-Encoding", "gzip")
 		in, err := gzip.NewReader(strings.NewReader(a.body))
 		if err != nil || a.header.Get("Content-Encoding") != "gzip" || len(a.body) > 40<<10 {
 			t.Fatalf("%s has %d bytes, Content-Encoding %q, %v", path, len(a.body), a.header.Get("Content-Encoding"), err)
@@ -162,8 +157,7 @@ func TestPagesAreCompressed(t *testing.T) {
 		} else {
 			tokens[token] = true
 		}
-		r.Header.Set("Accept-Encoding", "identity")
-		if plain := g.send(r); plain.header.Get("Content-Encoding") != "" || !strings.Contains(plain.body, "</html>") {
+		if plain := g.get(path, "Accept-Encoding", "identity"); plain.header.Get("Content-Encoding") != "" || !strings.Contains(plain.body, "</html>") {
 			t.Errorf("%s is not plain for who takes no gzip", path)
 		}
 	}

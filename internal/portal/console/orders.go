@@ -82,11 +82,11 @@ func stateCell(v *visit, o petstore.Order) page.Cell {
 // findOrder shows the orders that the query asks for, or the one whose number was entered.
 func findOrder(v *visit) error {
 	s, number, err := orderSource(v)
-	if err == nil && number > 0 {
-		return v.Redirect(orderPath(number))
-	}
 	if err != nil {
 		return err
+	}
+	if number > 0 {
+		return v.Redirect(orderPath(number))
 	}
 	l, err := listOrders(v, s)
 	return v.List(l, err)
@@ -281,7 +281,7 @@ func showOrder(v *visit) (page.Form, error) {
 		if p.Facts, err = orderFacts(v, o, gone); err != nil {
 			return err
 		}
-		p.State, p.Lead = &p.Facts[2].Cell, page.Counted(o.Quantity, "unit", "units")+" of "+"\u2068"+p.Facts[0].Text+"\u2069"+". "+p.Lead
+		p.State, p.Lead = &p.Facts[2].Cell, page.Counted(o.Quantity, "unit", "units")+" of \u2068"+p.Facts[0].Text+"\u2069. "+p.Lead
 		history, err := orderHistory(v, o, moves)
 		p.Sheets = []page.List{history}
 		return err

@@ -36,7 +36,7 @@ func showOverview(v *visit) error {
 		Drawing: page.DrawingOf(rows, s, now), Meters: v.limits.Gauges(), Spans: s.Links(page.Spans(), "/console"),
 		NewKey: v.who.Key.Scopes.Has(access.Manage) && v.limits.Banned().IsZero(),
 	}
-	week, err := v.Usage.KeyDays(v.R.Context(), v.who.Workspace.ID, "", v.Now().AddDate(0, 0, -6))
+	week, err := v.Usage.KeyDays(v.R.Context(), v.who.Workspace.ID, "", now.AddDate(0, 0, -6))
 	if err != nil {
 		return err
 	}

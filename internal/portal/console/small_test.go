@@ -127,12 +127,7 @@ func (g *guest) small(routes []page.Route, ids map[string]string) {
 		if strings.HasSuffix(path, "/delivery") {
 			path += "?event=1"
 		}
-		req, err := http.NewRequestWithContext(g.t.Context(), r.Method, g.url+path, nil)
-		if err != nil {
-			g.t.Fatal(err)
-		}
-		req.Header.Set("Accept-Encoding", "gzip")
-		a := g.send(req)
+		a := g.get(path, "Accept-Encoding", "gzip")
 		g.t.Logf("%6d %s", len(a.body), path)
 		if len(a.body) > mostBytes || a.status >= http.StatusBadRequest {
 			g.t.Errorf("%s has %d bytes and answers %d, want at most %d bytes", path, len(a.body), a.status, mostBytes)

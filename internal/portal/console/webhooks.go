@@ -375,8 +375,8 @@ func lastEventBefore(v *visit, t petstore.Time) (int64, error) {
 		if err != nil {
 			return true
 		}
-		next, failed := read(petstore.EventQuery{After: begin + int64(i)})
-		err = cmp.Or(err, failed)
+		var next petstore.EventPage
+		next, err = read(petstore.EventQuery{After: begin + int64(i)})
 		return err != nil || len(next.Events) == 0 || next.Events[0].CreatedAt.Millis >= t.Millis
 	})
 	return begin + int64(n), err

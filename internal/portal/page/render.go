@@ -70,7 +70,7 @@ func NavLinks(path string) func(title, url string) NavLink {
 // Within reports whether a path is root or below.
 func Within(root, path string) bool { return path == root || strings.HasPrefix(path, root+"/") }
 
-// Render answers with a page, and returns nil. The template is executed when the visit is over.
+// Render answers with a page, and returns nil. The template is executed later.
 func (v *Visit) Render(status int, name, title string, body any) error {
 	data := View{Title: title, Path: v.R.URL.Path, Write: v.locked() == "", Note: v.noted(), Docs: "/docs", Body: body}
 	v.guest.Describe(&data)

@@ -39,8 +39,8 @@ func (t *Table[G]) Open(method, path string, h func(G) error) {
 }
 
 // Look adds a page for those who may read.
-func (t *Table[G]) Look(path string, h func(G) error) *Route {
-	return t.Add(Route{Method: http.MethodGet, Path: path, Needs: access.Read}, h)
+func (t *Table[G]) Look(path string, h func(G) error) {
+	t.Add(Route{Method: http.MethodGet, Path: path, Needs: access.Read}, h)
 }
 
 // Download adds a file of rows.
