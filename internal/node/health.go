@@ -35,11 +35,11 @@ func (n *node) health(ctx context.Context, checks []check) []admin.Figure {
 }
 
 // saved returns none if nothing was lost, or else the number with some.
-func saved[N int | int64 | uint64](lost N, none, some string) string {
+func saved(lost int64, none, some string) string {
 	if lost == 0 {
 		return none
 	}
-	return page.Number(int64(lost)) + " " + some
+	return page.Number(lost) + " " + some
 }
 
 // rfc3339 returns an instant in the form that the page formats.
