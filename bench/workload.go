@@ -143,7 +143,7 @@ func createPet(dst []byte, w *workload, r *rand.Rand) []byte {
 	return send(dst, "POST", "/pets", w.key, body)
 }
 
-// orderAny orders a pet that is available, orderPopular one that is popular, too.
+// orderAny orders a pet that is available.
 func orderAny(dst []byte, w *workload, r *rand.Rand) []byte {
 	return order(dst, w, firstOfTen(w.anyPet(r)))
 }

@@ -15,11 +15,11 @@ import (
 	"example.com/petstore/internal/operator"
 )
 
-// petsIn returns how many pets a workspace has.
-func petsIn(t *testing.T, db, workspace string) int {
+// petsIn returns how many pets the workspace acme has.
+func petsIn(t *testing.T, db string) int {
 	t.Helper()
 	var v operator.WorkspaceDetail
-	if err := json.Unmarshal([]byte(run(t, Success, "", "workspace", "show", workspace, "-o", "json", db)), &v); err != nil {
+	if err := json.Unmarshal([]byte(run(t, Success, "", "workspace", "show", "acme", "-o", "json", db)), &v); err != nil {
 		t.Fatal(err)
 	}
 	return int(v.Pets)
@@ -67,16 +67,16 @@ func TestImportIsRepeated(t *testing.T) {
 	if code := a.exit(ctx, root.ExecuteContext(ctx)); code != Interrupted || !strings.Contains(said.String(), "run the command again with the same file") {
 		t.Fatalf("import = %d, %s, want %d and how to go on", code, said.String(), Interrupted)
 	}
-	some := petsIn(t, db, "acme")
+	some := petsIn(t, db)
 	if some == 0 || some == pets {
 		t.Fatalf("%d pets were kept before the end, want some of %d", some, pets)
 	}
 	run(t, Success, "name,category\nRex,Dogs\n", args...)
-	if kept := petsIn(t, db, "acme"); kept != some+1 {
+	if kept := petsIn(t, db); kept != some+1 {
 		t.Errorf("%d pets are kept after another import, want %d", kept, some+1)
 	}
 	run(t, Success, sheet, args...)
-	if kept := petsIn(t, db, "acme"); kept != pets+1 {
+	if kept := petsIn(t, db); kept != pets+1 {
 		t.Errorf("%d pets are kept after the import was repeated, want %d", kept, pets+1)
 	}
 }
@@ -93,7 +93,7 @@ func TestImportNamesAHundredFaults(t *testing.T) {
 		!strings.HasSuffix(lines[maxFaults], "has 100 faults or more, of which these are the first; nothing was imported") {
 		t.Errorf("import = %d with %d lines, %q to %q", code, len(lines), lines[0], lines[len(lines)-1])
 	}
-	if kept := petsIn(t, db, "acme"); kept != 0 {
+	if kept := petsIn(t, db); kept != 0 {
 		t.Errorf("%d pets are kept, want none", kept)
 	}
 }

@@ -130,11 +130,6 @@ func finalf(line int, format string, args ...any) *Fault {
 	return f
 }
 
-// notText returns the fault of bytes that are not UTF-8.
-func notText(line int) *Fault {
-	return faultf(line, "the text is not UTF-8; save the file in UTF-8")
-}
-
 // final makes a fault final.
 func final(err error) error {
 	if f, ok := errors.AsType[*Fault](err); ok {

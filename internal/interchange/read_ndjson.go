@@ -82,7 +82,7 @@ func (i *instant) UnmarshalText(text []byte) error {
 // decode reads a line, which must be an object. Its error is a *Fault.
 func decode[T any](line int, text []byte, o ...json.Options) (v T, err error) {
 	if !utf8.Valid(text) {
-		return v, notText(line)
+		return v, faultf(line, "the text is not UTF-8; save the file in UTF-8")
 	}
 	if err := json.Unmarshal(text, &v, o...); err != nil {
 		return v, malformed(line, err)
