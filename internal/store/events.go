@@ -217,17 +217,18 @@ func (s *Store) ForgetEvents(ctx context.Context, before petstore.Time) (removed
 	return removed, err
 }
 
-// selectOldest selects the last of the oldest events of a workspace that are older than an
-// instant.
-const selectOldest = "SELECT max(id) FROM (SELECT id, at FROM events WHERE workspace = $1 ORDER BY id LIMIT $2) AS oldest WHERE at < $3 HAVING max(id) > 0"
+// selectOldest selects the last of the oldest events of a workspace before the first that is not
+// older than an instant.
+const selectOldest = `SELECT coalesce(min(CASE WHEN at >= $1 THEN id END) - 1, max(id), 0)
+	FROM (SELECT id, at FROM events WHERE workspace = $2 ORDER BY id LIMIT $3) AS oldest`
 
 // forgetEvents removes some events of one workspace, in one transaction.
 func forgetEvents(tx Tx, workspace, before int64) (n int64, err error) {
-	through, err := number(tx, selectOldest, workspace, stepRows, before)
-	if err != nil || through == 0 {
+	through, err := number(tx, selectOldest, before, workspace, stepRows)
+	if err != nil {
 		return 0, err
 	}
-	if n, err = tx.Exec("DELETE FROM events WHERE workspace = $1 AND id <= $2", workspace, through); err != nil {
+	if n, err = tx.Exec("DELETE FROM events WHERE workspace = $1 AND id <= $2", workspace, through); err != nil || n == 0 {
 		return 0, err
 	}
 	return n, exec(tx, "UPDATE feeds SET forgotten = $1 WHERE workspace = $2 AND forgotten < $1", through, workspace) // last, since writes wait for this row

@@ -296,6 +296,13 @@ func testForgotten(s *tenant) {
 	}
 	s.order(pet, 1)
 	s.wantIDs(petstore.EventQuery{Limit: 5, After: before + 2}, before+3, before+4)
+
+	s.clock.Advance(time.Hour) // the clock of another node is ahead
+	s.order(pet, 1)
+	s.clock.Advance(-time.Hour)
+	s.order(pet, 1)
+	s.forget(petstore.At(s.clock.Now().Add(time.Minute)), 2)
+	s.wantIDs(petstore.EventQuery{Oldest: true, Limit: 5}, before+5, before+6, before+7, before+8)
 }
 
 // testNotKept: while no events are kept, changes may happen that none tells of. Who goes
