@@ -82,7 +82,7 @@ func onServer(ctx context.Context, a *app, server, token string, do operatorActi
 	}
 	c, err := operator.NewClient(server, token)
 	if err != nil {
-		return a.fault("server", "%v", err)
+		return a.fault("server", "%s", withoutPrefix(err))
 	}
 	if u, err := url.Parse(server); err == nil && u.Scheme == "http" && u.Hostname() != "localhost" {
 		if ip, _ := netip.ParseAddr(u.Hostname()); !ip.IsLoopback() {
