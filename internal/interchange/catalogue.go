@@ -12,10 +12,10 @@ import (
 
 // A catalogue has the categories of a workspace and those that a CSV adds.
 type catalogue struct {
-	most   int   // how many there may be; 0 means no limit
-	byID   map[int64]*petstore.Category
-	byKey  map[string][]*petstore.Category // by matchKey
-	added  []Entry                         // the new ones, which have no id yet
+	most  int // how many there may be; 0 means no limit
+	byID  map[int64]*petstore.Category
+	byKey map[string][]*petstore.Category // by matchKey
+	added []Entry                         // the new ones, which have no id yet
 }
 
 // readCatalogue reads the categories of a workspace.
