@@ -127,7 +127,7 @@ func testNeighbours(s *tenant) {
 		switch i % 5 {
 		case 0:
 			return do(func(petstore.Facts) (petstore.Effects, error) { // after it has written
-				return petstore.Effects{SaveCategory: ghost, SavePet: &petstore.StockedPet{Pet: petstore.Pet{Name: "Rex", CategoryID: 99, Status: petstore.Available}}}, nil
+				return petstore.Effects{SaveCategory: ghost, SavePet: &petstore.StockedPet{Pet: petstore.Pet{Name: "Rex", CategoryID: 1, Status: petstore.Available}, Quantity: -5}}, nil
 			})
 		case 1:
 			return do(func(f petstore.Facts) (petstore.Effects, error) {

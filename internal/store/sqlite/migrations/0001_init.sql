@@ -178,6 +178,8 @@ CREATE TABLE categories (
   description TEXT,
   PRIMARY KEY (workspace, id)
 ) STRICT, WITHOUT ROWID;
+-- The store itself refuses to delete the category of a pet. With a foreign key SQLite would
+-- read all pets of the workspace for that, since it does not use the index by category.
 
 CREATE TABLE pets (
   workspace     INTEGER NOT NULL,
@@ -190,8 +192,7 @@ CREATE TABLE pets (
   movements     INTEGER NOT NULL, -- how many there are of the pet
   last_movement INTEGER NOT NULL DEFAULT 0, -- 0 for none
   folded        TEXT NOT NULL, -- the name in the form in which texts are compared
-  PRIMARY KEY (workspace, id),
-  FOREIGN KEY (workspace, category) REFERENCES categories (workspace, id)
+  PRIMARY KEY (workspace, id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX pets_by_status ON pets (workspace, status, id);
 CREATE INDEX pets_by_category ON pets (workspace, category, status, id);
