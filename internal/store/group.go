@@ -57,8 +57,6 @@ type groupedWorkspace struct {
 	removing                 bool     // its rows are being removed
 	needs                    idCounts // how many ids new rows need
 	issued                   *idCounts
-	letters                  string // of the names of pets before, as its row in counters has them
-	named                    string // those of new names
 	events                   []petstore.Event
 }
 
@@ -275,7 +273,7 @@ func (g *Group) Decide(b *Batch) {
 		}
 	}
 	for _, w := range g.workspaces {
-		if w.needs != (idCounts{}) || w.named != "" {
+		if w.needs != (idCounts{}) {
 			issueIDs(b, w)
 		}
 	}
@@ -343,11 +341,7 @@ func (g *Group) apply(m *groupedChange) {
 	if p := e.SavePet; p != nil {
 		if m.inserted.pet = p.ID == 0; m.inserted.pet {
 			w.needs.pets++
-			w.named = lettersOf(w.named, petstore.Fold(p.Name))
 		} else if row := g.pets[rowID{w.id, p.ID}]; row != nil {
-			if row.row.Name != p.Name {
-				w.named = lettersOf(w.named, petstore.Fold(p.Name))
-			}
 			row.row.StockedPet = *p
 		}
 	}

@@ -95,8 +95,7 @@ CREATE TABLE counters (
   pets       bigint NOT NULL DEFAULT 0 CHECK (pets >= 0),
   categories bigint NOT NULL DEFAULT 0 CHECK (categories >= 0),
   orders     bigint NOT NULL DEFAULT 0 CHECK (orders >= 0),
-  movements  bigint NOT NULL DEFAULT 0 CHECK (movements >= 0),
-  letters    text COLLATE "C" NOT NULL DEFAULT '' -- those of all names that pets had, folded; a long text may lack some
+  movements  bigint NOT NULL DEFAULT 0 CHECK (movements >= 0)
 ) WITH (fillfactor = 50);
 
 CREATE TABLE categories (

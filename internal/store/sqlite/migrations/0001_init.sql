@@ -166,8 +166,7 @@ CREATE TABLE counters (
   pets       INTEGER NOT NULL DEFAULT 0,
   categories INTEGER NOT NULL DEFAULT 0,
   orders     INTEGER NOT NULL DEFAULT 0,
-  movements  INTEGER NOT NULL DEFAULT 0,
-  letters    TEXT NOT NULL DEFAULT '' -- those of all names that pets had, folded; a long text may lack some
+  movements  INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 CREATE TABLE categories (
