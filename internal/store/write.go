@@ -137,12 +137,11 @@ func (g *Group) finish(m *groupedChange) error {
 	if m.Idempotency == nil {
 		return nil
 	}
-	m.panicked, m.err = Guard(func() error {
+	return guard(func() error {
 		r := m.Receipt()
 		m.receipt = &r
 		return nil
 	})
-	return m.err
 }
 
 // newPet returns the row of a new pet, and adds its name.

@@ -91,7 +91,7 @@ func TestStatementPlans(t *testing.T) {
 	open := func(t *testing.T, now func() time.Time) storetest.Stores {
 		t.Helper()
 		db := openTest(t, Options{Readers: 1})
-		s := store.New(explained{engine{db}, t}, store.Options{Dialect: dialect, Now: now, Written: db.WakeReaders, Writer: db.writing})
+		s := store.New(explained{engine{db}, t}, store.Options{Dialect: dialect, Now: now, Written: db.WakeReaders})
 		done := make(chan struct{})
 		go func() { defer close(done); s.CommitChanges() }()
 		t.Cleanup(func() { s.EndChanges(); <-done })

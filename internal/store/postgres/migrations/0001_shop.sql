@@ -106,9 +106,9 @@ CREATE TABLE categories (
   description text COLLATE "C",
   PRIMARY KEY (workspace, id)
 );
+
 -- The store itself refuses to delete the category of a pet: whoever refers to a category locks
 -- its row. So there is no foreign key.
-
 -- Most changes move nothing but stock: room in the page keeps them off the
 -- indexes.
 CREATE TABLE pets (

@@ -177,9 +177,9 @@ CREATE TABLE categories (
   description TEXT,
   PRIMARY KEY (workspace, id)
 ) STRICT, WITHOUT ROWID;
+
 -- The store itself refuses to delete the category of a pet. With a foreign key SQLite would
 -- read all pets of the workspace for that, since it does not use the index by category.
-
 CREATE TABLE pets (
   workspace     INTEGER NOT NULL,
   id            INTEGER NOT NULL,
