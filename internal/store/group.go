@@ -23,7 +23,8 @@ type Group struct {
 	store   *Store
 	dialect *Dialect
 	changes []groupedChange
-	whole   bool // nothing is written if a change is refused
+	writes  []*change // carried out behind the changes
+	whole   bool      // nothing is written if a change is refused
 
 	now        petstore.Time
 	workspaces []*groupedWorkspace // in order
@@ -57,8 +58,6 @@ type groupedWorkspace struct {
 	removing                 bool     // its rows are being removed
 	needs                    idCounts // how many ids new rows need
 	issued                   *idCounts
-	letters                  string // of the names of pets before, as its row in counters has them
-	named                    string // those of new names
 	events                   []petstore.Event
 }
 
@@ -76,9 +75,13 @@ type loadedRow[T comparable] struct {
 }
 
 func (s *Store) group(changes []*change) *Group {
-	g := &Group{store: s, dialect: &s.options.Dialect, changes: make([]groupedChange, len(changes))}
-	for i, c := range changes {
-		g.changes[i].change = c
+	g := &Group{store: s, dialect: &s.options.Dialect, changes: make([]groupedChange, 0, len(changes))}
+	for _, c := range changes {
+		if c.write != nil {
+			g.writes = append(g.writes, c)
+		} else {
+			g.changes = append(g.changes, groupedChange{change: c})
+		}
 	}
 	return g
 }
@@ -117,7 +120,15 @@ func (g *Group) Run(tx Tx) error {
 	if err := g.Write(&b); err != nil {
 		return err
 	}
-	return tx.Run(&b)
+	if err := tx.Run(&b); err != nil {
+		return err
+	}
+	for _, w := range g.writes {
+		if err := w.write(tx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // The statements that load the rows of a group. All transactions lock in one order:
@@ -183,7 +194,7 @@ func (g *Group) begin() {
 	byID := map[int64]*groupedWorkspace{}
 	for i := range g.changes {
 		c := g.changes[i].change
-		c.err, c.panicked = nil, nil
+		c.err = nil
 		w := byID[c.Workspace]
 		if w == nil {
 			w = &groupedWorkspace{id: c.Workspace}
@@ -275,7 +286,7 @@ func (g *Group) Decide(b *Batch) {
 		}
 	}
 	for _, w := range g.workspaces {
-		if w.needs != (idCounts{}) || w.named != "" {
+		if w.needs != (idCounts{}) {
 			issueIDs(b, w)
 		}
 	}
@@ -304,7 +315,7 @@ func (g *Group) replay(m *groupedChange) bool {
 // decideOne hands the change copies of the rows and takes them over if it succeeds.
 func (g *Group) decideOne(m *groupedChange) {
 	f := g.facts(m.Change)
-	m.panicked, m.err = Guard(func() (err error) {
+	m.err = guard(func() (err error) {
 		m.effects, err = m.Ask(f)
 		return err
 	})
@@ -343,11 +354,7 @@ func (g *Group) apply(m *groupedChange) {
 	if p := e.SavePet; p != nil {
 		if m.inserted.pet = p.ID == 0; m.inserted.pet {
 			w.needs.pets++
-			w.named = lettersOf(w.named, petstore.Fold(p.Name))
 		} else if row := g.pets[rowID{w.id, p.ID}]; row != nil {
-			if row.row.Name != p.Name {
-				w.named = lettersOf(w.named, petstore.Fold(p.Name))
-			}
 			row.row.StockedPet = *p
 		}
 	}

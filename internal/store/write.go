@@ -20,7 +20,7 @@ type idCounts struct{ pets, categories, orders, movements int64 }
 
 // addIDs raises the counters of a workspace by what is needed of each kind.
 const addIDs = `UPDATE counters SET pets = pets + $1, categories = categories + $2, orders = orders + $3, movements = movements + $4
-	WHERE workspace = $5 RETURNING pets, categories, orders, movements, letters`
+	WHERE workspace = $5 RETURNING pets, categories, orders, movements`
 
 // issueIDs adds the statement that takes ids from the counters, and notes the ids before
 // the first that may be used. They are lost if they are not used.
@@ -28,7 +28,7 @@ func issueIDs(b *Batch, w *groupedWorkspace) {
 	n := w.needs
 	b.Query(func(row Row) error {
 		d := new(idCounts)
-		err := row.Scan(&d.pets, &d.categories, &d.orders, &d.movements, &w.letters)
+		err := row.Scan(&d.pets, &d.categories, &d.orders, &d.movements)
 		*d = idCounts{d.pets - n.pets, d.categories - n.categories, d.orders - n.orders, d.movements - n.movements}
 		w.issued = d
 		return err
@@ -122,9 +122,6 @@ func (g *Group) Write(b *Batch) error {
 	changeRows(g, b, orderTable, g.orders)
 	g.dialect.write(b, movementTable.insert, movements)
 	g.keepReceipts(b)
-	for _, w := range g.workspaces {
-		w.keepLetters(b)
-	}
 	g.addEvents(b)
 	return nil
 }
@@ -140,12 +137,11 @@ func (g *Group) finish(m *groupedChange) error {
 	if m.Idempotency == nil {
 		return nil
 	}
-	m.panicked, m.err = Guard(func() error {
+	return guard(func() error {
 		r := m.Receipt()
 		m.receipt = &r
 		return nil
 	})
-	return m.err
 }
 
 // newPet returns the row of a new pet, and adds its name.

@@ -72,11 +72,9 @@ func (db *DB) look() {
 	if db.lock != nil {
 		db.intact()
 	}
-	select {
-	case db.writing <- struct{}{}:
+	if db.writing.TryLock() { // else the transaction that is running checks it
 		_ = db.checkForeignCommit() // an error here comes again with the next write, which reports it
 		db.writing.Unlock()
-	default: // the transaction that is running checks it
 	}
 }
 

@@ -95,8 +95,7 @@ CREATE TABLE counters (
   pets       bigint NOT NULL DEFAULT 0 CHECK (pets >= 0),
   categories bigint NOT NULL DEFAULT 0 CHECK (categories >= 0),
   orders     bigint NOT NULL DEFAULT 0 CHECK (orders >= 0),
-  movements  bigint NOT NULL DEFAULT 0 CHECK (movements >= 0),
-  letters    text COLLATE "C" NOT NULL DEFAULT '' -- those of all names that pets had, folded; a long text may lack some
+  movements  bigint NOT NULL DEFAULT 0 CHECK (movements >= 0)
 ) WITH (fillfactor = 50);
 
 CREATE TABLE categories (
@@ -108,6 +107,8 @@ CREATE TABLE categories (
   PRIMARY KEY (workspace, id)
 );
 
+-- The store itself refuses to delete the category of a pet: whoever refers to a category locks
+-- its row. So there is no foreign key.
 -- Most changes move nothing but stock: room in the page keeps them off the
 -- indexes.
 CREATE TABLE pets (
@@ -122,8 +123,7 @@ CREATE TABLE pets (
   name          text COLLATE "C" NOT NULL,
   folded        text COLLATE "C" NOT NULL,
   low_stock     bigint GENERATED ALWAYS AS (CASE WHEN quantity <= 100 THEN quantity END) STORED,
-  PRIMARY KEY (workspace, id),
-  FOREIGN KEY (workspace, category) REFERENCES categories (workspace, id)
+  PRIMARY KEY (workspace, id)
 ) WITH (fillfactor = 70);
 CREATE INDEX pets_by_status ON pets (workspace, status, id);
 CREATE INDEX pets_by_category ON pets (workspace, category, status, id);

@@ -166,8 +166,7 @@ CREATE TABLE counters (
   pets       INTEGER NOT NULL DEFAULT 0,
   categories INTEGER NOT NULL DEFAULT 0,
   orders     INTEGER NOT NULL DEFAULT 0,
-  movements  INTEGER NOT NULL DEFAULT 0,
-  letters    TEXT NOT NULL DEFAULT '' -- those of all names that pets had, folded; a long text may lack some
+  movements  INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 CREATE TABLE categories (
@@ -179,6 +178,8 @@ CREATE TABLE categories (
   PRIMARY KEY (workspace, id)
 ) STRICT, WITHOUT ROWID;
 
+-- The store itself refuses to delete the category of a pet. With a foreign key SQLite would
+-- read all pets of the workspace for that, since it does not use the index by category.
 CREATE TABLE pets (
   workspace     INTEGER NOT NULL,
   id            INTEGER NOT NULL,
@@ -190,8 +191,7 @@ CREATE TABLE pets (
   movements     INTEGER NOT NULL, -- how many there are of the pet
   last_movement INTEGER NOT NULL DEFAULT 0, -- 0 for none
   folded        TEXT NOT NULL, -- the name in the form in which texts are compared
-  PRIMARY KEY (workspace, id),
-  FOREIGN KEY (workspace, category) REFERENCES categories (workspace, id)
+  PRIMARY KEY (workspace, id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX pets_by_status ON pets (workspace, status, id);
 CREATE INDEX pets_by_category ON pets (workspace, category, status, id);
