@@ -29,10 +29,10 @@ var secrets = map[string]string{"MadeKey": "key", "MadeWebhook": "secret"}
 
 // printAnswer prints an answer. As JSON, it is laid out over lines and otherwise unchanged.
 func (c *apiCommand) printAnswer(answer json.RawMessage) error {
-	shownOnce, made := secrets[c.result.name]
+	shownOnce, made := secrets[c.result.Name]
 	switch {
 	case !json.Valid(answer):
-		return fmt.Errorf("the answer to %s is not JSON", c.ID)
+		return fmt.Errorf("the answer to %s is not JSON", c.OperationID)
 	case made:
 		return c.printSecret(answer, shownOnce, c.columns())
 	case c.show != nil:
@@ -45,14 +45,14 @@ func (c *apiCommand) printAnswer(answer json.RawMessage) error {
 func (c *apiCommand) columns() string {
 	s := c.result
 	if s.Type == "array" {
-		s = readDescription().resolve(s.Items)
+		s = readDescription().Schema(s.Items)
 	}
-	if columns := tableColumns[s.name]; columns != "" {
+	if columns := tableColumns[s.Name]; columns != "" {
 		return columns
 	}
 	var all []string
 	for _, p := range s.Properties {
-		all = append(all, p.name)
+		all = append(all, p.Key)
 	}
 	return strings.Join(all, ",")
 }
@@ -67,7 +67,7 @@ func (c *apiCommand) printAll(ctx context.Context, server *client.Client, req cl
 		}
 		var page []json.RawMessage
 		if err := json.Unmarshal(answer, &page); err != nil {
-			return fmt.Errorf("the answer to %s: %w", c.ID, err)
+			return fmt.Errorf("the answer to %s: %w", c.OperationID, err)
 		}
 		for _, item := range page {
 			all = append(all, item)
@@ -83,10 +83,10 @@ func (c *apiCommand) printAll(ctx context.Context, server *client.Client, req cl
 func (c *apiCommand) printOnly(id any, path string, list json.RawMessage) error {
 	var found []json.RawMessage
 	if err := json.Unmarshal(list, &found); err != nil {
-		return fmt.Errorf("the answer to %s: %w", c.ID, err)
+		return fmt.Errorf("the answer to %s: %w", c.OperationID, err)
 	}
 	if len(found) == 0 {
-		_, item := c.words()
+		_, item := wordsOf(c.OperationID)
 		return fmt.Errorf("GET %s: 404 %s_not_found: There is no %s %v", path, item, item, id)
 	}
 	return c.printAnswer(found[0])
@@ -94,7 +94,7 @@ func (c *apiCommand) printOnly(id any, path string, list json.RawMessage) error 
 
 // printRemoval says that a resource is no more.
 func (c *apiCommand) printRemoval(id any) error {
-	verb, item := c.words()
+	verb, item := wordsOf(c.OperationID)
 	did, member := "Deleted", "deleted"
 	switch verb {
 	case "cancel":
