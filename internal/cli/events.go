@@ -20,12 +20,6 @@ const (
 	lookForMore  = 500 * time.Millisecond
 )
 
-// How a follower goes on after its position has expired.
-const (
-	fromOldest = "Continuing with the oldest event that is kept."
-	fromEnd    = "Continuing at the end of the feed."
-)
-
 func eventsCommand(a *app) *cobra.Command {
 	var q petstore.EventQuery
 	after := int64(-1) // the oldest that is kept
@@ -54,11 +48,8 @@ func (a *app) events(ctx context.Context, db node.Store, workspace string, q pet
 	if err != nil {
 		return err
 	}
-	for followed := false; ; followed = true {
+	for {
 		page, err := db.Events(ctx, w.Shop, q)
-		if followed && petstore.CodeOf(err) == petstore.CodeEventsExpired {
-			page, err = a.afterGap(ctx, db, w.Shop, q, err)
-		}
 		if err != nil {
 			return err
 		}
@@ -77,22 +68,6 @@ func (a *app) events(ctx context.Context, db node.Store, workspace string, q pet
 			return ctx.Err()
 		}
 	}
-}
-
-// afterGap returns the page that follows a position that has expired, and says so: the oldest events that are kept, or none
-// if the position is beyond the end of the feed.
-func (a *app) afterGap(ctx context.Context, db node.Store, workspace int64, q petstore.EventQuery, expired error) (petstore.EventPage, error) {
-	q.Oldest = true
-	page, err := db.Events(ctx, workspace, q)
-	if err != nil {
-		return page, err
-	}
-	next := fromOldest
-	if q.After > page.Last { // the database was replaced, or came back from an earlier moment
-		page, next = petstore.EventPage{Next: page.Last, Last: page.Last}, fromEnd
-	}
-	fmt.Fprintf(a.err, "petstore: %s. %s\n", explain(expired), next)
-	return page, nil
 }
 
 // printEvent prints an event in a line.

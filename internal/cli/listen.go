@@ -118,9 +118,9 @@ func (l *listener) passGap(ctx context.Context, expired *client.Error) error {
 	if err != nil {
 		return err
 	}
-	next := fromOldest
+	next := "Continuing with the oldest event that is kept."
 	if l.after != nil && *l.after > last { // the server has another feed now
-		l.after, next = &last, fromEnd
+		l.after, next = &last, "Continuing at the end of the feed."
 	} else {
 		l.after = nil
 	}
