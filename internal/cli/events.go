@@ -38,7 +38,7 @@ meanwhile. To follow a server on another machine, use its API: GET /events.`,
 		},
 	})
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "keep printing new events")
-	cmd.Flags().Var(listOf(&q.Types, config.Word(new(petstore.EventType), petstore.EventTypes()...)), "type", "print only events of the types `TYPE,...`")
+	cmd.Flags().Var(config.List(&q.Types, config.Word(new(petstore.EventType), petstore.EventTypes()...)), "type", "print only events of the types `TYPE,...`")
 	cmd.Flags().Var(config.Whole(&after, 0, math.MaxInt64), "after", "print only events after the one with this `ID`; 0 is the beginning")
 	return cmd
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/config"
 	"example.com/petstore/internal/operator"
 )
 
@@ -34,7 +35,7 @@ func keyCreate(a *app) *cobra.Command {
 		return printNewKey(a, k, err)
 	})
 	cmd.Flags().StringVar(&name, "name", "default", "`NAME` of the key")
-	cmd.Flags().Var(listOf(&scopes, text(nil)), "scope", "give the key the scopes `SCOPE,...`: read, write, manage (default read,write)")
+	cmd.Flags().Var(config.List(&scopes, text(nil)), "scope", "give the key the scopes `SCOPE,...`: read, write, manage (default read,write)")
 	cmd.Flags().Var(duration(&expires, 1), "expires", "let the key expire after `DURATION`, such as 30d or 12h (default never)")
 	return cmd
 }

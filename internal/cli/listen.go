@@ -38,7 +38,7 @@ read, no webhook and no public address. It continues after an interruption on ei
 		output: words(),
 	}, func(f *pflag.FlagSet) {
 		f.StringVar(&l.to, "forward-to", "", "post the events to `URL`, such as http://127.0.0.1:3000/events")
-		f.Var(listOf(&l.types, config.Word(new(petstore.EventType), petstore.EventTypes()...)), "type", "forward only events of the types `TYPE,...`")
+		f.Var(config.List(&l.types, config.Word(new(petstore.EventType), petstore.EventTypes()...)), "type", "forward only events of the types `TYPE,...`")
 		f.StringVar(&l.secret, "secret", "", "sign the events with `SECRET`, such as that of a webhook (default a new one)")
 		config.FromEnvironment(f, "secret")
 	}, func(ctx context.Context, c *client.Client, _ []string) error {
