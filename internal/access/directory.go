@@ -47,7 +47,7 @@ type Directory[S any] struct {
 	unavailable bool   // the last read of the store failed
 	byID        map[string]*Entry[S]
 	byHash      map[Hash]*Entry[S]
-	next        *lookup       // the look-up that callers may join; nil if there is none
+	next        *lookup // the look-up that callers may join; nil if there is none
 
 	renewed uint64 // the last generation in which all keys were read again; used by Run
 }
