@@ -236,19 +236,14 @@ func (r *csvReader) status(cell string) (petstore.Status, error) {
 
 // stock reads the cell stock. It returns nil if the cell is empty.
 func (r *csvReader) stock(cell string) (*int64, error) {
-	if cell == "" {
-		return nil, nil
-	}
-	n, err := strconv.ParseInt(cell, 10, 64)
 	switch {
-	case err == nil && strings.ContainsAny(cell[:1], "+-"):
+	case cell == "":
+		return nil, nil
+	case strings.ContainsAny(cell[:1], "+-"):
 		return nil, faultf(r.line, "stock: %s has a sign; stock says how many there are, and the column add how many came or went", quoted(cell))
-	case errors.Is(err, strconv.ErrRange), err == nil && n > petstore.MaxQuantity:
-		return nil, faultf(r.line, "stock: must be between 0 and %d", petstore.MaxQuantity)
-	case err != nil:
-		return nil, faultf(r.line, "stock: %s is not a whole number", quoted(cell))
 	}
-	return &n, nil
+	n, err := r.units("stock", cell, 0)
+	return &n, err
 }
 
 // addition reads the cell add, such as +5 and -2. It returns 0 if the cell is empty.
@@ -256,12 +251,17 @@ func (r *csvReader) addition(cell string) (int64, error) {
 	if cell == "" {
 		return 0, nil
 	}
+	return r.units("add", cell, -petstore.MaxQuantity)
+}
+
+// units reads a number of units of at least least.
+func (r *csvReader) units(column, cell string, least int64) (int64, error) {
 	n, err := strconv.ParseInt(cell, 10, 64)
 	switch {
-	case errors.Is(err, strconv.ErrRange), err == nil && (n < -petstore.MaxQuantity || n > petstore.MaxQuantity):
-		return 0, faultf(r.line, "add: must be between -%d and %d", petstore.MaxQuantity, petstore.MaxQuantity)
+	case errors.Is(err, strconv.ErrRange), err == nil && (n < least || n > petstore.MaxQuantity):
+		return 0, faultf(r.line, "%s: must be between %d and %d", column, least, petstore.MaxQuantity)
 	case err != nil:
-		return 0, faultf(r.line, "add: %s is not a whole number, such as +5 or -2", quoted(cell))
+		return 0, faultf(r.line, "%s: %s is not a whole number", column, quoted(cell))
 	}
 	return n, nil
 }
