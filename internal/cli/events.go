@@ -2,13 +2,13 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/config"
 	"example.com/petstore/internal/node"
 	"example.com/petstore/internal/petstore"
@@ -72,14 +72,9 @@ func (a *app) events(ctx context.Context, db node.Store, workspace string, q pet
 
 // printEvent prints an event in a line.
 func (a *app) printEvent(e *petstore.Event) error {
-	if a.chosen() == "json" {
-		_, err := fmt.Fprintf(a.out, "%s\n", e.AppendJSON(nil))
-		return err
-	}
 	line := fmt.Sprintf("%-8d %s  %-18s  %s", e.ID, moment(e.CreatedAt.UTC(), ""), e.Type, e.Data)
 	if len(e.Previous) > 0 {
 		line += " was " + string(e.Previous)
 	}
-	_, err := fmt.Fprintln(a.out, access.Printable(line))
-	return err
+	return a.printLine(json.RawMessage(e.AppendJSON(nil)), line)
 }

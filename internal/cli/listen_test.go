@@ -141,7 +141,7 @@ func testListen(t *testing.T, end, message string) {
 		t.Fatal(err)
 	}
 	var out, said bytes.Buffer
-	a := &app{out: &out, err: &said, getenv: func(string) string { return "" }, now: time.Now}
+	a := &app{out: &out, err: &said, getenv: func(string) string { return "" }, now: time.Now, output: words()}
 	err = (&listener{app: a, client: c, to: receiver.URL, secret: webhook.MintSecret()}).run(ctx)
 	if !errors.Is(err, context.Canceled) || !strings.Contains(said.String(), message+" Continuing") {
 		t.Errorf("listen = %v, and said %q", err, said.String())

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -12,7 +11,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"example.com/petstore/internal/access"
-
 	"example.com/petstore/internal/config"
 )
 
@@ -33,27 +31,9 @@ func (o *output) register(flags *pflag.FlagSet) {
 	if usual == "" {
 		usual = fmt.Sprintf("%s on a terminal, else %s", o.forms[0], o.forms[len(o.forms)-1])
 	}
-	flags.VarPF(o, "output", "o", fmt.Sprintf("print as `FORM`: %s (default %s)", strings.Join(o.forms, " or "), usual)).DefValue = ""
+	flags.VarP(config.Word(&o.form, o.forms...), "output", "o", fmt.Sprintf("print as `FORM`: %s (default %s)", strings.Join(o.forms, " or "), usual))
 	config.FromEnvironment(flags, "output")
 }
-
-// Type implements pflag.Value.
-func (o *output) Type() string { return "form" }
-
-// String implements pflag.Value.
-func (o *output) String() string { return o.form }
-
-// Set implements pflag.Value.
-func (o *output) Set(s string) error {
-	if !slices.Contains(o.forms, s) {
-		return fmt.Errorf("must be %s", strings.Join(o.forms, " or "))
-	}
-	o.form = s
-	return nil
-}
-
-// Words implements worded.
-func (o *output) Words() []string { return o.forms }
 
 // chosen returns the form to print.
 func (a *app) chosen() string {
@@ -76,6 +56,17 @@ func (a *app) print(v any, table rows) error {
 		return e.Encode(v)
 	}
 	return a.table(table)
+}
+
+// printLine writes v as JSON in one line, or the text.
+func (a *app) printLine(v any, text string) error {
+	if a.chosen() == "json" {
+		e := json.NewEncoder(a.out)
+		e.SetEscapeHTML(false)
+		return e.Encode(v)
+	}
+	_, err := fmt.Fprintln(a.out, access.Printable(text))
+	return err
 }
 
 // printDone prints v as JSON, or else in words what was done.
