@@ -173,7 +173,7 @@ func (r *csvReader) entry(record []string) (Entry, error) {
 	return Entry{Line: r.line, Edit: e}, nil
 }
 
-// unnamed stands for the category of a new pet until resolveUnits finds it.
+// unnamed stands for the category of a new pet until Import.next finds it.
 var unnamed = new(petstore.Category)
 
 // newPet returns the entry of a row without an id. adds is whether it adds to the stock, of which there is none yet.
