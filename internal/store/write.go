@@ -153,7 +153,7 @@ func (g *Group) insert(b *Batch, m *groupedChange) {
 }
 
 // changedOf returns the keys of the rows that were changed or are gone, ascending.
-func changedOf[T comparable](rows map[rowID]*loadedRow[T]) []rowID {
+func changedOf[T comparable](rows rows[T]) []rowID {
 	keys := make([]rowID, 0, len(rows))
 	for id, r := range rows {
 		if r.gone || r.row != r.loaded {
@@ -165,7 +165,7 @@ func changedOf[T comparable](rows map[rowID]*loadedRow[T]) []rowID {
 }
 
 // changeRows adds the statements for the rows that were changed or are gone.
-func changeRows[T comparable](b *Batch, t *table[T], rows map[rowID]*loadedRow[T]) {
+func changeRows[T comparable](b *Batch, t *table[T], rows rows[T]) {
 	for _, id := range changedOf(rows) {
 		if r := rows[id]; r.gone {
 			b.Exec(t.remove, id.id, id.workspace)
