@@ -47,9 +47,10 @@ func (e everyPet) Amend(ctx context.Context, workspace int64, changes []*petstor
 	return refused, nil
 }
 
-// heapNow returns how many bytes of the heap are in use, with what was not collected yet.
-func heapNow() int64 {
-	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+// liveHeap returns how many bytes of the heap the last collection found in use. What waits to be collected is not
+// among them: that depends on how busy the machine is.
+func liveHeap() int64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(sample)
 	return int64(sample[0].Value.Uint64())
 }
@@ -59,7 +60,7 @@ func heapNow() int64 {
 func heapPeak(f func()) (peak int64) {
 	defer debug.SetGCPercent(debug.SetGCPercent(20))
 	runtime.GC()
-	before, stop, stopped := heapNow(), make(chan struct{}), make(chan struct{})
+	before, stop, stopped := liveHeap(), make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
 		for tick := time.NewTicker(100 * time.Microsecond); ; {
@@ -67,7 +68,7 @@ func heapPeak(f func()) (peak int64) {
 			case <-stop:
 				return
 			case <-tick.C:
-				peak = max(peak, heapNow()-before)
+				peak = max(peak, liveHeap()-before)
 			}
 		}
 	}()

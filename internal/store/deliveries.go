@@ -286,7 +286,6 @@ func (s *Store) pruneDeliveries(ctx context.Context, id string, before int64, ke
 
 // removeDeliveries removes what a condition selects of the webhook $1, in steps.
 func (s *Store) removeDeliveries(ctx context.Context, where string, args ...any) error {
-	query := fmt.Sprintf("DELETE FROM deliveries WHERE webhook = $1 AND event IN (SELECT event FROM deliveries WHERE %s LIMIT %d)", where, stepRows)
-	_, err := s.steps(ctx, query, args...)
+	_, err := s.steps(ctx, DeleteSome("deliveries", "webhook, event", fmt.Sprintf("%s LIMIT %d", where, stepRows)), args...)
 	return err
 }

@@ -18,8 +18,6 @@ const (
 
 	selectKeyDays = "SELECT " + keyDayColumns + " FROM key_days WHERE workspace = $1 AND day >= $2"
 	orderKeyDays  = " ORDER BY key, day"
-
-	deleteKeyDays = "DELETE FROM key_days WHERE (workspace, key, day) IN (SELECT workspace, key, day FROM key_days WHERE day < $1 LIMIT $2)"
 )
 
 // AddKeyDays implements [usage.Store].

@@ -15,8 +15,6 @@ const (
 	usageColumns = usageKey + ", " + usageCounts // in the order of the members of usage.Row; step has the interval
 
 	selectUsage = "SELECT " + usageColumns + " FROM usage WHERE workspace = $1 AND step = $2 AND start >= $3 AND start < $4 ORDER BY start"
-
-	deleteUsage = "DELETE FROM usage WHERE (" + usageKey + ") IN (SELECT " + usageKey + " FROM usage WHERE step = $1 AND start < $2 LIMIT $3)"
 )
 
 // eachCount returns SQL for each count, whose name stands for the %.
@@ -73,7 +71,7 @@ func scanUsage(row Row, r *usage.Row) error {
 // ForgetUsage implements [usage.Store].
 func (s *Store) ForgetUsage(ctx context.Context, interval usage.Interval, before int64) (removed int, err error) {
 	if interval == usage.Day {
-		return s.steps(ctx, deleteKeyDays, before, stepRows)
+		return s.steps(ctx, DeleteSome("key_days", "workspace, key, day", "day < $1 LIMIT $2"), before, stepRows)
 	}
-	return s.steps(ctx, deleteUsage, int64(interval), before, stepRows)
+	return s.steps(ctx, DeleteSome("usage", usageKey, "step = $1 AND start < $2 LIMIT $3"), int64(interval), before, stepRows)
 }
