@@ -177,27 +177,15 @@ func (c *conn) checkSchema() error {
 // MigrateStatus returns all migrations that the program knows and says which of
 // them the file at path has. A file that does not exist has none, and is not
 // created.
-func MigrateStatus(ctx context.Context, path string) ([]store.Migration, error) {
-	all, err := status(path)
-	if err != nil {
-		return nil, fmt.Errorf("database %s: %w", path, explain(err))
-	}
-	return all, ctx.Err()
-}
-
-func status(path string) ([]store.Migration, error) {
-	c, err := openFile(path, true)
-	if errors.Is(err, errMissing) {
+func MigrateStatus(ctx context.Context, path string) (all []store.Migration, err error) {
+	err = inspect(ctx, path, func(c *conn) error {
+		all, err = c.migrations()
+		return err
+	})
+	if errors.Is(err, errMissing) || errors.Is(err, errEmpty) {
 		return known.Status(nil)
 	}
-	if err != nil {
-		return nil, err
-	}
-	defer c.Close()
-	if err := c.refuseMoved(); err != nil {
-		return nil, err
-	}
-	return c.migrations()
+	return all, err
 }
 
 // MigrateUp creates the file if there is none, applies the migrations that it
