@@ -37,21 +37,12 @@ func (c *conn) migrations() ([]store.Migration, error) {
 		return nil, err
 	}
 	if !ours {
-		return c.known.Status(nil)
+		return c.known.All(), nil
 	}
-	rows, err := store.RowsOf(c, func(row store.Row, m *store.AppliedMigration) error {
-		var version int64
-		err := row.Scan(&version, &m.Name, &m.Millis)
-		m.Version = int(version)
-		return err
-	}, "SELECT version, name, at FROM migrations")
-	if err == nil {
-		err = c.checkSchema()
-	}
-	if err != nil {
+	if err := c.checkSchema(); err != nil {
 		return nil, err
 	}
-	return c.known.Status(rows)
+	return c.known.Of(c)
 }
 
 // isOurs reports whether the file is marked as ours. It returns an error for a file of
@@ -183,7 +174,7 @@ func MigrateStatus(ctx context.Context, path string) (all []store.Migration, err
 		return err
 	})
 	if errors.Is(err, errMissing) || errors.Is(err, errEmpty) {
-		return known.Status(nil)
+		return known.All(), nil
 	}
 	return all, err
 }
