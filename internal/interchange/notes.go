@@ -36,9 +36,8 @@ type StockChange struct {
 
 // A NewCategory is a category that a file adds.
 type NewCategory struct {
-	Line    int    `json:"line"`
-	Name    string `json:"name"`
-	Similar string `json:"didYouMean,omitempty"` // of DryRun: the name of an existing category that is nearly the same
+	Line int    `json:"line"`
+	Name string `json:"name"`
 }
 
 // Lines returns the notes as lines of text.
@@ -49,11 +48,7 @@ func (n *Notes) Lines() []string {
 		if strings.TrimSpace(name) != name {
 			name = strconv.Quote(name) // so that the spaces are visible
 		}
-		line := fmt.Sprintf("line %d: new category %s", c.Line, name)
-		if c.Similar != "" {
-			line += "; did you mean " + c.Similar + "?"
-		}
-		lines = append(lines, line)
+		lines = append(lines, fmt.Sprintf("line %d: new category %s", c.Line, name))
 	}
 	for _, s := range n.Stock {
 		lines = append(lines, fmt.Sprintf("pet %d, %s: stock %d, then %d", s.PetID, s.Name, s.Before, s.After))
@@ -82,14 +77,6 @@ func (n *Notes) amended(e *Edit) {
 func (n *Notes) added(all []Entry) {
 	for _, e := range all[:min(len(all), maxNoted-len(n.Categories))] {
 		n.Categories = append(n.Categories, NewCategory{Line: e.Line, Name: e.Category.Name})
-	}
-}
-
-// findSimilar finds, for each new category, an older one with nearly the same name.
-func (n *Notes) findSimilar(known *catalogue) {
-	for i := range n.Categories {
-		c := &n.Categories[i]
-		c.Similar = known.similarTo(c.Name)
 	}
 }
 

@@ -81,7 +81,7 @@ func (n *node) open(ctx context.Context, inherited bool) (err error) {
 	if err = n.openLimiter(); err != nil {
 		return errors.Join(err, n.store.Close())
 	}
-	n.service, n.usage = petstore.NewService(n.traced(n.store)), usage.NewRecorder(n.store, n.now)
+	n.service, n.usage = petstore.NewService(n.store), usage.NewRecorder(n.store, n.now)
 	if n.Config.LogFormat == "json" && n.tracer == nil { // the access log does not contain trace ids
 		n.access = httpapi.NewAccessLog(n.logTo)
 	}
