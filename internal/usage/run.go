@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 )
 
 const (
-	maxRows     = 50               // in one call of AddUsage; others wait for its transaction
-	idleFor     = 30 * time.Minute // after which the meter of a workspace is removed
+	maxRows     = 50 // in one call of AddUsage; others wait for its transaction
 	forgetEvery = 10 * time.Minute
 	lastSave    = 10 * time.Second // for the save that is under way when ctx ends, and the last one, together
 )
@@ -40,28 +40,46 @@ func (r *Recorder) Run(ctx context.Context, every time.Duration, log *slog.Logge
 	return r.Save(saving)
 }
 
-// Save saves what was counted so far. It removes the meters of workspaces without requests for a while.
+// Save saves what was counted so far. It removes the logs of workspaces without requests for a while.
 func (r *Recorder) Save(ctx context.Context) error {
 	r.saving.Lock()
 	defer r.saving.Unlock()
-	var rows []Row
-	var days []KeyDay
-	for _, m := range r.meters.Range {
-		rows, days = m.(*meter).collect(r, rows, days)
-	}
-	return errors.Join(r.saveRows(ctx, rows), r.saveKeys(ctx, days))
+	rows, days := r.take()
+	return errors.Join(
+		save(r, rows, func(some []Row) error { return r.store.AddUsage(ctx, withHours(some)) }, r.addRow),
+		save(r, days, func(some []KeyDay) error { return r.store.AddKeyDays(ctx, some) }, r.addKey))
 }
 
-func (r *Recorder) saveRows(ctx context.Context, rows []Row) error {
-	for len(rows) > 0 {
-		n := min(len(rows), maxRows)
-		if err := r.store.AddUsage(ctx, withHours(rows[:n])); err != nil {
-			r.restore(rows)
-			return err
-		}
-		rows = rows[n:]
+// take returns what is not saved yet, which the recorder then holds no more.
+func (r *Recorder) take() (rows []Row, days []KeyDay) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, row := range r.rows {
+		rows = append(rows, *row)
 	}
-	return nil
+	for _, k := range r.days {
+		days = append(days, *k)
+	}
+	r.rows, r.days = map[span]*Row{}, map[keyDay]*KeyDay{}
+	r.removeIdleLogs()
+	return rows, days
+}
+
+// save adds rows to the store, a few at a time. If that fails, the recorder holds the others for the next time.
+func save[T any](r *Recorder, rows []T, add func([]T) error, hold func(*T)) (err error) {
+	for some := range slices.Chunk(rows, maxRows) {
+		if err == nil {
+			err = add(some)
+		}
+		if err != nil {
+			r.mu.Lock()
+			for i := range some {
+				hold(&some[i])
+			}
+			r.mu.Unlock()
+		}
+	}
+	return err
 }
 
 // withHours returns the rows of minutes, and those of their hours.
@@ -79,13 +97,6 @@ func withHours(minutes []Row) []Row {
 		rows = append(rows, Row{Workspace: m.Workspace, Interval: Hour, Start: hour.start, Counts: m.Counts})
 	}
 	return rows
-}
-
-// restore adds rows that could not be saved to the meters again.
-func (r *Recorder) restore(rows []Row) {
-	for i := range rows {
-		r.with(rows[i].Workspace, func(m *meter) { m.add(rows[i].Start, &rows[i].Counts, r) })
-	}
 }
 
 // forget removes rows from the store that are older than KeepMinutes or KeepHours.
