@@ -60,7 +60,6 @@ type node struct {
 	access      *httpapi.AccessLog // nil if requests are logged to n.log
 	budget      budget
 	connections *http1.Limit // of the public listener
-	chores      *chores
 }
 
 // waitForServer is how long to wait for another server of the same SQLite file, which
@@ -86,7 +85,6 @@ func (n *node) open(ctx context.Context, inherited bool) (err error) {
 		n.access = httpapi.NewAccessLog(n.logTo)
 	}
 	n.backups = newScheduler(n.Config, n.store, n.now, n.log)
-	n.chores = &chores{store: n.store, now: n.now, log: n.log, retention: n.Config.EventRetention}
 	if n.Config.Sandbox.On {
 		n.sandboxes = n.newSandboxes()
 	}
@@ -199,10 +197,22 @@ func (n *node) startBackground(ctx context.Context) (stop func() error) {
 	var saved, counted error
 	running.Go(func() { n.keys.Run(ctx, refreshKeys, n.log) })
 	running.Go(func() { n.store.Follow(ctx, func() { _ = n.keys.Refresh(ctx) }) }) // Run tries again and logs
-	running.Go(func() { saved = n.limiter.Keep(ctx, n.store, saveLimits) })
-	running.Go(func() { counted = n.usage.Run(ctx, saveUsage, n.log) })
+	running.Go(func() {
+		saved = keepSaving(ctx, saveLimits, func(ctx context.Context) error { return n.limiter.Save(ctx, n.store) }) // a metric counts those that fail
+	})
+	running.Go(func() {
+		counted = keepSaving(ctx, saveUsage, func(ctx context.Context) error {
+			err := n.usage.Save(ctx)
+			if err != nil {
+				n.log.Error("usage could not be saved", "err", err)
+			}
+			return err
+		})
+	})
 	running.Go(func() { every(ctx, recheckKeys, func(context.Context) { n.connections.Recheck(n.keyIsValid) }) })
-	running.Go(func() { n.chores.run(ctx) })
+	for _, c := range n.chores() {
+		running.Go(func() { n.run(ctx, c) })
+	}
 	if n.webhooks != nil {
 		running.Go(func() { n.webhooks.deliverer.Run(ctx) })
 	}

@@ -35,7 +35,7 @@ type keyDay struct {
 // maxUnsaved is how many rows, and how many days of keys, are held until they can be saved.
 const maxUnsaved = 50_000
 
-// NewRecorder returns a recorder that has counted nothing yet. Run saves what it counts in store.
+// NewRecorder returns a recorder that has counted nothing yet. Save saves what it counts in store.
 func NewRecorder(store Store, now func() time.Time) *Recorder {
 	return &Recorder{now: now, store: store, rows: map[span]*Row{}, days: map[keyDay]*KeyDay{}, logs: map[int64]*requestLog{}}
 }

@@ -3,13 +3,11 @@ package usage_test
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 	"unicode/utf8"
 
@@ -53,45 +51,6 @@ type taker struct{ usage.Store }
 
 func (taker) AddUsage(context.Context, []usage.Row) error      { return nil }
 func (taker) AddKeyDays(context.Context, []usage.KeyDay) error { return nil }
-
-// slow is a store that takes a while, and counts the saves that were broken off.
-type slow struct {
-	*flaky
-	broken int
-}
-
-func (s *slow) AddUsage(ctx context.Context, rows []usage.Row) error {
-	select {
-	case <-time.After(3 * time.Second):
-		return s.flaky.AddUsage(ctx, rows)
-	case <-ctx.Done():
-		s.broken++
-		return ctx.Err()
-	}
-}
-
-// TestTheEndBreaksNoSaveOff: of a save that is broken off nobody may know whether it was done, and it would count twice.
-func TestTheEndBreaksNoSaveOff(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		store := &slow{flaky: newStore(t)}
-		r := usage.NewRecorder(store, time.Now)
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- r.Run(ctx, time.Second, slog.New(slog.DiscardHandler)) }()
-		r.Record(1, usage.Event{At: time.Now(), Status: 200})
-		time.Sleep(1100 * time.Millisecond)
-		r.Record(1, usage.Event{At: time.Now(), Status: 200})
-		cancel()
-		if err := <-done; err != nil || store.broken > 0 {
-			t.Errorf("Run = %v, and %d saves were broken off, want none", err, store.broken)
-		}
-		rows, err := r.Series(context.Background(), 1, usage.Hour, time.Now(), time.Now())
-		if err != nil || len(rows) != 1 || rows[0].Total() != 2 {
-			t.Errorf("the store has %+v, %v, want two requests", rows, err)
-		}
-	})
-}
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 

@@ -128,8 +128,7 @@ func (h *house) pages(secret []byte) page.Options {
 // save saves what the limiter counted, as a node does twice a second, and what keys did, as it does every few seconds.
 func (h *house) save() {
 	h.t.Helper()
-	rows, _ := h.limiter.Dirty()
-	if err := h.db.SaveLimits(h.t.Context(), rows); err != nil {
+	if err := h.limiter.Save(h.t.Context(), h.db); err != nil {
 		h.t.Fatal(err)
 	}
 	if err := h.usage.Save(h.t.Context()); err != nil {

@@ -3,44 +3,13 @@ package usage
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"slices"
 	"time"
 )
 
-const (
-	maxRows     = 50 // in one call of AddUsage; others wait for its transaction
-	forgetEvery = 10 * time.Minute
-	lastSave    = 10 * time.Second // for the save that is under way when ctx ends, and the last one, together
-)
+const maxRows = 50 // in one call of AddUsage; others wait for its transaction
 
-// Run saves what was counted each interval until ctx ends, and then once more, and removes old rows from the store. What
-// a save failed to save the next one saves. If the outcome of a transaction is unknown, its requests may be counted twice, so
-// the end of ctx does not interrupt a save. Run returns nil when its last save succeeded, else that save's error.
-func (r *Recorder) Run(ctx context.Context, every time.Duration, log *slog.Logger) error {
-	saving, end := context.WithCancel(context.WithoutCancel(ctx))
-	defer end()
-	context.AfterFunc(ctx, func() { time.AfterFunc(lastSave, end) })
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	var forgotten time.Time
-	for ctx.Err() == nil {
-		select {
-		case <-tick.C:
-			if err := r.Save(saving); err != nil {
-				log.Error("usage could not be saved", "err", err)
-			}
-			if now := r.now(); now.Sub(forgotten) >= forgetEvery {
-				forgotten = now
-				r.forget(ctx, log)
-			}
-		case <-ctx.Done():
-		}
-	}
-	return r.Save(saving)
-}
-
-// Save saves what was counted so far. It removes the logs of workspaces without requests for a while.
+// Save saves what was counted so far. What cannot be saved is saved by the next call. It removes the logs of workspaces without requests for a while.
 func (r *Recorder) Save(ctx context.Context) error {
 	r.saving.Lock()
 	defer r.saving.Unlock()
@@ -99,12 +68,12 @@ func withHours(minutes []Row) []Row {
 	return rows
 }
 
-// forget removes rows from the store that are older than KeepMinutes or KeepHours.
-func (r *Recorder) forget(ctx context.Context, log *slog.Logger) {
+// Forget removes rows from the store that are older than KeepMinutes or KeepHours.
+func (r *Recorder) Forget(ctx context.Context) (err error) {
 	for interval, keep := range map[Interval]time.Duration{Minute: KeepMinutes, Hour: KeepHours, Day: KeepHours} {
 		before := r.now().Add(-keep - time.Duration(interval)*time.Second).Unix()
-		if _, err := r.store.ForgetUsage(ctx, interval, before); err != nil && ctx.Err() == nil {
-			log.Error("old usage could not be removed", "err", err)
-		}
+		_, failed := r.store.ForgetUsage(ctx, interval, before)
+		err = errors.Join(err, failed)
 	}
+	return err
 }
