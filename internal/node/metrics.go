@@ -49,7 +49,10 @@ func newMetrics(version string) *metrics {
 		}),
 	}
 	m.MustRegister(m.requests, m.durations, m.decisions, m.bans, m.bansLost,
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), buildInfo(version))
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		collector(func(to metricSink) {
+			to.gauge("petstore_build_info", "Always 1; the version is a label.", 1, "version", version)
+		}))
 	return m
 }
 
@@ -61,14 +64,4 @@ func (m *metrics) observe(o httpapi.Observation) {
 	if o.Outcome != "free" {
 		m.decisions.WithLabelValues(cmp.Or(o.Plan, "none"), o.Outcome).Inc()
 	}
-}
-
-func buildInfo(version string) prometheus.Collector {
-	g := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name:        "petstore_build_info",
-		Help:        "Always 1; the version is a label.",
-		ConstLabels: prometheus.Labels{"version": version},
-	})
-	g.Set(1)
-	return g
 }
