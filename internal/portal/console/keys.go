@@ -158,7 +158,7 @@ func revokeKey(v *visit) (page.Form, error) {
 		Heading: access.Printable(k.Name), Back: page.Link{Title: access.Printable(k.Name), URL: "/console/keys/" + k.ID}, Facts: facts,
 		Send: func(*page.Input) error {
 			err := v.keyring().Revoke(v.R.Context(), k.ID, petstore.Condition{})
-			return v.ThenRefresh("/console/keys", "The key was revoked.", err)
+			return v.Then("/console/keys", "The key was revoked.", err)
 		},
 	}
 	if k.ID == v.who.Key.ID {
@@ -220,7 +220,7 @@ func showKey(v *visit) (page.Form, error) {
 	f.Send = func(in *page.Input) error {
 		patch := access.KeyPatch{Name: petstore.Some(strings.TrimSpace(in.Text("name")))}
 		_, err := v.keyring().Update(v.R.Context(), k.ID, patch, in.Condition())
-		return v.ThenRefresh(f.Action, "The key was renamed.", err)
+		return v.Then(f.Action, "The key was renamed.", err)
 	}
 	return f, nil
 }

@@ -174,23 +174,15 @@ func (v *Visit) RenderJSON(value any) error {
 	return nil
 }
 
-// Then redirects to a page, which shows said. If err is not nil, it returns err
-// instead.
+// Then redirects to a page, which shows said, after a change, which may be of keys: this node uses them at once. If err is not
+// nil, it returns err instead.
 func (v *Visit) Then(to, said string, err error) error {
 	if err != nil {
 		return err
 	}
+	v.Refresh(v.R.Context())
 	v.note(said)
 	return v.Redirect(to)
-}
-
-// ThenRefresh is like Then after a change of workspaces or keys, which this node then uses
-// at once.
-func (v *Visit) ThenRefresh(to, said string, err error) error {
-	if err == nil {
-		v.Refresh(v.R.Context())
-	}
-	return v.Then(to, said, err)
 }
 
 // RetryAfter has the response say after how many seconds the request may be sent again.
