@@ -120,7 +120,7 @@ func sameName(a, b string) bool {
 }
 
 // severalNames is said of a name that several have, which are then offered.
-const severalNames = "Several have this in their names. Choose one from the list, or enter more of the name, or its number."
+const severalNames = "Several have this in their names. Choose one from the list."
 
 // pick returns the id that a form gives by number or by the whole name, or 0 for a new name, if that is allowed. If the name
 // is ambiguous or only a part of names, it returns an error, and the field offers those.
