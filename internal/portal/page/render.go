@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize"
+
 	"example.com/petstore/internal/accept"
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/fairshare"
@@ -257,13 +259,7 @@ func (s *Site) functions() template.FuncMap {
 func (s *Site) At(path string) string { return s.prefix + path }
 
 // Number returns n with commas between thousands.
-func Number(n int64) string {
-	text := strconv.FormatInt(n, 10)
-	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
-}
+func Number(n int64) string { return humanize.Comma(n) }
 
 // Counted returns n with the word for what is counted.
 func Counted(n int64, one, many string) string {
