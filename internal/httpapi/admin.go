@@ -52,7 +52,7 @@ func (a *Admin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (a *Admin) steps(x *exchange) error {
 	setBasics(x)
 	x.set("Cache-Control", "no-store")
-	if err := checkSizes(x.r); err != nil {
+	if err := checkSizes(x.r, false); err != nil {
 		return err
 	}
 	a.router.find(x)

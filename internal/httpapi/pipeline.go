@@ -42,7 +42,7 @@ func (p *pipeline) steps(x *exchange) error {
 	defer p.describeLimits(x)
 	setCommon(x)
 	p.find(x)
-	oversized := checkSizes(x.r)
+	oversized := checkSizes(x.r, x.plain != nil)
 	p.auth.identify(x)
 	if p.limits.decide(x, oversized != nil); oversized != nil {
 		return oversized

@@ -90,11 +90,10 @@ func (p *pipeline) useCurrentShop(x *exchange) (err error) {
 // simulate applies the fault that a request to a sandbox asks for. A fault of the connection
 // takes effect when the request is answered.
 func (p *pipeline) simulate(x *exchange) error {
-	asked := x.r.Header[simulateHeader]
-	if len(asked) == 0 || p.sandboxes == nil || x.entry == nil || x.entry.Workspace.Sandbox == nil {
+	if x.entry == nil || x.entry.Workspace.Sandbox == nil || p.sandboxes == nil || x.r.Header[simulateHeader] == nil {
 		return nil
 	}
-	f, failure, err := readFault(x.route, asked)
+	f, failure, err := readFault(x.route, x.r.Header[simulateHeader])
 	if err != nil {
 		return err
 	}
