@@ -149,17 +149,23 @@ func answerWithoutRoute(x *exchange) error {
 		x.set("Location", x.env.baseURL+"/docs")
 		x.sendEmpty(http.StatusFound)
 		return nil
-	case len(x.path.routes) == 0:
-		return petstore.Errorf(codeRouteNotFound, "There is nothing at this path. The operations are described at /openapi.json.")
+	case len(x.path.routes) > 0 && x.preflight():
+		x.set("Access-Control-Allow-Methods", x.path.allow)
+		x.set("Access-Control-Allow-Headers", allowedHeaders)
+		x.set("Access-Control-Max-Age", "7200")
+	}
+	return x.withoutRoute("/openapi.json")
+}
+
+// withoutRoute answers OPTIONS, and unknown paths and methods. description is where the
+// operations are described.
+func (x *exchange) withoutRoute(description string) error {
+	if len(x.path.routes) == 0 {
+		return petstore.Errorf(codeRouteNotFound, "There is nothing at this path. The operations are described at %s.", description)
 	}
 	x.set("Allow", x.path.allow)
 	if x.r.Method != http.MethodOptions {
 		return petstore.Errorf(codeMethodNotAllowed, "This path supports %s.", x.path.allow)
-	}
-	if x.preflight() {
-		x.set("Access-Control-Allow-Methods", x.path.allow)
-		x.set("Access-Control-Allow-Headers", allowedHeaders)
-		x.set("Access-Control-Max-Age", "7200")
 	}
 	x.sendEmpty(http.StatusNoContent)
 	return nil

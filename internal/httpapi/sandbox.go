@@ -224,11 +224,7 @@ var documented = sync.OnceValue(func() map[string]map[petstore.Code]documentedEr
 			Examples map[petstore.Code]struct {
 				Value struct {
 					Message string
-					Errors  []struct {
-						Pointer, Parameter string
-						Code               petstore.FieldCode
-						Message            string
-					}
+					Errors  []petstore.Field
 				}
 			}
 		}
@@ -255,11 +251,7 @@ var documented = sync.OnceValue(func() map[string]map[petstore.Code]documentedEr
 				for _, code := range r.Codes {
 					waits := waits && (code == petstore.CodeIdempotencyInProgress || !strings.HasSuffix(header.Ref, "InProgress")) // the header InProgress is only for that code
 					example := r.Content["application/json"].Examples[code].Value
-					e := petstore.Error{Code: code, Message: example.Message}
-					for _, f := range example.Errors {
-						e.Fields = append(e.Fields, petstore.Field{Pointer: f.Pointer, Parameter: f.Parameter, Code: f.Code, Message: f.Message})
-					}
-					errors[code] = documentedError{e, waits}
+					errors[code] = documentedError{petstore.Error{Code: code, Message: example.Message, Fields: example.Errors}, waits}
 				}
 			}
 			all[operation.ID] = errors
