@@ -90,11 +90,10 @@ func (p *pipeline) useCurrentShop(x *exchange) (err error) {
 // simulate applies the fault that a request to a sandbox asks for. A fault of the connection
 // takes effect when the request is answered.
 func (p *pipeline) simulate(x *exchange) error {
-	asked := x.r.Header[simulateHeader]
-	if len(asked) == 0 || p.sandboxes == nil || x.entry == nil || x.entry.Workspace.Sandbox == nil {
+	if x.entry == nil || x.entry.Workspace.Sandbox == nil || p.sandboxes == nil || x.r.Header[simulateHeader] == nil {
 		return nil
 	}
-	f, failure, err := readFault(x.route, asked)
+	f, failure, err := readFault(x.route, x.r.Header[simulateHeader])
 	if err != nil {
 		return err
 	}
@@ -225,11 +224,7 @@ var documented = sync.OnceValue(func() map[string]map[petstore.Code]documentedEr
 			Examples map[petstore.Code]struct {
 				Value struct {
 					Message string
-					Errors  []struct {
-						Pointer, Parameter string
-						Code               petstore.FieldCode
-						Message            string
-					}
+					Errors  []petstore.Field
 				}
 			}
 		}
@@ -256,11 +251,7 @@ var documented = sync.OnceValue(func() map[string]map[petstore.Code]documentedEr
 				for _, code := range r.Codes {
 					waits := waits && (code == petstore.CodeIdempotencyInProgress || !strings.HasSuffix(header.Ref, "InProgress")) // the header InProgress is only for that code
 					example := r.Content["application/json"].Examples[code].Value
-					e := petstore.Error{Code: code, Message: example.Message}
-					for _, f := range example.Errors {
-						e.Fields = append(e.Fields, petstore.Field{Pointer: f.Pointer, Parameter: f.Parameter, Code: f.Code, Message: f.Message})
-					}
-					errors[code] = documentedError{e, waits}
+					errors[code] = documentedError{petstore.Error{Code: code, Message: example.Message, Fields: example.Errors}, waits}
 				}
 			}
 			all[operation.ID] = errors
