@@ -31,7 +31,7 @@ func onEach(t *testing.T, cfg Config, test func(t *testing.T, l *Limiter, clock 
 	}
 }
 
-// onMemory is onEach for tests of what does not depend on Redis, such as bans.
+// onMemory is onEach for tests of what does not depend on Redis, such as bans and the table of addresses.
 func onMemory(t *testing.T, cfg Config, test func(t *testing.T, l *Limiter, clock *testClock)) {
 	t.Helper()
 	t.Run("memory", func(t *testing.T) {
