@@ -12,7 +12,8 @@ import (
 
 // A catalogue has the categories of a workspace and those that a CSV adds.
 type catalogue struct {
-	most  int // how many there may be; 0 means no limit
+	most  int      // how many there may be; 0 means no limit
+	names []string // of those that were there before
 	byID  map[int64]*petstore.Category
 	byKey map[string][]*petstore.Category // by matchKey
 	added []Entry                         // the new ones, which have no id yet
@@ -28,6 +29,7 @@ func readCatalogue(ctx context.Context, from petstore.Bulk, workspace int64, mos
 			return nil, err
 		}
 		for _, one := range some {
+			c.names = append(c.names, one.Name)
 			c.byID[one.ID] = &one
 			c.byKey[matchKey(one.Name)] = append(c.byKey[matchKey(one.Name)], &one)
 		}
@@ -95,4 +97,42 @@ func inWords(all []*petstore.Category) string {
 		words[i] = fmt.Sprintf("%d (%s)", one.ID, quoted(one.Name))
 	}
 	return strings.Join(words, ", ")
+}
+
+// similarTo returns the name of an older category that a new name may be a misspelling of, or "". At most two letters
+// differ, and fewer than half of them.
+func (c *catalogue) similarTo(added string) (similar string) {
+	name := []rune(matchKey(added))
+	least := min(3, (len(name)+1)/2)
+	for _, other := range c.names {
+		if d := distance(name, []rune(matchKey(other)), least); d < least {
+			least, similar = d, other
+		}
+	}
+	return similar
+}
+
+// distance returns the Levenshtein distance of two texts: how many letters have to be changed, added or left out to turn
+// a into b. It may return most instead of any greater one.
+func distance(a, b []rune, most int) int {
+	if len(a)-len(b) >= most || len(b)-len(a) >= most {
+		return most
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range a {
+		before := row[0]
+		row[0] = i + 1
+		for j := range b {
+			changed := before
+			if a[i] != b[j] {
+				changed++
+			}
+			before = row[j+1]
+			row[j+1] = min(changed, row[j]+1, before+1)
+		}
+	}
+	return row[len(b)]
 }

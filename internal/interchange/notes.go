@@ -36,8 +36,9 @@ type StockChange struct {
 
 // A NewCategory is a category that a file adds.
 type NewCategory struct {
-	Line int    `json:"line"`
-	Name string `json:"name"`
+	Line    int    `json:"line"`
+	Name    string `json:"name"`
+	Similar string `json:"didYouMean,omitempty"` // the name of an existing category that is nearly the same
 }
 
 // Lines returns the notes as lines of text.
@@ -48,7 +49,11 @@ func (n *Notes) Lines() []string {
 		if strings.TrimSpace(name) != name {
 			name = strconv.Quote(name) // so that the spaces are visible
 		}
-		lines = append(lines, fmt.Sprintf("line %d: new category %s", c.Line, name))
+		line := fmt.Sprintf("line %d: new category %s", c.Line, name)
+		if c.Similar != "" {
+			line += "; did you mean " + c.Similar + "?"
+		}
+		lines = append(lines, line)
 	}
 	for _, s := range n.Stock {
 		lines = append(lines, fmt.Sprintf("pet %d, %s: stock %d, then %d", s.PetID, s.Name, s.Before, s.After))
@@ -74,9 +79,9 @@ func (n *Notes) amended(e *Edit) {
 }
 
 // added notes new categories.
-func (n *Notes) added(all []Entry) {
-	for _, e := range all[:min(len(all), maxNoted-len(n.Categories))] {
-		n.Categories = append(n.Categories, NewCategory{Line: e.Line, Name: e.Category.Name})
+func (n *Notes) added(known *catalogue) {
+	for _, e := range known.added[:min(len(known.added), maxNoted-len(n.Categories))] {
+		n.Categories = append(n.Categories, NewCategory{e.Line, e.Category.Name, known.similarTo(e.Category.Name)})
 	}
 }
 

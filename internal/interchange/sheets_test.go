@@ -134,11 +134,12 @@ func TestCategories(t *testing.T) {
 	for _, c := range []struct {
 		cell, fault string
 		id          int64
+		similar     string
 	}{
-		{"Dogs", "", 1}, {"DOGS", "", 1}, {"cats", "", 3}, {"birds", "", 6},
-		{"CATS", `2: category: "CATS" may be each of several; give them names that can be told apart: 2 ("Cats"), 3 ("cats")`, 0},
-		{"Fish", `2: category: "Fish" may be each of several; give them names that can be told apart: 4 ("Fish"), 5 ("Fish")`, 0},
-		{"Dog ", "", -1}, {"Horses", "", -1},
+		{"Dogs", "", 1, ""}, {"DOGS", "", 1, ""}, {"cats", "", 3, ""}, {"birds", "", 6, ""},
+		{"CATS", `2: category: "CATS" may be each of several; give them names that can be told apart: 2 ("Cats"), 3 ("cats")`, 0, ""},
+		{"Fish", `2: category: "Fish" may be each of several; give them names that can be told apart: 4 ("Fish"), 5 ("Fish")`, 0, ""},
+		{"Dog ", "", -1, "Dogs"}, {"Horses", "", -1, ""}, {"Dogz", "", -1, "Dogs"},
 	} {
 		text := "name,category\nRex," + c.cell + "\n"
 		report, err := run(t, db, workspace, text, "", (*interchange.Import).DryRun)
@@ -148,8 +149,8 @@ func TestCategories(t *testing.T) {
 			}
 			continue
 		}
-		if made := report.Notes.Categories; err != nil || (c.id < 0) != (len(made) == 1) || len(made) == 1 && made[0].Name != c.cell {
-			t.Errorf("%q: %+v, %v, want the category %d", c.cell, report, err, c.id)
+		if made := report.Notes.Categories; err != nil || (c.id < 0) != (len(made) == 1) || len(made) == 1 && (made[0].Name != c.cell || made[0].Similar != c.similar) {
+			t.Errorf("%q: %+v, %v, want the category %d, similar to %q", c.cell, report, err, c.id, c.similar)
 		}
 	}
 }
