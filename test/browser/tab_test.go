@@ -143,6 +143,12 @@ func (b *tab) until(t *testing.T, expression string) {
 	}
 }
 
+// comes waits for the expression to hold on a page that is live, which asks the server at once instead of after seconds.
+func (b *tab) comes(t *testing.T, expression string) {
+	t.Helper()
+	b.until(t, `document.dispatchEvent(new Event("visibilitychange")) && (`+expression+`)`)
+}
+
 func (b *tab) open(t *testing.T, url string) {
 	t.Helper()
 	b.do(t, chromedp.Navigate(url))
