@@ -105,7 +105,7 @@ func TestImportNamesFaultsInOrder(t *testing.T) {
 	db := "--db=" + filepath.Join(t.TempDir(), "petstore.db")
 	run(t, Success, "", "workspace", "create", "acme", "--plan", "pro", db)
 	file := filepath.Join(t.TempDir(), "pets.csv")
-	const rows, final = "id,name,category\n,Rex,Dogs\n999,Tom,Cats\nx1,Kim,Cats\n", "petstore: %[1]s:5: the record that begins here has more than 1048576 bytes; is a quotation mark missing?\n"
+	const rows, final = "id,name,category\n,Rex,Dogs\n999,Tom,Cats\nx1,Kim,Cats\n", "petstore: %[1]s:5: the record that begins here has more than 131072 bytes; is a quotation mark missing?\n"
 	endless := rows + strings.Repeat("x", 2<<20)
 	for _, c := range []struct {
 		text, more, end string

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -127,23 +128,18 @@ func (l *loader) fromFile(c *Config) {
 	}
 	settings := c.Settings()
 	for _, e := range entries {
-		s, ok := find(settings, e.name)
+		from := Origin(fmt.Sprintf("%s:%d", path, e.line))
+		i := slices.IndexFunc(settings, func(s Setting) bool { return s.Name == e.name })
+		value, ok := e.value()
 		switch {
+		case i < 0:
+			l.fault(from, unknownSetting(e.name, settings))
 		case !ok:
-			l.fault(e.origin, unknownSetting(e.name, settings))
+			l.fault(from, e.name+" must be a value, or a list of values")
 		case l.origins.Of(e.name) == Default:
-			l.set(e.name, e.origin, e.value, s.value)
+			l.set(e.name, from, value, settings[i].value)
 		}
 	}
-}
-
-func find(settings []Setting, name string) (Setting, bool) {
-	for _, s := range settings {
-		if s.Name == name {
-			return s, true
-		}
-	}
-	return Setting{}, false
 }
 
 func unknownSetting(name string, settings []Setting) string {

@@ -133,9 +133,12 @@ func TestFaultsSayWhatCame(t *testing.T) {
 	s := openService(t)
 	s.stock()
 	for _, test := range []struct{ method, target, body, want string }{
+		{"GET", "/pets?status=available,pending", "", `status must be one of available, pending, sold, not "available,pending"; repeat the parameter: ?status=available&status=pending.`},
 		{"GET", "/inventory?status=Sold", "", `status must be one of available, pending, sold, not "Sold".`},
-		{"GET", "/pets?id=1,%202", "", `id must be an integer, not "1, 2".`},
-		{"GET", "/pets?status[]=sold", "", `There is no parameter "status[]" here.`},
+		{"GET", "/pets?id=1,%202", "", `id must be an integer, not "1, 2"; repeat the parameter: ?id=1&id=2.`},
+		{"GET", "/pets?status[]=available&status%5B%5D=sold", "", `There is no parameter "status[]" here; leave out the brackets: ?status=available&status=sold.`},
+		{"GET", "/pets?id[0]=7", "", `There is no parameter "id[0]" here; leave out the brackets: ?id=7.`},
+		{"GET", "/pets?colour[]=red", "", `There is no parameter "colour[]" here.`},
 		{"GET", "/pets?limit=101", "", `limit must be between 1 and 100, not "101".`},
 		{"GET", "/pets?limit=ten&", "", `limit must be an integer, not "ten".`},
 		{"GET", "/pets?limit=1&limit=2", "", `limit may stand once only, not 2 times.`},

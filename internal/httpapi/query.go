@@ -28,7 +28,7 @@ func parseQuery(raw string, known []string) (*query, error) {
 	q := &query{values: values}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if !slices.Contains(known, name) {
-			q.add(name, petstore.UnknownField, "There is no parameter %.100q here.", name)
+			q.add(name, petstore.UnknownField, "There is no parameter %.100q here%s.", name, withoutBrackets(name, values[name], known))
 		}
 	}
 	return q, nil
@@ -84,6 +84,10 @@ func (q *query) ids(name string) []int64 {
 		return nil
 	}
 	for _, text := range q.values[name] {
+		if strings.Contains(text, ",") {
+			q.add(name, petstore.InvalidType, "%s must be an integer, not %.40q%s.", name, text, repeating(name, text))
+			return nil
+		}
 		ids = append(ids, q.integer(name, text, 1, 1<<63-1))
 	}
 	slices.Sort(ids)
@@ -129,7 +133,7 @@ func several[T ~string](q *query, name string, all []T) []T {
 	var out []T
 	for _, text := range q.values[name] {
 		if !slices.Contains(all, T(text)) {
-			q.add(name, petstore.InvalidEnum, "%s must be one of %s, not %.40q.", name, listed(all), text)
+			q.add(name, petstore.InvalidEnum, "%s must be one of %s, not %.40q%s.", name, listed(all), text, repeating(name, text))
 			return nil
 		}
 		out = append(out, T(text))
@@ -154,6 +158,36 @@ func (q *query) choice(name string, values ...string) string {
 		q.add(name, petstore.InvalidEnum, "%s must be one of %s, not %.40q.", name, strings.Join(values, ", "), text)
 	}
 	return text
+}
+
+// repeating says how to send the values of a parameter that may be repeated, if
+// they came as one, with commas, as some clients send them; "" if they did not.
+func repeating(name, text string) string {
+	parts := strings.Split(text, ",")
+	if len(parts) < 2 || len(text) > 40 {
+		return ""
+	}
+	return "; repeat the parameter: ?" + repeated(name, parts)
+}
+
+// withoutBrackets says how to send the values of a parameter that was named with
+// brackets, such as status[] or status[0], as some clients name lists; "" if the
+// name without them is not known.
+func withoutBrackets(name string, values, known []string) string {
+	base, rest, found := strings.Cut(name, "[")
+	if !found || !strings.HasSuffix(rest, "]") || !slices.Contains(known, base) || len(strings.Join(values, "")) > 40 {
+		return ""
+	}
+	return "; leave out the brackets: ?" + repeated(base, values)
+}
+
+// repeated returns a query that has a parameter once for each value.
+func repeated(name string, values []string) string {
+	pairs := make([]string, len(values))
+	for i, v := range values {
+		pairs[i] = name + "=" + url.QueryEscape(strings.TrimSpace(v))
+	}
+	return strings.Join(pairs, "&")
 }
 
 // part reads a part of a name, and folds it for comparison.

@@ -97,7 +97,6 @@ func (i *Import) DryRun(ctx context.Context) (report Report, err error) {
 		if report, err = dry.copy(ctx, reached); err != nil {
 			return err
 		}
-		report.Notes.findSimilar(dry.known)
 		return report.Notes.findQuestions(ctx, in, i.Workspace)
 	})
 	return report, err
@@ -192,7 +191,7 @@ func (i *Import) read(after int) *batch {
 	return b
 }
 
-// next returns the next entry after a line. It is in normal form, and follows the rules.
+// next returns the next entry after a line. It is in normal form, and follows the rules. A new pet of a CSV has its category.
 func (i *Import) next(after int) (Entry, error) {
 	for {
 		e, err := i.From.Next()
@@ -202,7 +201,11 @@ func (i *Import) next(after int) (Entry, error) {
 		case err != nil:
 			return e, err
 		case e.Line > after:
-			return e, e.check(petstore.At(i.Now()))
+			if err := e.check(petstore.At(i.Now())); err != nil || e.category == "" {
+				return e, err
+			}
+			e.In, err = i.known.resolve(e.category, e.Line)
+			return e, err
 		}
 	}
 }

@@ -141,13 +141,13 @@ func TestAPlaceThatIsKeptIsSaved(t *testing.T) {
 	clock.advance(24 * time.Hour)
 	m.AdmitAddress(numbered(2))
 	m.AdmitAddress(numbered(3)) // 0 and 1 give back their places
-	rows, _ := m.Dirty()
-	if got := subjectsOf(rows); len(got) != 2 {
-		t.Errorf("Dirty = %v, want the two that count today", got)
+	store := newTable()
+	if err := m.Save(t.Context(), store); err != nil || len(store.windows) != 2 {
+		t.Errorf("saved %v, %v, want the two that count today", store.windows, err)
 	}
+	clear(store.windows)
 	m.AdmitAddress(numbered(2))
-	rows, _ = m.Dirty()
-	if want := "a:2001:db8:0:2::/64"; len(rows) != 1 || rows[0].Subject != want || rows[0].DayUsed != 2 {
-		t.Errorf("Dirty = %+v, want %s with 2 used", rows, want)
+	if err := m.Save(t.Context(), store); err != nil || len(store.windows) != 1 || store.windows["a:2001:db8:0:2::/64"].DayUsed != 2 {
+		t.Errorf("saved %v, %v, want one with 2 used", store.windows, err)
 	}
 }

@@ -2,10 +2,12 @@ package store_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -219,6 +221,30 @@ func move(t *testing.T, y try) {
 	limits, err := server.LoadLimits(t.Context())
 	if err != nil || len(limits) != 2 {
 		t.Errorf("LoadLimits = %+v, %v", limits, err)
+	}
+}
+
+// TestMoveKnowsAllColumns: what the file has, the target has, too, but for what a move decides itself.
+func TestMoveKnowsAllColumns(t *testing.T) {
+	t.Parallel()
+	url, _ := emptyDatabase(t)
+	source, err := sqlite.OpenSource(t.Context(), newFile(t))
+	ok(t, err)
+	target, err := postgres.OpenTarget(t.Context(), url, time.Now)
+	ok(t, err)
+	got, err := target.Columns()
+	ok(t, err)
+	want, err := store.RowsOf(source, func(row store.Row, c *store.MovedColumn) error { return row.Scan(&c.Table, &c.Name) },
+		`SELECT t.name, c.name FROM pragma_table_list t JOIN pragma_table_info(t.name) c
+		WHERE t.schema='main' AND t.type='table' AND t.name NOT LIKE 'sqlite\_%' ESCAPE '\' AND t.name NOT IN ('migrations', 'meta', 'access_state')`)
+	ok(t, errors.Join(err, source.Close(), target.Close(t.Context())))
+	order := func(a, b store.MovedColumn) int {
+		return cmp.Or(cmp.Compare(a.Table, b.Table), cmp.Compare(a.Name, b.Name))
+	}
+	slices.SortFunc(got, order)
+	slices.SortFunc(want, order)
+	if !slices.EqualFunc(got, want, func(a, b store.MovedColumn) bool { return order(a, b) == 0 }) {
+		t.Errorf("the columns of the target are %v, want %v", got, want)
 	}
 }
 

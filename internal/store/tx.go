@@ -59,13 +59,13 @@ func (b *Batch) Query(row func(Row) error, query string, args ...any) {
 // Reset takes all statements out.
 func (b *Batch) Reset() { b.Statements = b.Statements[:0] }
 
-// Each calls row for each row, until it returns an error.
+// Each calls row, unless it is nil, for each row, until it returns an error.
 func Each(tx Tx, query string, row func(Row) error, args ...any) error {
 	for r, err := range tx.Query(query, args...) {
-		if err != nil {
-			return err
+		if err == nil && row != nil {
+			err = row(r)
 		}
-		if err := row(r); err != nil {
+		if err != nil {
 			return err
 		}
 	}
