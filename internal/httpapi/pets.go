@@ -43,8 +43,7 @@ func listPets(s *petstore.Service) handler {
 			return sendList(l, all, positionOfPet)
 		}
 		body := appendList(make([]byte, 0, bodyRoom), all)
-		tag := petstore.TagOf(body[1 : len(body)-1])
-		return x.represent(&representation{tag: tag, etag: strong(tag), body: body, more: "false"})
+		return x.represent(&representation{etag: strong(petstore.TagOf(body[1 : len(body)-1])), body: body, more: "false"})
 	}
 }
 
