@@ -124,10 +124,5 @@ func (s *site) stock(key, name string, n int) {
 	}
 }
 
-// must ends the test if err is not nil.
-func must(tb testing.TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
-	}
-}
+// must ends a test if there is an error.
+var must = servertest.Must
