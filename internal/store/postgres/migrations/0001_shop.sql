@@ -180,13 +180,15 @@ CREATE TABLE receipts (
 );
 CREATE INDEX receipts_by_created ON receipts (created_at);
 
--- What the workspaces did, by the minute and by the hour: step is 60 or 3600
--- seconds, start is in Unix seconds. l0 to l9 are a histogram of latencies.
+-- What the workspaces did, by the minute and by the hour, and each key by the UTC day: step
+-- is 60, 3600 or 86400 seconds, start is in Unix seconds. l0 to l9 are a histogram of
+-- latencies, of workspaces only.
 -- Every node adds to the same rows.
 
 CREATE TABLE usage (
   workspace     bigint NOT NULL,
   step          bigint NOT NULL,
+  key           text COLLATE "C" NOT NULL, -- '' for the whole workspace
   start         bigint NOT NULL,
   success       bigint NOT NULL,
   not_modified  bigint NOT NULL,
@@ -203,7 +205,8 @@ CREATE TABLE usage (
   l7 bigint NOT NULL,
   l8 bigint NOT NULL,
   l9 bigint NOT NULL,
-  PRIMARY KEY (workspace, step, start)
+  deprecated    bigint NOT NULL, -- requests of operations that will end; of a key only
+  PRIMARY KEY (workspace, step, key, start)
 ) WITH (fillfactor = 70);
 CREATE INDEX usage_by_start ON usage (step, start);
 
@@ -313,20 +316,3 @@ CREATE TABLE deliveries (
 CREATE INDEX deliveries_due ON deliveries (webhook, next_at, event) WHERE next_at IS NOT NULL;
 CREATE INDEX deliveries_ended ON deliveries (webhook, tried_at) WHERE next_at IS NULL;
 CREATE INDEX deliveries_workspace ON deliveries (workspace);
-
--- What each key did on each UTC day, which begins at day in Unix seconds.
-
-CREATE TABLE key_days (
-  workspace     bigint NOT NULL,
-  key           text NOT NULL,
-  day           bigint NOT NULL,
-  success       bigint NOT NULL,
-  not_modified  bigint NOT NULL,
-  client_errors bigint NOT NULL,
-  limited       bigint NOT NULL,
-  server_errors bigint NOT NULL,
-  deprecated    bigint NOT NULL, -- requests of operations that will end
-  PRIMARY KEY (workspace, key, day)
-);
-
-CREATE INDEX key_days_by_day ON key_days (day);

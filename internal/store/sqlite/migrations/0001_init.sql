@@ -118,11 +118,13 @@ CREATE TABLE limit_windows (
   day_used     INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- What the workspaces did, by the minute and by the hour: step is 60 or 3600 seconds,
--- start is in Unix seconds. l0 to l9 are a histogram of latencies.
+-- What the workspaces did, by the minute and by the hour, and each key by the UTC day: step
+-- is 60, 3600 or 86400 seconds, start is in Unix seconds. l0 to l9 are a histogram of
+-- latencies, of workspaces only.
 CREATE TABLE usage (
   workspace     INTEGER NOT NULL,
   step          INTEGER NOT NULL,
+  key           TEXT NOT NULL, -- '' for the whole workspace
   start         INTEGER NOT NULL,
   success       INTEGER NOT NULL,
   not_modified  INTEGER NOT NULL,
@@ -139,24 +141,10 @@ CREATE TABLE usage (
   l7 INTEGER NOT NULL,
   l8 INTEGER NOT NULL,
   l9 INTEGER NOT NULL,
-  PRIMARY KEY (workspace, step, start)
+  deprecated    INTEGER NOT NULL, -- requests of operations that will end; of a key only
+  PRIMARY KEY (workspace, step, key, start)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX usage_by_start ON usage (step, start);
-
--- What each key did on each UTC day, which begins at day in Unix seconds.
-CREATE TABLE key_days (
-  workspace     INTEGER NOT NULL,
-  key           TEXT NOT NULL,
-  day           INTEGER NOT NULL,
-  success       INTEGER NOT NULL,
-  not_modified  INTEGER NOT NULL,
-  client_errors INTEGER NOT NULL,
-  limited       INTEGER NOT NULL,
-  server_errors INTEGER NOT NULL,
-  deprecated    INTEGER NOT NULL, -- requests of operations that will end
-  PRIMARY KEY (workspace, key, day)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX key_days_by_day ON key_days (day);
 
 -- The shops. The counters hold the last id issued of each kind. They outlive the rows,
 -- so that no id is issued again.
