@@ -84,7 +84,7 @@ func sendEntries[T resource](x *exchange, entries []T, link string, more bool) e
 
 // pageOf returns the representation of a page with the body.
 func pageOf(body []byte, link string, more bool) *representation {
-	page := &representation{weak: "W/", tag: petstore.TagOf(body), body: body, link: link, more: strconv.FormatBool(more)}
+	page := &representation{etag: weak(petstore.TagOf(body)), body: body, link: link, more: strconv.FormatBool(more)}
 	if len(body) > minGzipLength {
 		page.compressed = sync.OnceValue(func() []byte { return gzipped(body) })
 	}

@@ -43,7 +43,7 @@ func listPets(s *petstore.Service) handler {
 			return sendList(l, all, positionOfPet)
 		}
 		body := appendList(make([]byte, 0, bodyRoom), all)
-		return x.represent(&representation{tag: petstore.TagOf(body[1 : len(body)-1]), body: body, more: "false"})
+		return x.represent(&representation{etag: strong(petstore.TagOf(body[1 : len(body)-1])), body: body, more: "false"})
 	}
 }
 
