@@ -6,7 +6,7 @@ CREATE TABLE meta (
   value bytea NOT NULL
 );
 
--- Workspaces, keys and bans. Each change of them changes the state, which tells servers
+-- Workspaces, and keys with their bans. Each change of them changes the state, which tells servers
 -- that what they know of keys may be old.
 
 CREATE TABLE access_state (
@@ -31,29 +31,26 @@ CREATE TABLE workspaces (
 CREATE INDEX workspaces_sandboxes ON workspaces (expires_at) WHERE expires_at IS NOT NULL;
 
 CREATE TABLE api_keys (
-  id         text COLLATE "C" PRIMARY KEY,
-  workspace  bigint NOT NULL REFERENCES workspaces (id),
-  name       text NOT NULL,
-  prefix     text NOT NULL,
-  hash       bytea NOT NULL UNIQUE CHECK (length(hash) = 32),
-  scopes     smallint NOT NULL,
-  created_at bigint NOT NULL,
-  expires_at bigint,
-  revoked_at bigint,
-  rotated_to text NOT NULL DEFAULT '',
-  last_used  bigint NOT NULL DEFAULT 0
+  id           text COLLATE "C" PRIMARY KEY,
+  workspace    bigint NOT NULL REFERENCES workspaces (id),
+  name         text NOT NULL,
+  prefix       text NOT NULL,
+  hash         bytea NOT NULL UNIQUE CHECK (length(hash) = 32),
+  scopes       smallint NOT NULL,
+  created_at   bigint NOT NULL,
+  expires_at   bigint,
+  revoked_at   bigint,
+  rotated_to   text NOT NULL DEFAULT '',
+  last_used    bigint NOT NULL DEFAULT 0,
+  banned_at    bigint,
+  banned_until bigint, -- NULL if it is not banned
+  ban_level    bigint NOT NULL DEFAULT 0,
+  ban_reason   text NOT NULL DEFAULT '',
+  banned_by    text NOT NULL DEFAULT ''
 );
 CREATE INDEX api_keys_by_age ON api_keys (workspace, created_at, id);
 CREATE INDEX api_keys_live ON api_keys (workspace, expires_at) WHERE revoked_at IS NULL;
-
-CREATE TABLE bans (
-  key_id     text COLLATE "C" PRIMARY KEY REFERENCES api_keys (id) ON DELETE CASCADE,
-  begins_at  bigint NOT NULL,
-  ends_at    bigint NOT NULL,
-  level      bigint NOT NULL,
-  reason     text NOT NULL,
-  imposed_by text NOT NULL
-);
+CREATE INDEX api_keys_banned ON api_keys (banned_until) WHERE banned_until IS NOT NULL;
 
 CREATE TABLE audit (
   id      bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

@@ -12,7 +12,7 @@ CREATE TABLE meta (
   value BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Workspaces, keys and bans. Each change of them changes the state, which tells servers
+-- Workspaces, and keys with their bans. Each change of them changes the state, which tells servers
 -- that what they know of keys may be old.
 
 CREATE TABLE access_state (
@@ -46,30 +46,27 @@ CREATE TABLE removals (
 ) STRICT;
 
 CREATE TABLE api_keys (
-  id         TEXT PRIMARY KEY,
-  workspace  INTEGER NOT NULL REFERENCES workspaces (id),
-  name       TEXT NOT NULL,
-  prefix     TEXT NOT NULL,
-  hash       BLOB NOT NULL UNIQUE CHECK (length(hash) = 32),
-  scopes     INTEGER NOT NULL,
-  created_at INTEGER NOT NULL,
-  expires_at INTEGER,
-  revoked_at INTEGER,
-  rotated_to TEXT NOT NULL DEFAULT '',
-  last_used  INTEGER NOT NULL DEFAULT 0
+  id           TEXT PRIMARY KEY,
+  workspace    INTEGER NOT NULL REFERENCES workspaces (id),
+  name         TEXT NOT NULL,
+  prefix       TEXT NOT NULL,
+  hash         BLOB NOT NULL UNIQUE CHECK (length(hash) = 32),
+  scopes       INTEGER NOT NULL,
+  created_at   INTEGER NOT NULL,
+  expires_at   INTEGER,
+  revoked_at   INTEGER,
+  rotated_to   TEXT NOT NULL DEFAULT '',
+  last_used    INTEGER NOT NULL DEFAULT 0,
+  banned_at    INTEGER,
+  banned_until INTEGER, -- NULL if it is not banned
+  ban_level    INTEGER NOT NULL DEFAULT 0,
+  ban_reason   TEXT NOT NULL DEFAULT '',
+  banned_by    TEXT NOT NULL DEFAULT ''
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX api_keys_by_workspace ON api_keys (workspace);
 CREATE INDEX api_keys_by_age ON api_keys (workspace, created_at, id);
 CREATE INDEX api_keys_live ON api_keys (workspace, expires_at) WHERE revoked_at IS NULL;
-
-CREATE TABLE bans (
-  key_id     TEXT PRIMARY KEY REFERENCES api_keys (id) ON DELETE CASCADE,
-  begins_at  INTEGER NOT NULL,
-  ends_at    INTEGER NOT NULL,
-  level      INTEGER NOT NULL,
-  reason     TEXT NOT NULL,
-  imposed_by TEXT NOT NULL
-) STRICT, WITHOUT ROWID;
+CREATE INDEX api_keys_banned ON api_keys (banned_until) WHERE banned_until IS NOT NULL;
 
 CREATE TABLE audit (
   id      INTEGER PRIMARY KEY AUTOINCREMENT,
