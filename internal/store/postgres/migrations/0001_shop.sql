@@ -32,7 +32,7 @@ CREATE INDEX workspaces_sandboxes ON workspaces (expires_at) WHERE expires_at IS
 
 CREATE TABLE api_keys (
   id           text COLLATE "C" PRIMARY KEY,
-  workspace    bigint NOT NULL REFERENCES workspaces (id),
+  workspace    bigint NOT NULL,
   name         text NOT NULL,
   prefix       text NOT NULL,
   hash         bytea NOT NULL UNIQUE CHECK (length(hash) = 32),
@@ -104,8 +104,7 @@ CREATE TABLE categories (
   PRIMARY KEY (workspace, id)
 );
 
--- The store itself refuses to delete the category of a pet: whoever refers to a category locks
--- its row. So there is no foreign key.
+-- There are no foreign keys: whoever refers to a row locks it, and so does who deletes it.
 -- Most changes move nothing but stock: room in the page keeps them off the
 -- indexes.
 CREATE TABLE pets (

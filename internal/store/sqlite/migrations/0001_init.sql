@@ -47,7 +47,7 @@ CREATE TABLE removals (
 
 CREATE TABLE api_keys (
   id           TEXT PRIMARY KEY,
-  workspace    INTEGER NOT NULL REFERENCES workspaces (id),
+  workspace    INTEGER NOT NULL,
   name         TEXT NOT NULL,
   prefix       TEXT NOT NULL,
   hash         BLOB NOT NULL UNIQUE CHECK (length(hash) = 32),
@@ -63,7 +63,6 @@ CREATE TABLE api_keys (
   ban_reason   TEXT NOT NULL DEFAULT '',
   banned_by    TEXT NOT NULL DEFAULT ''
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX api_keys_by_workspace ON api_keys (workspace);
 CREATE INDEX api_keys_by_age ON api_keys (workspace, created_at, id);
 CREATE INDEX api_keys_live ON api_keys (workspace, expires_at) WHERE revoked_at IS NULL;
 CREATE INDEX api_keys_banned ON api_keys (banned_until) WHERE banned_until IS NOT NULL;
@@ -163,8 +162,8 @@ CREATE TABLE categories (
   PRIMARY KEY (workspace, id)
 ) STRICT, WITHOUT ROWID;
 
--- The store itself refuses to delete the category of a pet. With a foreign key SQLite would
--- read all pets of the workspace for that, since it does not use the index by category.
+-- There are no foreign keys: whoever refers to a row locks it, and so does who deletes it. For
+-- one to the category SQLite would read all pets of the workspace, whatever their index.
 CREATE TABLE pets (
   workspace     INTEGER NOT NULL,
   id            INTEGER NOT NULL,
