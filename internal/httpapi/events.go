@@ -66,7 +66,7 @@ func (e *events) list(x *exchange) error {
 		return err
 	}
 	links := x.link(eventsAfter(p.values, page.Next), "next") + ", " + x.link(eventsAfter(p.values, page.Last), "last")
-	return sendEntries(x, page.Events, links, page.More)
+	return x.represent(pageOf(appendList(page.Events), links, page.More))
 }
 
 // eventsAfter returns the query for the events after one, with the other parameters
