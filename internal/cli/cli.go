@@ -86,6 +86,7 @@ workspace" and "petstore key"). All other flags can only be given on the command
 Exit codes: 0 success, 1 failure, 2 wrong usage, 130 interrupted.`
 	root.Example = "  petstore serve --demo"
 	root.PersistentFlags().String(config.FileFlag, "", "read settings from the YAML `FILE`")
+	config.FromEnvironment(root.PersistentFlags(), config.FileFlag)
 	complete(root)
 	addBuiltin(root)
 	return root

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"example.com/petstore/internal/config"
+	"example.com/petstore/internal/interchange"
 	"example.com/petstore/internal/operator"
 )
 
@@ -89,8 +90,8 @@ func TestImportNamesAHundredFaults(t *testing.T) {
 	args := []string{"import", "acme", writeSheet(t, 300, "many"), db}
 	code := Main(t.Context(), args, strings.NewReader(""), &said, &said, func(string) string { return "" })
 	lines := strings.Split(strings.TrimSpace(said.String()), "\n")
-	if code != Failure || len(lines) != maxFaults+1 || !strings.HasSuffix(lines[0], `pets.csv:2: stock: "many" is not a whole number`) ||
-		!strings.HasSuffix(lines[maxFaults], "has 100 faults or more, of which these are the first; nothing was imported") {
+	if code != Failure || len(lines) != interchange.MaxFaults+1 || !strings.HasSuffix(lines[0], `pets.csv:2: stock: "many" is not a whole number`) ||
+		!strings.HasSuffix(lines[len(lines)-1], "has 300 faults, of which the first 100 are listed; nothing was imported") {
 		t.Errorf("import = %d with %d lines, %q to %q", code, len(lines), lines[0], lines[len(lines)-1])
 	}
 	if kept := petsIn(t, db); kept != 0 {

@@ -90,11 +90,12 @@ func (c *catalogue) resolve(cell string, line int) (*petstore.Category, error) {
 	return one, nil
 }
 
-// inWords lists the ids and the names of categories.
+// inWords lists the ids and the names of categories; only the first ones if there are many.
 func inWords(all []*petstore.Category) string {
-	words := make([]string, len(all))
-	for i, one := range all {
-		words[i] = fmt.Sprintf("%d (%s)", one.ID, quoted(one.Name))
+	const most = 5
+	words := make([]string, min(len(all), most))
+	for i := range words {
+		words[i] = fmt.Sprintf("%d (%s)", all[i].ID, quoted(all[i].Name))
 	}
 	return strings.Join(words, ", ")
 }

@@ -107,9 +107,9 @@ func (e *Entry) rows() int { return 1 + len(e.Orders) + len(e.Movements) }
 
 // A Fault is a mistake in a stream.
 type Fault struct {
-	Line   int
-	Reason string // at most petstore.MaxText bytes
-	Final  bool   // nothing after it can be read
+	Line   int    `json:"line"`
+	Reason string `json:"message"` // at most petstore.MaxText bytes
+	Final  bool   `json:"-"`       // nothing after it can be read
 }
 
 // Error returns the line and the reason.

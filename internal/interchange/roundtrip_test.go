@@ -91,8 +91,10 @@ func load(db petstore.Bulk, workspace int64, text string, f interchange.Format, 
 		return r, nil, err
 	}
 	i := interchange.Import{From: from, To: db, Workspace: workspace, Now: func() time.Time { return noon }, SkipFaults: skip}
-	i.OnFault = func(f *interchange.Fault) { faults = append(faults, f.Error()) }
 	r, err = i.Run(context.Background())
+	for _, f := range r.Faults {
+		faults = append(faults, f.Error())
+	}
 	return r, faults, err
 }
 

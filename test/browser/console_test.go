@@ -48,12 +48,12 @@ func TestKeyLife(t *testing.T) {
 	if status := s.call(key, "GET", "/pets?limit=1", ""); status != http.StatusOK {
 		t.Fatalf("the new key answers %d", status)
 	}
-	b.until(t, `document.querySelector("main tbody tr")?.textContent.includes("/pets")`)
+	b.comes(t, `document.querySelector("main tbody tr")?.textContent.includes("/pets")`)
 
 	b.open(t, s.url+"/console")
 	meter := func(used int, level string) {
 		t.Helper()
-		b.until(t, fmt.Sprintf(`document.querySelector("[data-meter='0'] strong").textContent === "%d" && document.querySelector("[data-meter='0']").classList.contains(%q)`, used, level))
+		b.comes(t, fmt.Sprintf(`document.querySelector("[data-meter='0'] strong").textContent === "%d" && document.querySelector("[data-meter='0']").classList.contains(%q)`, used, level))
 	}
 	meter(2, "ok") // to make the key counted too
 	for range 7 {
@@ -64,7 +64,7 @@ func TestKeyLife(t *testing.T) {
 		s.call(key, "GET", "/pets", "")
 		return s.isBanned("small")
 	})
-	b.until(t, `Number(document.querySelector("[data-total='3']").textContent) > 0`)
+	b.comes(t, `Number(document.querySelector("[data-total='3']").textContent) > 0`)
 	b.open(t, s.url+"/console/keys")
 	b.until(t, `document.querySelector(".badge.banned") !== null`)
 
@@ -79,9 +79,9 @@ func TestKeyLife(t *testing.T) {
 	}
 	s.command("key", "unban", s.keyNamed("small", "till"))
 	b.open(t, s.url+"/console")
-	b.until(t, `!document.querySelector(".limits").textContent.includes("This key is banned")`)
+	b.comes(t, `!document.querySelector(".limits").textContent.includes("This key is banned")`)
 	s.command("workspace", "set-plan", "small", "enterprise", "--per-minute=1000", "--per-day=1000")
-	b.until(t, `document.querySelector(".limits").offsetParent === null`)
+	b.comes(t, `document.querySelector(".limits").offsetParent === null`)
 	b.open(t, s.url+"/console/keys/"+s.keyNamed("small", "till")+"/revoke")
 	b.submit(t, "^/console/signin$")
 	if status := s.call(key, "GET", "/account", ""); status != http.StatusUnauthorized {

@@ -16,7 +16,7 @@ func TestWhyRefused(t *testing.T) {
 	b.signIn(t, s, key)
 	b.open(t, s.url+"/console/requests")
 	s.until(func() bool { return s.call(key, "GET", "/pets?limit=5", "") == http.StatusTooManyRequests })
-	b.until(t, `[...document.querySelectorAll("tbody tr")].some((r) => r.textContent.includes("429"))`)
+	b.comes(t, `[...document.querySelectorAll("tbody tr")].some((r) => r.textContent.includes("429"))`)
 	b.look(t, s.url+"/console/requests?outcome=429")
 	b.do(t, chromedp.Click(`main tbody td:nth-child(4)`)) // anywhere in the row
 	b.until(t, `["The 9 requests of the minute were spent", "9 of 9", "more strikes ban the key"].every((text) => document.querySelector(".sheet")?.textContent.includes(text))`)
