@@ -43,11 +43,9 @@ type Front struct {
 // open returns a new connection.
 func (f *Front) open(c net.Conn, secured *tls.ConnectionState) *conn {
 	own := &conn{Conn: c, front: f, counted: countedOf(c), accepted: time.Now()}
-	ctx, cancel := context.WithCancel(withCounted(context.Background(), c))
-	own.cancel = cancel
 	own.shared = (&http.Request{
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, RemoteAddr: c.RemoteAddr().String(), TLS: secured, Body: http.NoBody,
-	}).WithContext(ctx)
+	}).WithContext(withCounted(context.Background(), c))
 	f.add(own)
 	return own
 }
@@ -82,7 +80,6 @@ type conn struct {
 	counted  *countedConn // nil if no Limit counts it
 	accepted time.Time
 	shared   *http.Request // what all its requests have in common
-	cancel   func()        // of their context
 
 	state      atomic.Int32
 	received   atomic.Bool // at least one byte
@@ -340,7 +337,6 @@ func (c *conn) Close() error {
 }
 
 func (c *conn) end() error {
-	c.cancel()
 	c.front.remove(c)
 	return c.Conn.Close()
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"net/http"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
@@ -159,19 +160,17 @@ func (x *exchange) sendResource(r resource, err error) error {
 		return err
 	}
 	body := r.AppendJSON(make([]byte, 0, bodyRoom))
-	tag := petstore.TagOf(body)
-	return x.represent(&representation{tag: tag, etag: strong(tag), body: body})
+	return x.represent(&representation{etag: strong(petstore.TagOf(body)), body: body})
 }
 
 // strong and weak return an entity tag as a field has it (RFC 9110 §8.8.3).
 func strong(tag petstore.Tag) string { return `"` + string(tag) + `"` }
-func weak(tag petstore.Tag) string   { return `W/"` + string(tag) + `"` }
+func weak(tag petstore.Tag) string   { return "W/" + strong(tag) }
 
 // A representation is the answer to a GET. Several requests may share it.
 type representation struct {
 	contentType string // "" means JSON
-	tag         petstore.Tag
-	etag        string // the same as a field has it, from strong or weak
+	etag        string // from strong or weak
 	body        []byte
 	compressed  func() []byte // returns the body compressed by gzip; nil for a short body
 	link        string        // of a list: the link to the next page, or ""
@@ -192,7 +191,7 @@ func (x *exchange) represent(r *representation) error {
 		return err
 	}
 	x.set("ETag", r.etag)
-	if have != nil && have.Has(r.tag) {
+	if have != nil && have.Has(petstore.Tag(strings.Trim(strings.TrimPrefix(r.etag, "W/"), `"`))) {
 		x.sendEmpty(http.StatusNotModified)
 		return nil
 	}

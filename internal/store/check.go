@@ -83,8 +83,6 @@ var references = faults{
 		WHERE NOT EXISTS (SELECT 1 FROM categories c WHERE c.workspace = p.workspace AND c.id = p.category)`},
 	{"references: the key %s is of the workspace %d, which does not exist", `SELECT id, workspace FROM api_keys k
 		WHERE NOT EXISTS (SELECT 1 FROM workspaces w WHERE w.id = k.workspace)`},
-	{"references: the key %s is banned, and does not exist", `SELECT key_id FROM bans b
-		WHERE NOT EXISTS (SELECT 1 FROM api_keys k WHERE k.id = b.key_id)`},
 }
 
 // removing finds the workspaces whose rows are being removed.

@@ -11,8 +11,7 @@ import (
 )
 
 const selectKeys = `SELECT k.id, k.workspace, k.name, k.prefix, k.hash, k.scopes, k.created_at, k.expires_at, k.revoked_at, k.rotated_to,
-	b.begins_at, b.ends_at, coalesce(b.level, 0), coalesce(b.reason, ''), coalesce(b.imposed_by, '')
-	FROM api_keys k LEFT JOIN bans b ON b.key_id = k.id WHERE `
+	k.banned_at, k.banned_until, k.ban_level, k.ban_reason, k.banned_by FROM api_keys k WHERE `
 
 func scanKey(row Row, k *access.Key) error {
 	var (
@@ -289,10 +288,8 @@ func (s *Store) SetBan(ctx context.Context, b access.Ban, by access.Actor) error
 }
 
 func putBan(tx Tx, b access.Ban) error {
-	return exec(tx, `INSERT INTO bans (key_id, begins_at, ends_at, level, reason, imposed_by) VALUES ($1, $2, $3, $4, $5, $6)
-		ON CONFLICT (key_id) DO UPDATE SET begins_at = excluded.begins_at, ends_at = excluded.ends_at,
-			level = excluded.level, reason = excluded.reason, imposed_by = excluded.imposed_by`,
-		b.KeyID, b.From.UnixMilli(), b.Until.UnixMilli(), int64(b.Level), b.Reason, b.By)
+	return exec(tx, "UPDATE api_keys SET banned_at = $1, banned_until = $2, ban_level = $3, ban_reason = $4, banned_by = $5 WHERE id = $6",
+		b.From.UnixMilli(), b.Until.UnixMilli(), int64(b.Level), b.Reason, b.By, b.KeyID)
 }
 
 // LiftBan implements [access.Store]. A key without a ban is left as it is.
@@ -301,6 +298,6 @@ func (s *Store) LiftBan(ctx context.Context, keyID string, by access.Actor) erro
 		if k.Ban == nil {
 			return "", nil
 		}
-		return "would have run until " + k.Ban.Until.UTC().Format(time.RFC3339), exec(tx, "DELETE FROM bans WHERE key_id = $1", keyID)
+		return "would have run until " + k.Ban.Until.UTC().Format(time.RFC3339), exec(tx, "UPDATE api_keys SET banned_until = NULL WHERE id = $1", keyID)
 	})
 }

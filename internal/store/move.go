@@ -34,8 +34,7 @@ type MoveSource interface {
 // A MoveTarget is a transaction of a database that nobody else can open.
 type MoveTarget interface {
 	Tx
-	// Columns returns those of all tables but the migrations, meta and access_state. Tables
-	// that others refer to come first.
+	// Columns returns those of all tables but the migrations, meta and access_state.
 	Columns() ([]MovedColumn, error)
 	// ContinueIDs makes the next ids of tables follow the greatest ones that exist and the
 	// last ones that were issued.

@@ -177,8 +177,6 @@ func (s *Store) removeSome(tx Tx, workspace int64) (more bool, err error) {
 func forgetUse(tx Tx, workspace int64) error {
 	var b Batch
 	b.Exec("DELETE FROM limit_windows WHERE subject = $1", fmt.Sprint("w:", workspace))
-	for _, table := range []string{"usage", "key_days"} {
-		b.Exec("DELETE FROM "+table+" WHERE workspace = $1", workspace)
-	}
+	b.Exec("DELETE FROM usage WHERE workspace = $1", workspace)
 	return tx.Run(&b)
 }

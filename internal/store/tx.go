@@ -183,15 +183,8 @@ func readRows[T any](ctx context.Context, s *Store, scan func(Row, *T) error, qu
 
 // get returns the row that a query of a workspace and an id selects. Without one it
 // returns missing's error.
-func get[T any](ctx context.Context, s *Store, query string, workspace, id int64, scan func(Row, *T) error, missing func(int64) *petstore.Error) (row T, err error) {
-	err = s.db.Read(ctx, func(tx Tx) error {
-		found, err := one(tx, query, func(r Row) error { return scan(r, &row) }, workspace, id)
-		if err == nil && !found {
-			return missing(id)
-		}
-		return err
-	})
-	return row, err
+func get[T any](ctx context.Context, s *Store, query string, workspace, id int64, scan func(Row, *T) error, missing func(int64) *petstore.Error) (T, error) {
+	return read(ctx, s, func(tx Tx) (T, error) { return rowOf(tx, missing(id), scan, query, workspace, id) })
 }
 
 // storable reports whether every engine can hold the text, and look for it.

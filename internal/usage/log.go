@@ -21,7 +21,7 @@ type Event struct {
 	KeyID     string
 	RequestID string
 
-	Console    bool // it is a form of the console, not a request of the API; it is not counted
+	Console    bool // it is a form of the console, not a request of the API; it is counted apart
 	Deprecated bool // the operation is deprecated
 
 	Refused string // why the limiter refused it: "minute", "day", "banned"; or ""

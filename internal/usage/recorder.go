@@ -68,17 +68,20 @@ func (r *Recorder) addRow(row *Row) {
 	}
 }
 
-// countKey adds a request to the day of its key. A form of the console only updates LastUsed. The recorder is locked.
+// countKey adds a request to the day of its key. A form of the console is counted for Forms, and only updates LastUsed of
+// its key. The recorder is locked.
 func (r *Recorder) countKey(workspace int64, e *Event) {
 	if e.KeyID == "" {
 		return
 	}
 	k := KeyDay{Workspace: workspace, KeyID: e.KeyID, Day: Day.start(e.At), LastUsed: e.At.UnixMilli()}
-	if !e.Console {
-		k.Requests[ClassOf(e.Status)] = 1
+	if e.Console {
+		r.addKey(&k)
+		k.KeyID = Forms
 	}
+	k.Requests[ClassOf(e.Status)]++
 	if e.Deprecated {
-		k.Deprecated = 1
+		k.Deprecated++
 	}
 	r.addKey(&k)
 }
@@ -138,9 +141,9 @@ func (r *Recorder) Total(ctx context.Context, interval Interval, from, to time.T
 	return r.store.UsageOfAll(ctx, interval, interval.start(from), to.Unix()+1)
 }
 
-// KeyDays returns what a key of a workspace did on each day from the one that holds from, or what all of them did
-// if keyID is "": by key and day, without days on which it did nothing. A day on which a key sent only forms of the console
-// has no requests. It is what all processes have saved and what this one has not saved yet.
+// KeyDays returns what a key of a workspace did on each day from the one that holds from, or what all of them and the
+// forms of the console did if keyID is "": by key and day, without days on which it did nothing. A day on which a key
+// sent only forms has no requests. It is what all processes have saved and what this one has not saved yet.
 func (r *Recorder) KeyDays(ctx context.Context, workspace int64, keyID string, from time.Time) ([]KeyDay, error) {
 	first := Day.start(from)
 	r.saving.RLock()

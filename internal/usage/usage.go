@@ -144,6 +144,9 @@ type KeyDay struct {
 	LastUsed   int64 // Unix milliseconds of the latest; a store returns 0
 }
 
+// Forms is the key id under which all forms of the console are counted, whatever key they were sent with.
+const Forms = "console"
+
 // Total returns the number of requests.
 func (k *KeyDay) Total() (n int64) {
 	for _, m := range k.Requests {

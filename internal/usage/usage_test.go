@@ -285,6 +285,9 @@ func TestKeyDays(t *testing.T) {
 	if again, err := two.KeyDays(t.Context(), 7, "a", noon); err != nil || again[0].Total() != 4 {
 		t.Errorf("after a form of the console KeyDays = %+v, %v, want the same", again, err)
 	}
+	if forms, err := two.KeyDays(t.Context(), 7, usage.Forms, noon); err != nil || len(forms) != 1 || forms[0].Total() != 1 {
+		t.Errorf("KeyDays of forms = %+v, %v, want one", forms, err)
+	}
 	if rows, err := two.Series(t.Context(), 7, usage.Minute, noon, noon); err != nil || rows[0].Total() != 5 || rows[0].Quantile(1) >= time.Second {
 		t.Errorf("Series = %+v, %v, want the 5 requests of the API alone", rows, err)
 	}

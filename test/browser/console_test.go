@@ -2,7 +2,6 @@ package browser
 
 import (
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -10,27 +9,6 @@ import (
 
 	"github.com/chromedp/chromedp"
 )
-
-// page returns the status and the body of a page.
-func (s *site) page(client *http.Client, cookie *http.Cookie, path string) (int, []byte) {
-	s.t.Helper()
-	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.url+path, nil)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	r.AddCookie(cookie)
-	r.Header.Set("Accept-Encoding", "gzip")
-	answer, err := client.Do(r)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return answer.StatusCode, body
-}
 
 // TestKeyLife: make a key, use it, watch the meter move, hit the limit, see the ban, lift it, revoke the key.
 func TestKeyLife(t *testing.T) {
@@ -48,12 +26,12 @@ func TestKeyLife(t *testing.T) {
 	if status := s.call(key, "GET", "/pets?limit=1", ""); status != http.StatusOK {
 		t.Fatalf("the new key answers %d", status)
 	}
-	b.until(t, `document.querySelector("main tbody tr")?.textContent.includes("/pets")`)
+	b.comes(t, `document.querySelector("main tbody tr")?.textContent.includes("/pets")`)
 
 	b.open(t, s.url+"/console")
 	meter := func(used int, level string) {
 		t.Helper()
-		b.until(t, fmt.Sprintf(`document.querySelector("[data-meter='0'] strong").textContent === "%d" && document.querySelector("[data-meter='0']").classList.contains(%q)`, used, level))
+		b.comes(t, fmt.Sprintf(`document.querySelector("[data-meter='0'] strong").textContent === "%d" && document.querySelector("[data-meter='0']").classList.contains(%q)`, used, level))
 	}
 	meter(2, "ok") // to make the key counted too
 	for range 7 {
@@ -64,7 +42,7 @@ func TestKeyLife(t *testing.T) {
 		s.call(key, "GET", "/pets", "")
 		return s.isBanned("small")
 	})
-	b.until(t, `Number(document.querySelector("[data-total='3']").textContent) > 0`)
+	b.comes(t, `Number(document.querySelector("[data-total='3']").textContent) > 0`)
 	b.open(t, s.url+"/console/keys")
 	b.until(t, `document.querySelector(".badge.banned") !== null`)
 
@@ -79,9 +57,9 @@ func TestKeyLife(t *testing.T) {
 	}
 	s.command("key", "unban", s.keyNamed("small", "till"))
 	b.open(t, s.url+"/console")
-	b.until(t, `!document.querySelector(".limits").textContent.includes("This key is banned")`)
+	b.comes(t, `!document.querySelector(".limits").textContent.includes("This key is banned")`)
 	s.command("workspace", "set-plan", "small", "enterprise", "--per-minute=1000", "--per-day=1000")
-	b.until(t, `document.querySelector(".limits").offsetParent === null`)
+	b.comes(t, `document.querySelector(".limits").offsetParent === null`)
 	b.open(t, s.url+"/console/keys/"+s.keyNamed("small", "till")+"/revoke")
 	b.submit(t, "^/console/signin$")
 	if status := s.call(key, "GET", "/account", ""); status != http.StatusUnauthorized {

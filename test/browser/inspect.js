@@ -4,9 +4,6 @@ globalThis.inspect = (() => {
   const all = (selector) => [...document.querySelectorAll(selector)];
   const kind = (e) => [e.tagName, ...[...e.classList].sort(), ...e.getAttributeNames().sort()].join(".");
 
-  // The kinds of elements of the page, which are drawn alike wherever they stand in elements of the same kinds.
-  const kinds = () => [...new Set(all("body *").map((e) => [e.tagName, ...[...e.classList].sort()].join(".")))];
-
   // One visible element with text of each kind and place.
   const texts = () => {
     const path = (e) => (e === document.body ? "" : `${path(e.parentElement)} ${kind(e)}`);
@@ -78,5 +75,5 @@ globalThis.inspect = (() => {
     for (const rules of ["rest", "colours"]) if (what.includes(rules)) found.push(...await axeFinds(rules));
     return found;
   };
-  return { kinds, faults };
+  return { faults };
 })();

@@ -19,46 +19,41 @@ func TestLiveInUse(t *testing.T) {
 		b.do(t, chromedp.Evaluate[chromedp.Void](`{ `+script+` }; undefined`))
 	}
 	const live = `document.querySelector(".live").checkVisibility()`
-	// It asks at once, and not only after seconds.
-	comes := func(what string) {
-		t.Helper()
-		b.until(t, `document.dispatchEvent(new Event("visibilitychange")) && `+what)
-	}
 	asked := `performance.getEntriesByType("resource").filter((e) => e.initiatorType === "xmlhttprequest").length`
 	row := func(path string) string {
 		return `document.querySelector("tbody").textContent.includes("` + path + `")`
 	}
 
 	run(`globalThis.first = document.querySelector("[data-live]")`)
-	comes(asked + ` > 1`) // the one before was looked at
+	b.comes(t, asked+` > 1`) // the one before was looked at
 	b.until(t, `first.isConnected && `+live)
 
 	run(`const wide = new CSSStyleSheet(); wide.replaceSync(".table > table { width: 3000px; }"); document.adoptedStyleSheets = [wide];
 		document.querySelector(".table").scrollLeft = 200; document.querySelector(".table").focus()`)
 	s.call(key, "GET", "/pets/1", "")
-	comes(row("/pets/1"))
+	b.comes(t, row("/pets/1"))
 	b.until(t, `document.querySelector(".table").scrollLeft === 200 && document.activeElement.matches(".table") && `+live)
 
 	run(`document.activeElement.blur(); getSelection().selectAllChildren(document.querySelector("tbody td"))`)
 	s.call(key, "GET", "/pets/2", "")
-	comes(`!` + live)
+	b.comes(t, `!`+live)
 	b.until(t, `getSelection().toString().includes("/pets/1")`)
 	run(`getSelection().removeAllRanges()`)
-	comes(row("/pets/2") + ` && ` + live)
+	b.comes(t, row("/pets/2")+` && `+live)
 
 	run(`document.querySelector("tbody a").focus()`)
 	s.call(key, "GET", "/pets/3", "")
-	comes(`!` + live)
+	b.comes(t, `!`+live)
 	b.until(t, `document.activeElement.matches("tbody a")`)
 	run(`document.activeElement.blur()`)
-	comes(row("/pets/3") + ` && ` + live)
+	b.comes(t, row("/pets/3")+` && `+live)
 
 	b.open(t, s.url+"/console")
 	run(`const chart = document.querySelector(".chart svg"), { left, top } = chart.getBoundingClientRect();
 		chart.dispatchEvent(new PointerEvent("pointerdown", { clientX: left + 5, clientY: top + 5 }));
 		globalThis.used = document.querySelector("[data-meter='0'] strong").textContent`)
 	s.call(key, "GET", "/pets/4", "")
-	comes(`document.querySelector("[data-meter='0'] strong").textContent !== used && !` + live)
+	b.comes(t, `document.querySelector("[data-meter='0'] strong").textContent !== used && !`+live)
 	b.until(t, `document.querySelector(".columns .on") !== null`)
 	b.quiet(t)
 }

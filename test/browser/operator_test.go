@@ -21,15 +21,15 @@ func TestOperatorLive(t *testing.T) {
 	for range 4 {
 		s.call(key, "GET", "/pets", "")
 	}
-	b.until(t, `document.querySelector("[aria-label='Nearest their quota']")?.textContent.includes("4 of 100")`)
-	b.until(t, `Number(document.querySelector("[data-card='1'] strong").textContent) >= 4 && Number(document.querySelector("[data-total='0']").textContent) >= 4`)
+	b.comes(t, `document.querySelector("[aria-label='Nearest their quota']")?.textContent.includes("4 of 100")`)
+	b.comes(t, `Number(document.querySelector("[data-card='1'] strong").textContent) >= 4 && Number(document.querySelector("[data-total='0']").textContent) >= 4`)
 
 	b.open(t, s.ops+"/console/bans")
 	b.until(t, `document.querySelector(".empty") !== null && document.querySelector(".live:not([hidden])") !== null`)
 	s.command("key", "ban", id, "--for=1h", "--reason=<img src=x onerror=alert(1)>")
 	b.until(t, `document.querySelector("tbody")?.textContent.includes("<img src=x") && document.querySelector(".empty") === null`)
 	s.command("key", "unban", id)
-	b.until(t, `document.querySelector(".empty") !== null && document.querySelector("tbody") === null`)
+	b.comes(t, `document.querySelector(".empty") !== null && document.querySelector("tbody") === null`)
 
 	b.open(t, s.ops+"/console/audit")
 	b.until(t, `["operator.link", "operator.sign_in", "ban.set", "ban.lift"].every((action) => document.querySelector("tbody").textContent.includes(action))`)
@@ -46,8 +46,6 @@ func TestOperatorLive(t *testing.T) {
 func (s *site) operatorLink() string {
 	s.t.Helper()
 	link, err := petstore.Run(s.dir, "operator", "login", "--ops-addr", strings.TrimPrefix(s.ops, "http://"))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	return strings.TrimSpace(link)
 }

@@ -33,13 +33,13 @@ func TestWebhookLife(t *testing.T) {
 	if status := s.call(s.key, "POST", "/categories", `{"name":"Insects"}`); status != http.StatusCreated {
 		t.Fatalf("createCategory = %d", status)
 	}
-	b.until(t, `document.querySelector("tbody tr").textContent.includes("Insects")`)
+	b.comes(t, `document.querySelector("tbody tr").textContent.includes("Insects")`)
 	b.do(t, chromedp.Click(`tbody tr a`))
 	b.until(t, `document.querySelector("h1").textContent.startsWith("Event ") && document.querySelector("main table").textContent.includes("Insects")`)
 
 	b.open(t, s.url+at)
-	b.until(t, `document.querySelector("main table").textContent.includes("503")`)
-	b.until(t, `document.querySelector(".facts").textContent.includes("failing")`)
+	b.comes(t, `document.querySelector("main table").textContent.includes("503")`)
+	b.comes(t, `document.querySelector(".facts").textContent.includes("failing")`)
 	for _, what := range []string{"", "/edit", "/pause", "/replay"} {
 		b.look(t, s.url+at+what)
 	}
@@ -49,9 +49,9 @@ func TestWebhookLife(t *testing.T) {
 	b.inspect(t, "a delivery")
 	b.submit(t, at+"/delivery$")
 	b.until(t, `document.querySelector(".note[role=status]").textContent.includes("sent again")`)
-	b.until(t, `[...document.querySelectorAll("main table tr")].filter((row) => row.textContent.includes("out of order")).length >= 2`)
+	b.comes(t, `[...document.querySelectorAll("main table tr")].filter((row) => row.textContent.includes("out of order")).length >= 2`)
 	b.open(t, s.url+"/console")
-	b.until(t, `[...document.querySelectorAll("main table")].some((table) => table.textContent.includes("out of order"))`)
+	b.comes(t, `[...document.querySelectorAll("main table")].some((table) => table.textContent.includes("out of order"))`)
 	b.inspect(t, "an overview with a webhook that fails")
 	b.open(t, s.url+at+"/test")
 	b.submit(t, "/test$")

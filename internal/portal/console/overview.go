@@ -16,6 +16,7 @@ import (
 type overview struct {
 	page.Drawing
 	Meters []page.Gauge
+	Forms  string // how many the console was sent
 	Spans  []page.NavLink
 	NewKey bool      // a key can be made
 	Steps  []step    // to do first; nil once they are done
@@ -39,6 +40,7 @@ func showOverview(v *visit) error {
 	if err != nil {
 		return err
 	}
+	o.Forms = formsSent(week)
 	if o.Steps, err = firstSteps(v); err != nil {
 		return err
 	}
@@ -55,6 +57,17 @@ func showOverview(v *visit) error {
 	}
 	o.Hooks, err = failingWebhooks(v)
 	return cmp.Or(err, v.Render(http.StatusOK, "overview", "Overview", o))
+}
+
+// formsSent returns in words how many forms the console was sent on days.
+func formsSent(days []usage.KeyDay) string {
+	sent := int64(0)
+	for i := range days {
+		if days[i].KeyID == usage.Forms {
+			sent += days[i].Total()
+		}
+	}
+	return page.Counted(sent, "form", "forms")
 }
 
 // How many rows the overview shows of a list, and how many pets with little stock it looks at: those that are sold are not
@@ -130,7 +143,7 @@ func firstSteps(v *visit) ([]step, error) {
 		return nil, nil
 	}
 	days, err := v.Usage.KeyDays(ctx, workspace, "", v.Now().Add(-usage.KeepHours))
-	days = slices.DeleteFunc(days, func(d usage.KeyDay) bool { return d.Total() == 0 })
+	days = slices.DeleteFunc(days, func(d usage.KeyDay) bool { return d.KeyID == usage.Forms || d.Total() == 0 })
 	if err != nil || filled && len(days) > 0 {
 		return nil, err
 	}

@@ -60,7 +60,6 @@ func openConn(path string, readOnly bool) (*conn, error) {
 	c := &conn{Conn: raw, known: known}
 	for _, pragma := range []string{
 		"PRAGMA synchronous=FULL", // NORMAL loses acknowledged writes at a power cut
-		"PRAGMA foreign_keys=ON",
 		"PRAGMA temp_store=MEMORY",
 		"PRAGMA trusted_schema=OFF",
 		"PRAGMA journal_size_limit=67108864",

@@ -36,7 +36,7 @@ func (db *DB) watch() (err error) {
 	if err := touchFile(db.writer); err != nil {
 		return err
 	}
-	if _, _, _, err := db.writer.checkpoint("PASSIVE"); err != nil { // the watch reads the change counter from the file
+	if _, _, err := db.writer.checkpoint("PASSIVE"); err != nil { // the watch reads the change counter from the file
 		return err
 	}
 	db.files, err = db.lock.watch()

@@ -97,8 +97,6 @@ var damages = []struct{ name, damage, want string }{
 	{"lost category", "DELETE FROM categories WHERE workspace = $w", "pet 1 of workspace $w names the category 1, which does not exist"},
 	{"key of nobody", `INSERT INTO api_keys (id, workspace, name, prefix, hash, scopes, created_at)
 		SELECT 'key_x', 700, 'x', 'x', value, 1, 0 FROM meta WHERE name = 'secret'`, "the key key_x is of the workspace 700, which does not exist"},
-	{"ban of no key", "INSERT INTO bans (key_id, begins_at, ends_at, level, reason, imposed_by) VALUES ('key_y', 0, 0, 1, '', '')",
-		"the key key_y is banned, and does not exist"},
 	{"negative stock", "UPDATE pets SET quantity = -1 WHERE workspace = $w", "pet 1 of workspace $w: the quantity is -1"},
 	{"counter", "UPDATE counters SET orders = 1 WHERE workspace = $w", "orders of workspace $w have the id 2, which was never issued"},
 	{"pet without an event", "UPDATE pets SET name = 'Tom' WHERE workspace = $w",
