@@ -37,7 +37,7 @@ SLOW := ./test/contract ./test/packaging
 # each runs a command in every nested module.
 each = @for dir in $(MODULES); do echo "$(1) in $$dir" && (cd $$dir && $(1)) || exit 1; done
 
-.PHONY: help build test check lint drift peers secrets slow clients tools tools-clients fmt generate pictures \
+.PHONY: help build test check lint drift peers secrets slow clients tools tools-clients fmt generate pictures axe \
 	bench bench-short bench-scale bench-parts fuzz soak security release deb clean
 
 help: ## print this list
@@ -79,7 +79,7 @@ peers: ## generate and vet the servers that the benchmark measures beside ours
 secrets: $(GITLEAKS) ## search every commit for secrets
 	@if git rev-parse --git-dir >/dev/null 2>&1; then $(GITLEAKS) git --no-banner --no-color --redact -v .; else $(GITLEAKS) dir --no-banner --no-color --redact -v .; fi
 
-slow: tools $(NFPM)
+slow: tools $(NFPM) axe
 	$(TEST) -count=1 $(SLOW)
 
 # Programs of others, of pinned versions, which only a new description can break.
@@ -100,6 +100,9 @@ generate: ## generate what is committed
 
 pictures: tools ## the pictures in the README and docs, of the pages as they are now
 	go test -count=1 ./test/browser -run Pictures -pictures $(CURDIR)/docs/images
+
+axe: tools ## every page in four widths and both schemes, with axe-core
+	$(TEST) -count=1 ./test/browser -run TestEveryPage -args -every-width
 
 bench: ## measure the service beside what bounds it; writes bench/RESULTS.md (15 minutes)
 	cd bench && go run .

@@ -71,7 +71,7 @@ func (v *visitor) reset(ctx context.Context, catalogue string) (time.Duration, e
 }
 
 func (b *bench) measureSandboxes(ctx context.Context) error {
-	return b.measureVisits(ctx, b.file("sandboxes.db"))
+	return b.measureVisits(ctx, b.file("sandboxes.db"), b.file("apart.db"))
 }
 
 func (b *bench) measurePostgresSandboxes(ctx context.Context) error {
@@ -79,11 +79,16 @@ func (b *bench) measurePostgresSandboxes(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return b.measureVisits(ctx, db)
+	elsewhere, err := b.postgresDatabase(ctx) // of another PostgreSQL
+	if err != nil {
+		return err
+	}
+	return b.measureVisits(ctx, db, elsewhere)
 }
 
-// measureVisits measures resets of full sandboxes, and what visitors cost a workspace that pays.
-func (b *bench) measureVisits(ctx context.Context, db string) error {
+// measureVisits measures resets of full sandboxes, and what visitors cost a workspace that pays: in the same database,
+// and elsewhere.
+func (b *bench) measureVisits(ctx context.Context, db, elsewhere string) error {
 	keepConnections()
 	key, err := b.newWorkspace(db, "paying", nil)
 	if err != nil {
@@ -97,7 +102,7 @@ func (b *bench) measureVisits(ctx context.Context, db string) error {
 	if err := b.timeResets(ctx, db, p); err != nil {
 		return err
 	}
-	apart, err := b.startServer(ctx, b.file("apart.db"), "--sandbox", "--sandbox-max=10000")
+	apart, err := b.startServer(ctx, elsewhere, "--sandbox", "--sandbox-max=10000")
 	if err != nil {
 		return err
 	}

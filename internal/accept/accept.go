@@ -71,6 +71,9 @@ func HTML(values []string) bool {
 // plain form is understood by everybody. It is also for clients that say they
 // take neither.
 func Gzip(values []string) bool {
+	if len(values) == 0 {
+		return false
+	}
 	var zipped, plain, other float64 = unlisted, unlisted, unlisted
 	for name, weight := range elements(values) {
 		of := &other

@@ -47,8 +47,7 @@ type Directory[S any] struct {
 	unavailable bool   // the last read of the store failed
 	byID        map[string]*Entry[S]
 	byHash      map[Hash]*Entry[S]
-	unknown     map[Hash]bool // keys that are not in the store
-	next        *lookup       // the look-up that callers may join; nil if there is none
+	next        *lookup // the look-up that callers may join; nil if there is none
 
 	renewed uint64 // the last generation in which all keys were read again; used by Run
 }
@@ -72,7 +71,6 @@ func NewDirectory[S any](store Store, now func() time.Time, attach func(Workspac
 		lookupTurn: make(chan struct{}, 1),
 		byID:       make(map[string]*Entry[S]),
 		byHash:     make(map[Hash]*Entry[S]),
-		unknown:    make(map[Hash]bool),
 	}
 }
 
@@ -89,7 +87,6 @@ func (d *Directory[S]) Refresh(ctx context.Context) error {
 	if changed {
 		d.state = state
 		d.generation++
-		clear(d.unknown)
 	}
 	d.mu.Unlock()
 	if changed {
@@ -177,7 +174,7 @@ func (d *Directory[S]) Verify(key string) (*Entry[S], error) {
 	}
 	hash := HashOf(key)
 	e, fresh := find(d, d.byHash, hash)
-	if !fresh && (e != nil || WellFormed(key) && !d.isUnknown(hash)) {
+	if !fresh && (e != nil || WellFormed(key)) {
 		err := d.lookUp(e == nil, func(q *lookup) { q.hashes = append(q.hashes, hash) })
 		if err != nil && e == nil {
 			return nil, petstore.Unavailable(err)
@@ -202,17 +199,10 @@ func find[K comparable, S any](d *Directory[S], in map[K]*Entry[S], key K) (e *E
 	return e, e != nil && (e.generation == d.generation || d.unavailable)
 }
 
-func (d *Directory[S]) isUnknown(hash Hash) bool {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	return d.unknown[hash]
-}
-
 const (
 	unknownInterval = 5 * time.Millisecond // the least time between two look-ups of keys that were never read
 	lookupTimeout   = time.Second          // of the store
 	maxLookup       = 512                  // keys of a look-up, apart from those that the last caller adds
-	maxUnknown      = 4096                 // keys that are remembered as unknown
 )
 
 // lookUp reads keys from the store. add adds them to a look-up, which several callers
@@ -258,8 +248,7 @@ func (d *Directory[S]) begin(q *lookup) (pause time.Duration) {
 	return 0
 }
 
-// readKeys reads the keys of a look-up. A hash that no key has is not looked up again
-// in this generation.
+// readKeys reads the keys of a look-up.
 func (d *Directory[S]) readKeys(ctx context.Context, q *lookup) error {
 	d.mu.RLock()
 	generation := d.generation // before the store is read: a change meanwhile begins another generation
@@ -281,7 +270,7 @@ func (d *Directory[S]) readKeys(ctx context.Context, q *lookup) error {
 			entries = append(entries, &Entry[S]{Key: k, Workspace: w, Attachment: d.attach(*w, k), generation: generation})
 		}
 	}
-	for _, e := range d.put(q, entries, generation) {
+	for _, e := range d.put(q, entries) {
 		d.detach(e.Key)
 	}
 	return nil
@@ -289,7 +278,7 @@ func (d *Directory[S]) readKeys(ctx context.Context, q *lookup) error {
 
 // put stores the result of a look-up, and returns the entries of keys that have ended,
 // by their ids.
-func (d *Directory[S]) put(q *lookup, entries []*Entry[S], generation uint64) (gone map[string]*Entry[S]) {
+func (d *Directory[S]) put(q *lookup, entries []*Entry[S]) (gone map[string]*Entry[S]) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	gone = make(map[string]*Entry[S])
@@ -302,14 +291,6 @@ func (d *Directory[S]) put(q *lookup, entries []*Entry[S], generation uint64) (g
 	for _, e := range entries {
 		d.byID[e.Key.ID], d.byHash[e.Key.Hash] = e, e
 		delete(gone, e.Key.ID)
-	}
-	if len(d.unknown)+len(q.hashes) > maxUnknown {
-		clear(d.unknown)
-	}
-	for _, hash := range q.hashes {
-		if d.byHash[hash] == nil && d.generation == generation {
-			d.unknown[hash] = true
-		}
 	}
 	return gone
 }

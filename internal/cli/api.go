@@ -56,8 +56,8 @@ type apiCommand struct {
 // newAPICommand returns the command of o. Its arguments are the ids in the path, and for a body the first member that it
 // must have. All others are flags.
 func newAPICommand(a *app, d *description, o *operation) *apiCommand {
-	c := &apiCommand{app: a, operation: o, override: overrides[o.ID], result: d.result(o)}
-	c.noun, c.verb = o.names()
+	c := &apiCommand{app: a, operation: o, override: overrides[o.OperationID], result: d.result(o)}
+	c.noun, c.verb = namesOf(o)
 	named := false // whether an argument is a member of the body
 	for _, m := range d.members(o, a.now) {
 		_, optional := c.values[m.name]
@@ -77,7 +77,7 @@ func newAPICommand(a *app, d *description, o *operation) *apiCommand {
 func apiCommands(a *app) map[string][]*apiCommand {
 	byNoun := map[string][]*apiCommand{}
 	d := readDescription()
-	for _, o := range d.operations() {
+	for _, o := range d.Operations() {
 		c := newAPICommand(a, d, o)
 		byNoun[c.noun] = append(byNoun[c.noun], c)
 	}
@@ -193,7 +193,7 @@ func (c *apiCommand) run(ctx context.Context, server *client.Client, args []stri
 
 // request returns the request for the arguments and for the flags that were given.
 func (c *apiCommand) request(args []string) (req client.Request, opts []client.CallOption, err error) {
-	req = client.Request{Operation: c.ID, Method: c.method, Path: c.path, Query: url.Values{}, MediaType: "application/json"}
+	req = client.Request{Operation: c.OperationID, Method: c.Method, Path: c.Path, Query: url.Values{}, MediaType: "application/json"}
 	body := map[string]any{}
 	maps.Copy(body, c.values)
 	for i, m := range c.args {
@@ -225,7 +225,7 @@ func (c *apiCommand) request(args []string) (req client.Request, opts []client.C
 	if c.RequestBody != nil {
 		req.Body = body
 	}
-	if c.method == http.MethodPatch {
+	if c.Method == http.MethodPatch {
 		if req.MediaType = "application/merge-patch+json"; len(body) == 0 && len(changes) > 0 {
 			return req, nil, usagef("nothing to change: give %s", anyOf(changes))
 		}

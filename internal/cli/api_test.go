@@ -251,7 +251,7 @@ func TestEveryOperationIsACommand(t *testing.T) {
 			}
 			cmd, rest, err := root.Find(path)
 			if err != nil || len(rest) > 0 || cmd.Short != c.Summary || cmd.Short == "" {
-				t.Errorf("the command of %s, %v, is %q %v, %v", c.ID, path, cmd.CommandPath(), rest, err)
+				t.Errorf("the command of %s, %v, is %q %v, %v", c.OperationID, path, cmd.CommandPath(), rest, err)
 			}
 			commands[cmd.CommandPath()]++
 			cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -266,7 +266,7 @@ func TestEveryOperationIsACommand(t *testing.T) {
 			t.Errorf("%d operations are the command %s", n, path)
 		}
 	}
-	if n := len(readDescription().operations()); len(commands) != n {
+	if n := len(readDescription().Operations()); len(commands) != n {
 		t.Errorf("there are %d commands for %d operations", len(commands), n)
 	}
 }

@@ -1,11 +1,11 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"math"
 	"net/url"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +13,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"example.com/petstore/api"
 	"example.com/petstore/client"
 	"example.com/petstore/internal/config"
 )
@@ -50,29 +51,27 @@ type member struct {
 // members returns the members of o that a command sends. The only header among them is the idempotency key.
 func (d *description) members(o *operation, now func() time.Time) []*member {
 	var all []*member
-	for _, p := range o.Parameters {
-		if p.Ref != "" {
-			p = d.Components.Parameters[path.Base(p.Ref)]
-		}
-		again := slices.ContainsFunc(all, func(m *member) bool { return m.name == p.Name && m.in == p.In })
-		if !again && (p.In != "header" || p.Name == replayed) {
+	for _, p := range d.Of(o) {
+		if p.In != "header" || p.Name == replayed {
 			all = append(all, d.member(p, now))
 		}
 	}
-	if o.RequestBody != nil {
-		body := d.json(*o.RequestBody)
-		for _, p := range body.Properties {
-			if p.name != "id" { // it is the one of the path
-				all = append(all, d.member(parameter{Name: p.name, In: "body", Required: slices.Contains(body.Required, p.name), Schema: p.schema}, now))
-			}
+	if o.RequestBody == nil {
+		return all
+	}
+	media, _ := o.RequestBody.Content.Get("application/json")
+	body := d.Schema(media.Schema)
+	for _, p := range body.Properties {
+		if p.Key != "id" { // it is the one of the path
+			all = append(all, d.member(&api.Parameter{Name: p.Key, In: "body", Required: slices.Contains(body.Required, p.Key), Schema: p.Value}, now))
 		}
 	}
 	return all
 }
 
 // member returns the member for p, which may be a member of a body too.
-func (d *description) member(p parameter, now func() time.Time) *member {
-	s := d.resolve(p.Schema)
+func (d *description) member(p *api.Parameter, now func() time.Time) *member {
+	s := d.Schema(p.Schema)
 	m := &member{name: p.Name, in: p.In, required: p.Required, schema: s, about: cmp.Or(p.Description, s.Description), list: s.Type == "array"}
 	m.flag = strings.ReplaceAll(label(p.Name), " ", "-")
 	switch {
@@ -87,7 +86,7 @@ func (d *description) member(p parameter, now func() time.Time) *member {
 		m.nulls = []string{""}
 	}
 	if m.list {
-		m.schema = d.resolve(s.Items)
+		m.schema = d.Schema(s.Items)
 	}
 	m.form = strings.ToUpper(m.flag[strings.LastIndexByte(m.flag, '-')+1:])
 	m.setType(now)
@@ -97,7 +96,7 @@ func (d *description) member(p parameter, now func() time.Time) *member {
 // setType sets how m reads a value, as its schema says.
 func (m *member) setType(now func() time.Time) {
 	s := m.schema
-	m.words = s.words()
+	m.words = wordsFor(s)
 	switch {
 	case m.name == order:
 		m.form, m.words, m.read = "bool", nil, func(word string) (any, error) {
@@ -146,15 +145,18 @@ func (m *member) addNull(word string) {
 	}
 }
 
-// words returns all values of s, if those are a few words: of an enum, of a list that may grow, or of a pattern such as ^(active|paused)$, as the
-// description has it for an enum with null.
-func (s *schema) words() []string {
+// wordsFor returns all values of s, if those are a few words: of an enum, of a list that may grow, or of a pattern such as
+// ^(active|paused)$, as the description has it for an enum with null.
+func wordsFor(s *schema) (words []string) {
 	inner, begins := strings.CutPrefix(s.Pattern, "^(")
 	inner, ends := strings.CutSuffix(inner, ")$")
 	if begins && ends && !strings.ContainsAny(inner, `()[]\.*+?^$`) {
 		return strings.Split(inner, "|")
 	}
-	return slices.Concat(s.Enum, s.Open)
+	for _, word := range slices.Concat(s.Enum, s.Open) {
+		words = append(words, fmt.Sprint(word))
+	}
+	return words
 }
 
 // isID reports whether m is the id of a resource.
@@ -179,7 +181,7 @@ func (m *member) usage() string {
 		text = firstSentence(text)
 	}
 	switch words := strings.Join(m.words, ", "); {
-	case words != "" && m.about == m.schema.Description && m.schema.name != "": // that of the type, and not of the member
+	case words != "" && m.about == m.schema.Description && m.schema.Name != "": // that of the type, and not of the member
 		text = "one of " + words
 	case words != "":
 		text += " (" + words + ")"
@@ -189,7 +191,7 @@ func (m *member) usage() string {
 		text = string(unicode.ToLower(first)) + text[size:]
 	}
 	if m.schema.Default != nil && m.form != "bool" {
-		text += fmt.Sprintf(" (default %v)", m.schema.Default)
+		text += fmt.Sprintf(" (default %s)", bytes.Trim(m.schema.Default, `"`))
 	}
 	if m.nulls != nil {
 		text += fmt.Sprintf(" (%s for null)", strings.Join(slices.Concat(m.nulls[1:], []string{"empty"}), " or "))

@@ -86,6 +86,7 @@ workspace" and "petstore key"). All other flags can only be given on the command
 Exit codes: 0 success, 1 failure, 2 wrong usage, 130 interrupted.`
 	root.Example = "  petstore serve --demo"
 	root.PersistentFlags().String(config.FileFlag, "", "read settings from the YAML `FILE`")
+	config.FromEnvironment(root.PersistentFlags(), config.FileFlag)
 	complete(root)
 	addBuiltin(root)
 	return root
@@ -99,9 +100,11 @@ type spec struct {
 	long    string
 	example string
 
-	needs    []string // flags that must be given
-	settings []string // of package config, registered as flags
-	output   *output  // how results are printed; nil if there is no choice
+	needs    []string                  // flags that must be given
+	settings []string                  // of package config, registered as flags
+	output   *output                   // how results are printed; nil if there is no choice
+	migrates bool                      // for a command with an operator: whether the database is made if there is none
+	check    func(args []string) error // what can be wrong with arguments and flags together; may be nil
 	run      func(ctx context.Context, args []string) error
 }
 
@@ -123,6 +126,11 @@ func newCommand(a *app, s spec) *cobra.Command {
 			}
 			if err := needed(cmd.Flags(), s.needs); err != nil {
 				return err
+			}
+			if s.check != nil {
+				if err := s.check(args); err != nil {
+					return err
+				}
 			}
 			return s.run(cmd.Context(), args)
 		},

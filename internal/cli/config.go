@@ -34,11 +34,12 @@ Values with commas can also be lists:
   trusted-proxies: [10.0.0.0/8, 192.168.0.0/16]`,
 		output: tables(),
 		run: func(context.Context, []string) error {
-			var views []settingView
+			views, table := []settingView{}, rows{{"NAME", "VALUE", "SOURCE"}}
 			for _, s := range a.config.Settings() {
-				views = append(views, settingView{s.Name, s.Value(), a.origins.Of(s.Name)})
+				v := settingView{s.Name, s.Value(), a.origins.Of(s.Name)}
+				views, table = append(views, v), append(table, []string{v.Name, v.Value, string(v.Source)})
 			}
-			return a.print(views, tableOf("NAME,VALUE,SOURCE", views, func(v settingView) []string { return []string{v.Name, v.Value, string(v.Source)} }))
+			return a.print(views, table)
 		},
 	})
 	a.config.Register(cmd.Flags())

@@ -1,9 +1,6 @@
 package cli
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -13,122 +10,22 @@ import (
 	"example.com/petstore/api"
 )
 
-// A description is what the commands need of the OpenAPI description of the API.
-type description struct {
-	Tags       []struct{ Name, Description string }
-	Paths      map[string]struct{ Get, Post, Put, Patch, Delete *operation }
-	Components struct {
-		Parameters map[string]parameter
-		Schemas    map[string]*schema
-	}
-}
+// A description has what the commands need of the OpenAPI description of the API.
+type description struct{ *api.Description }
 
-// An operation is one method of a path.
-type operation struct {
-	ID          string `json:"operationId"`
-	Tags        []string
-	Summary     string
-	Successor   string `json:"x-successor"` // the request that replaces a deprecated operation, or ""
-	Parameters  []parameter
-	RequestBody *content
-	Responses   map[string]content
-
-	method, path string
-}
-
-type content struct {
-	Content map[string]struct{ Schema *schema } // by media type
-}
-
-type parameter struct {
-	Ref                   string `json:"$ref"`
-	Name, In, Description string
-	Required              bool
-	Schema                *schema
-}
-
-// A schema describes a value of JSON.
-type schema struct {
-	Ref                                string `json:"$ref"`
-	Type, Format, Pattern, Description string
-	Enum                               []string
-	Open                               []string `json:"x-extensible-enum"` // the values of today, of a list that may grow
-	Minimum, Maximum                   *int64
-	Default                            any
-	Nullable                           bool
-	Required                           []string
-	Properties                         properties
-	Items                              *schema
-
-	name string // among the components, or ""
-}
-
-// The properties of an object are in the order of the description.
-type properties []property
-
-type property struct {
-	name   string
-	schema *schema
-}
-
-// UnmarshalJSON keeps the order, which a map would lose.
-func (p *properties) UnmarshalJSON(text []byte) error {
-	d := json.NewDecoder(bytes.NewReader(text))
-	_, err := d.Token() // the brace
-	for err == nil && d.More() {
-		var name json.Token
-		var s *schema
-		if name, err = d.Token(); err == nil {
-			err = d.Decode(&s)
-		}
-		*p = append(*p, property{fmt.Sprint(name), s})
-	}
-	return err
-}
+type (
+	operation = api.Operation
+	schema    = api.Schema
+)
 
 // readDescription returns the embedded description, which is decoded when a command first needs it.
-var readDescription = sync.OnceValue(func() *description {
-	d := new(description)
-	if err := json.Unmarshal(api.JSON(), d); err != nil {
-		panic(err) // the description is part of the program
-	}
-	for name, s := range d.Components.Schemas {
-		s.name = name
-	}
-	return d
-})
-
-// operations returns all operations.
-func (d *description) operations() []*operation {
-	var all []*operation
-	for at, item := range d.Paths {
-		for method, o := range map[string]*operation{"GET": item.Get, "POST": item.Post, "PUT": item.Put, "PATCH": item.Patch, "DELETE": item.Delete} {
-			if o != nil {
-				full := *o
-				full.method, full.path = method, at
-				all = append(all, &full)
-			}
-		}
-	}
-	return all
-}
-
-// resolve returns the schema that s refers to, or s.
-func (d *description) resolve(s *schema) *schema {
-	if s != nil && s.Ref != "" {
-		return d.Components.Schemas[path.Base(s.Ref)]
-	}
-	return s
-}
-
-// json returns the schema of a body of JSON, or nil.
-func (d *description) json(c content) *schema { return d.resolve(c.Content["application/json"].Schema) }
+var readDescription = sync.OnceValue(func() *description { return &description{api.Parse()} })
 
 // result returns the schema of the successful response to o, or nil if it has no body.
 func (d *description) result(o *operation) *schema {
-	for status, response := range o.Responses {
-		if strings.HasPrefix(status, "2") {
-			return d.json(response)
+	for _, r := range o.Responses {
+		if body, found := r.Value.Content.Get("application/json"); found && strings.HasPrefix(r.Key, "2") {
+			return d.Schema(body.Schema)
 		}
 	}
 	return nil
@@ -144,21 +41,21 @@ func (d *description) about(o *operation) string {
 	return ""
 }
 
-// words returns the verb of the operationId, and what it is about: get and pet for getPet. An operationId of one word is a
+// wordsOf returns the verb of an operationId, and what it is about: get and pet for getPet. An operationId of one word is a
 // verb.
-func (o *operation) words() (verb, item string) {
-	i := strings.IndexFunc(o.ID, unicode.IsUpper)
+func wordsOf(id string) (verb, item string) {
+	i := strings.IndexFunc(id, unicode.IsUpper)
 	if i < 0 {
-		return o.ID, "resource"
+		return id, "resource"
 	}
-	return o.ID[:i], strings.ToLower(o.ID[i:])
+	return id[:i], strings.ToLower(id[i:])
 }
 
-// names returns the noun and the verb of the command of o: orders of /store/orders, and rotate of /keys/{keyId}/rotate. If
-// the path has no verb, it is that of the operationId.
-func (o *operation) names() (noun, verb string) {
-	verb, _ = o.words()
-	before, after, _ := strings.Cut(o.path, "/{")
+// namesOf returns the noun and the verb of the command of o: orders of /store/orders, and rotate of /keys/{keyId}/rotate.
+// If the path has no verb, it is that of the operationId.
+func namesOf(o *operation) (noun, verb string) {
+	verb, _ = wordsOf(o.OperationID)
+	before, after, _ := strings.Cut(o.Path, "/{")
 	if _, last, found := strings.Cut(after, "}/"); found {
 		verb = path.Base(last)
 	}

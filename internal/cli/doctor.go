@@ -147,9 +147,7 @@ func printDiagnosis(a *app, findings []finding) error {
 			problems++
 		}
 	}
-	err := a.print(diagnosis{problems == 0, findings}, tableOf("CHECK,VERDICT,FOUND,WHAT TO DO", findings, func(f finding) []string {
-		return []string{f.Check, f.Verdict, f.Found, f.Advice}
-	}))
+	err := a.print(diagnosis{problems == 0, findings}, tableOf(findings, "check,verdict,found,advice=WHAT TO DO"))
 	if err == nil && problems > 0 {
 		err = fmt.Errorf("%s: problems found: %d", a.database(), problems)
 	}

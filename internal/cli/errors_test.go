@@ -13,7 +13,6 @@ import (
 	"go.uber.org/goleak"
 
 	"example.com/petstore/internal/config"
-	"example.com/petstore/internal/operator"
 	"example.com/petstore/internal/petstore"
 )
 
@@ -63,23 +62,6 @@ func TestDurations(t *testing.T) {
 		if got != want || (err == nil) != (want > 0) {
 			t.Errorf("the duration %q = %v, %v, want %v", text, got, err, want)
 		}
-	}
-}
-
-func TestBanReason(t *testing.T) {
-	t.Parallel()
-	db := "--db=" + filepath.Join(t.TempDir(), "petstore.db")
-	run(t, Success, "", "workspace", "create", "acme", "--plan", "pro", db)
-	id := regexp.MustCompile(`key_\w+`).FindString(run(t, Success, "", "key", "create", "acme", db))
-	for reason, code := range map[string]int{
-		"too eager":                             Success,
-		"":                                      WrongUsage,
-		"a\xff":                                 WrongUsage,
-		"a\nb":                                  WrongUsage,
-		strings.Repeat("é", operator.MaxReason): Success,
-		strings.Repeat("é", operator.MaxReason+1): WrongUsage,
-	} {
-		run(t, code, "", "key", "ban", id, "--for", "1h", "--reason", reason, db)
 	}
 }
 

@@ -2,13 +2,13 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/config"
 	"example.com/petstore/internal/node"
 	"example.com/petstore/internal/petstore"
@@ -18,12 +18,6 @@ import (
 const (
 	eventsAtOnce = 1000
 	lookForMore  = 500 * time.Millisecond
-)
-
-// How a follower goes on after its position has expired.
-const (
-	fromOldest = "Continuing with the oldest event that is kept."
-	fromEnd    = "Continuing at the end of the feed."
 )
 
 func eventsCommand(a *app) *cobra.Command {
@@ -44,7 +38,7 @@ meanwhile. To follow a server on another machine, use its API: GET /events.`,
 		},
 	})
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "keep printing new events")
-	cmd.Flags().Var(listOf(&q.Types, config.Word(new(petstore.EventType), petstore.EventTypes()...)), "type", "print only events of the types `TYPE,...`")
+	cmd.Flags().Var(config.List(&q.Types, config.Word(new(petstore.EventType), petstore.EventTypes()...)), "type", "print only events of the types `TYPE,...`")
 	cmd.Flags().Var(config.Whole(&after, 0, math.MaxInt64), "after", "print only events after the one with this `ID`; 0 is the beginning")
 	return cmd
 }
@@ -54,11 +48,8 @@ func (a *app) events(ctx context.Context, db node.Store, workspace string, q pet
 	if err != nil {
 		return err
 	}
-	for followed := false; ; followed = true {
+	for {
 		page, err := db.Events(ctx, w.Shop, q)
-		if followed && petstore.CodeOf(err) == petstore.CodeEventsExpired {
-			page, err = a.afterGap(ctx, db, w.Shop, q, err)
-		}
 		if err != nil {
 			return err
 		}
@@ -79,32 +70,11 @@ func (a *app) events(ctx context.Context, db node.Store, workspace string, q pet
 	}
 }
 
-// afterGap returns the page that follows a position that has expired, and says so: the oldest events that are kept, or none
-// if the position is beyond the end of the feed.
-func (a *app) afterGap(ctx context.Context, db node.Store, workspace int64, q petstore.EventQuery, expired error) (petstore.EventPage, error) {
-	q.Oldest = true
-	page, err := db.Events(ctx, workspace, q)
-	if err != nil {
-		return page, err
-	}
-	next := fromOldest
-	if q.After > page.Last { // the database was replaced, or came back from an earlier moment
-		page, next = petstore.EventPage{Next: page.Last, Last: page.Last}, fromEnd
-	}
-	fmt.Fprintf(a.err, "petstore: %s. %s\n", explain(expired), next)
-	return page, nil
-}
-
 // printEvent prints an event in a line.
 func (a *app) printEvent(e *petstore.Event) error {
-	if a.chosen() == "json" {
-		_, err := fmt.Fprintf(a.out, "%s\n", e.AppendJSON(nil))
-		return err
-	}
 	line := fmt.Sprintf("%-8d %s  %-18s  %s", e.ID, moment(e.CreatedAt.UTC(), ""), e.Type, e.Data)
 	if len(e.Previous) > 0 {
 		line += " was " + string(e.Previous)
 	}
-	_, err := fmt.Fprintln(a.out, access.Printable(line))
-	return err
+	return a.printLine(json.RawMessage(e.AppendJSON(nil)), line)
 }

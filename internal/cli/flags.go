@@ -11,9 +11,6 @@ import (
 // A value is a flag whose text Read checks and converts.
 type value[T any] = config.Value[T]
 
-// listOf returns a flag that takes several values, each as one does.
-func listOf[T any](to *[]T, one *value[T]) *config.List[T] { return &config.List[T]{To: to, One: *one} }
-
 // text returns a flag that takes any text but none.
 func text(to *string) *value[string] {
 	return &value[string]{To: to, Read: func(s string) (string, error) {

@@ -20,10 +20,6 @@ import (
 	"example.com/petstore/internal/node"
 )
 
-// maxFaults is the greatest number of faults that are named, on stderr and in the
-// JSON report.
-const maxFaults = 100
-
 // What --on-error takes.
 const (
 	stopOnError = "stop"
@@ -40,11 +36,9 @@ type importer struct {
 	onError string
 	ignore  []string
 
-	kind         interchange.Format
-	in           *os.File
-	digest       string // of the file, and of what is read of it
-	bar          *progressbar.ProgressBar
-	listedFaults []lineFault
+	kind   interchange.Format
+	in     *os.File
+	digest string // of the file, and of what is read of it
 }
 
 func importCommand(a *app) *cobra.Command {
@@ -83,7 +77,7 @@ interrupted, run it again with the same file, and it continues.`,
 	cmd.Flags().BoolVar(&i.dryRun, "dry-run", false, "only check, and print what would be created, changed and left as it is")
 	cmd.Flags().BoolVarP(&i.yes, "yes", "y", false, "do not ask for confirmation")
 	cmd.Flags().Var(config.Word(&i.onError, stopOnError, skipOnError), "on-error", "what to `DO` about bad rows: stop or skip (default stop)")
-	cmd.Flags().Var(listOf(&i.ignore, text(nil)), "ignore-columns", "ignore the CSV columns `NAME,...`")
+	cmd.Flags().Var(config.List(&i.ignore, text(nil)), "ignore-columns", "ignore the CSV columns `NAME,...`")
 	return cmd
 }
 
@@ -155,26 +149,22 @@ func isFile(f *os.File) bool {
 // try finds out what an import would do, and returns an error if there are faults, or if what it would do is not confirmed.
 func (i *importer) try(ctx context.Context, db node.Store, w access.Workspace) error {
 	began, stops := i.now(), i.onError == stopOnError
-	run := interchange.Import{Workspace: w.Shop, File: i.digest, SkipFaults: true, MaxFaults: maxFaults, OnFault: i.skipped}
-	if !i.dryRun && !stops { // the import itself names them
-		run.MaxFaults, run.OnFault = 0, func(*interchange.Fault) {}
-	}
-	report, err := i.into(ctx, db, run, (*interchange.Import).DryRun)
+	report, err := i.into(ctx, db, interchange.Import{Workspace: w.Shop, File: i.digest, SkipFaults: true}, (*interchange.Import).DryRun)
 	f, final := errors.AsType[*interchange.Fault](err)
-	if final && stops {
-		i.skipped(f)
-		report.Skipped++
-		err = nil
-	}
 	switch {
 	case final && !stops:
 		return fmt.Errorf("%s:%d: %s; nothing was imported", i.file, f.Line, f.Reason)
-	case errors.Is(err, interchange.ErrFaults):
-		return fmt.Errorf("%s has %d faults or more, of which these are the first; nothing was imported", i.file, maxFaults)
+	case final:
+		report.Faults, report.Skipped = append(report.Faults, f), report.Skipped+1
 	case err != nil:
 		return err
+	}
+	if i.dryRun || stops { // else the import itself lists them
+		i.list(report.Faults)
+	}
+	switch {
 	case report.Skipped > 0 && stops:
-		return fmt.Errorf("%s has %s; nothing was imported", i.file, interchange.Quantity(report.Skipped, "fault", "faults"))
+		return fmt.Errorf("%s; nothing was imported", i.faultsIn(report))
 	case i.dryRun:
 		i.note(report.Notes.Lines()...)
 		for _, q := range report.Notes.Questions {
@@ -198,8 +188,9 @@ func (i *importer) note(lines ...string) {
 // keep imports into the database.
 func (i *importer) keep(ctx context.Context, db node.Store, workspace int64) error {
 	began := i.now()
-	run := interchange.Import{Workspace: workspace, File: i.digest, SkipFaults: i.onError == skipOnError, OnFault: i.skipped}
+	run := interchange.Import{Workspace: workspace, File: i.digest, SkipFaults: i.onError == skipOnError}
 	report, err := i.into(ctx, db, run, (*interchange.Import).Run)
+	i.list(report.Faults)
 	if err == nil {
 		return i.printReport(report, i.now().Sub(began))
 	}
@@ -226,45 +217,46 @@ func (i *importer) into(ctx context.Context, db node.Store, run interchange.Impo
 	if _, err := i.in.Seek(0, io.SeekStart); err != nil {
 		return interchange.Report{}, err
 	}
-	i.bar = i.newBar(info.Size(), progressbar.OptionShowBytes(true))
-	defer i.bar.Finish()
-	if run.From, err = interchange.NewReader(io.TeeReader(i.in, i.bar), i.kind, i.ignore...); err != nil {
+	bar := i.newBar(info.Size(), progressbar.OptionShowBytes(true))
+	defer bar.Finish()
+	if run.From, err = interchange.NewReader(io.TeeReader(i.in, bar), i.kind, i.ignore...); err != nil {
 		return interchange.Report{}, err
 	}
 	run.To, run.Now = db, i.now
 	return do(&run, ctx)
 }
 
-// lineFault is a fault as it is printed.
-type lineFault struct {
-	Line    int    `json:"line"`
-	Message string `json:"message"`
+// list prints faults.
+func (i *importer) list(faults []*interchange.Fault) {
+	for _, f := range faults {
+		fmt.Fprintf(i.err, "petstore: %s:%d: %s\n", i.file, f.Line, explain(errors.New(f.Reason)))
+	}
 }
 
-func (i *importer) skipped(f *interchange.Fault) {
-	if len(i.listedFaults) == maxFaults {
-		return
+// faultsIn says how many faults there are.
+func (i *importer) faultsIn(r interchange.Report) string {
+	text := fmt.Sprintf("%s has %s", i.file, interchange.Quantity(r.Skipped, "fault", "faults"))
+	if r.Skipped > int64(len(r.Faults)) {
+		text += fmt.Sprintf(", of which the first %d are listed", len(r.Faults))
 	}
-	i.bar.Clear() // a terminal that cannot be written shows nothing anyway
-	fmt.Fprintf(i.err, "petstore: %s:%d: %s\n", i.file, f.Line, explain(errors.New(f.Reason)))
-	i.listedFaults = append(i.listedFaults, lineFault{f.Line, f.Reason})
+	return text
 }
 
 // importView is the report as it is printed.
 type importView struct {
 	interchange.Counts
-	Changed int64       `json:"changed"` // pets that rows with ids changed
-	Left    int64       `json:"left"`    // pets that were so already
-	Skipped int64       `json:"skipped"`
-	Faults  []lineFault `json:"faults"` // of those skipped, the first ones
-	DryRun  bool        `json:"dryRun"`
-	Seconds float64     `json:"seconds"`
+	Changed int64                `json:"changed"` // pets that rows with ids changed
+	Left    int64                `json:"left"`    // pets that were so already
+	Skipped int64                `json:"skipped"`
+	Faults  []*interchange.Fault `json:"faults"` // of those skipped, the first ones
+	DryRun  bool                 `json:"dryRun"`
+	Seconds float64              `json:"seconds"`
 
 	*interchange.Notes // of a dry run
 }
 
 func (i *importer) printReport(r interchange.Report, took time.Duration) error {
-	v := importView{r.Counts, r.Changed, r.Left, r.Skipped, append([]lineFault{}, i.listedFaults...), i.dryRun, float64(took.Milliseconds()) / 1000, nil}
+	v := importView{r.Counts, r.Changed, r.Left, r.Skipped, r.Faults, i.dryRun, float64(took.Milliseconds()) / 1000, nil}
 	did := "Imported"
 	if i.dryRun {
 		did, v.Notes = "Would import", &r.Notes
@@ -280,9 +272,5 @@ func (i *importer) printReport(r interchange.Report, took time.Duration) error {
 	if err != nil || r.Skipped == 0 {
 		return err
 	}
-	listed := ""
-	if r.Skipped > int64(len(i.listedFaults)) {
-		listed = fmt.Sprintf(", of which the first %d are listed", len(i.listedFaults))
-	}
-	return fmt.Errorf("%s has %s%s; the rows at fault were left out", i.file, interchange.Quantity(r.Skipped, "fault", "faults"), listed)
+	return fmt.Errorf("%s; the rows at fault were left out", i.faultsIn(r))
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"example.com/petstore/internal/config"
+	"example.com/petstore/internal/interchange"
 	"example.com/petstore/internal/operator"
 )
 
@@ -89,8 +90,8 @@ func TestImportNamesAHundredFaults(t *testing.T) {
 	args := []string{"import", "acme", writeSheet(t, 300, "many"), db}
 	code := Main(t.Context(), args, strings.NewReader(""), &said, &said, func(string) string { return "" })
 	lines := strings.Split(strings.TrimSpace(said.String()), "\n")
-	if code != Failure || len(lines) != maxFaults+1 || !strings.HasSuffix(lines[0], `pets.csv:2: stock: "many" is not a whole number`) ||
-		!strings.HasSuffix(lines[maxFaults], "has 100 faults or more, of which these are the first; nothing was imported") {
+	if code != Failure || len(lines) != interchange.MaxFaults+1 || !strings.HasSuffix(lines[0], `pets.csv:2: stock: "many" is not a whole number`) ||
+		!strings.HasSuffix(lines[len(lines)-1], "has 300 faults, of which the first 100 are listed; nothing was imported") {
 		t.Errorf("import = %d with %d lines, %q to %q", code, len(lines), lines[0], lines[len(lines)-1])
 	}
 	if kept := petsIn(t, db); kept != 0 {
@@ -105,7 +106,7 @@ func TestImportNamesFaultsInOrder(t *testing.T) {
 	db := "--db=" + filepath.Join(t.TempDir(), "petstore.db")
 	run(t, Success, "", "workspace", "create", "acme", "--plan", "pro", db)
 	file := filepath.Join(t.TempDir(), "pets.csv")
-	const rows, final = "id,name,category\n,Rex,Dogs\n999,Tom,Cats\nx1,Kim,Cats\n", "petstore: %[1]s:5: the record that begins here has more than 1048576 bytes; is a quotation mark missing?\n"
+	const rows, final = "id,name,category\n,Rex,Dogs\n999,Tom,Cats\nx1,Kim,Cats\n", "petstore: %[1]s:5: the record that begins here has more than 131072 bytes; is a quotation mark missing?\n"
 	endless := rows + strings.Repeat("x", 2<<20)
 	for _, c := range []struct {
 		text, more, end string

@@ -2,12 +2,13 @@ package cli
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/internal/access"
-	"example.com/petstore/internal/node"
+	"example.com/petstore/internal/config"
 	"example.com/petstore/internal/operator"
 )
 
@@ -20,23 +21,21 @@ func keyCreate(a *app) *cobra.Command {
 	var name string
 	scopes := []string{"read", "write"}
 	var expires time.Duration
-	cmd := onOperatorFor(a, spec{
+	var n operator.NewKey
+	cmd := onWorkspace(a, spec{
 		use: "create WORKSPACE [--name N] [--scope read,write] [--expires 30d]", args: cobra.ExactArgs(1),
-		short:  "Create a key and print it, once",
-		long:   "Create a key and print it. This is the only time: the database keeps just its hash. The key works immediately.\n\nTo manage keys of the workspace, a key needs the scope manage; for webhooks, both read and manage. A webhook belongs to the workspace: it goes on when the key that created it is revoked or expires.",
-		output: tables(),
-	}, node.StoreUse{Few: true}, func(args []string) (operatorAction, error) {
-		n, err := newKey(a, name, commas(scopes), expires)
-		return func(ctx context.Context, op operator.Operator) error {
-			k, err := withWorkspace(ctx, op, args[0], func(id int64) (operator.Key, error) { return op.CreateKey(ctx, id, n) })
-			if err != nil {
-				return err
-			}
-			return printNewKey(a, k)
-		}, err
+		short: "Create a key and print it, once",
+		long:  "Create a key and print it. This is the only time: the database keeps just its hash. The key works immediately.\n\nTo manage keys of the workspace, a key needs the scope manage; for webhooks, both read and manage. A webhook belongs to the workspace: it goes on when the key that created it is revoked or expires.",
+		check: func([]string) (err error) {
+			n, err = newKey(a, name, strings.Join(scopes, ","), expires)
+			return err
+		},
+	}, func(ctx context.Context, op operator.Operator, id int64) error {
+		k, err := op.CreateKey(ctx, id, n)
+		return printNewKey(a, k, err)
 	})
 	cmd.Flags().StringVar(&name, "name", "default", "`NAME` of the key")
-	cmd.Flags().Var(listOf(&scopes, text(nil)), "scope", "give the key the scopes `SCOPE,...`: read, write, manage (default read,write)")
+	cmd.Flags().Var(config.List(&scopes, text(nil)), "scope", "give the key the scopes `SCOPE,...`: read, write, manage (default read,write)")
 	cmd.Flags().Var(duration(&expires, 1), "expires", "let the key expire after `DURATION`, such as 30d or 12h (default never)")
 	return cmd
 }
@@ -57,8 +56,11 @@ func newKey(a *app, name, scope string, expires time.Duration) (n operator.NewKe
 	return n, nil
 }
 
-func printNewKey(a *app, k operator.Key) error {
-	return a.printSecret("key", k.ID, k, rows{{"ID", k.ID}, {"NAME", k.Name}, {"SCOPES", commas(k.Scopes)}, {"EXPIRES", momentOf(k.ExpiresAt, "never")}, {}, {k.Key}})
+func printNewKey(a *app, k operator.Key, err error) error {
+	if err != nil {
+		return err
+	}
+	return a.printSecret(k, "key", "id,name,scopes,expiresAt")
 }
 
 func keyRotate(a *app) *cobra.Command {
@@ -70,44 +72,29 @@ func keyRotate(a *app) *cobra.Command {
 		output: tables(),
 	}, func(ctx context.Context, op operator.Operator, args []string) error {
 		k, err := op.RotateKey(ctx, args[0], overlap)
-		if err != nil {
-			return err
-		}
-		return printNewKey(a, k)
+		return printNewKey(a, k, err)
 	})
 	cmd.Flags().Var(atMost(operator.MaxOverlap, duration(&overlap, 0)), "overlap", "keep the old key valid for `DURATION` (default 24h)")
 	return cmd
 }
 
 func keyList(a *app) *cobra.Command {
-	return onOperator(a, spec{
-		use: "list WORKSPACE", args: cobra.ExactArgs(1), short: "List the keys of a workspace, with their use today", output: tables(),
-	}, func(ctx context.Context, op operator.Operator, args []string) error {
-		keys, err := withWorkspace(ctx, op, args[0], func(id int64) ([]operator.Key, error) { return op.Keys(ctx, id) })
+	return onWorkspace(a, spec{
+		use: "list WORKSPACE", args: cobra.ExactArgs(1), short: "List the keys of a workspace, with their use today",
+	}, func(ctx context.Context, op operator.Operator, id int64) error {
+		keys, err := op.Keys(ctx, id)
 		if err != nil {
 			return err
 		}
-		return a.print(keys, tableOf("ID,NAME,KEY,SCOPES,STATE,EXPIRES,LAST USED,TODAY,REFUSED,BANNED UNTIL", keys, func(k operator.Key) []string {
-			return []string{
-				k.ID, k.Name, k.Prefix + "…", commas(k.Scopes), k.State, momentOf(k.ExpiresAt, "never"), momentOf(k.LastUsedAt, "never"),
-				number(k.UsedToday), number(k.RefusedToday), momentOf(k.BannedUntil, "-"),
-			}
-		}))
+		return a.print(keys, tableOf(keys, "id,name,prefix=KEY,scopes,state,expiresAt,lastUsedAt,usedToday=TODAY,refusedToday=REFUSED,bannedUntil"))
 	})
 }
 
-func momentOf(t *time.Time, none string) string {
-	if t == nil {
-		return none
-	}
-	return moment(*t, none)
-}
-
 // onKey returns a command that does something to a key, and says what.
-func onKey(a *app, s spec, did string, do func(ctx context.Context, op operator.Operator, id string) (operator.Key, error)) *cobra.Command {
+func onKey(a *app, s spec, did string, do func(op operator.Operator, ctx context.Context, id string) (operator.Key, error)) *cobra.Command {
 	s.args, s.output = cobra.ExactArgs(1), tables()
 	return onOperator(a, s, func(ctx context.Context, op operator.Operator, args []string) error {
-		k, err := do(ctx, op, args[0])
+		k, err := do(op, ctx, args[0])
 		if err != nil {
 			return err
 		}
@@ -120,15 +107,13 @@ func keyRevoke(a *app) *cobra.Command {
 		use:   "revoke ID",
 		short: "Revoke a key for good",
 		long:  "Revoke a key. It stops working within one second. This cannot be undone.",
-	}, "Revoked", func(ctx context.Context, op operator.Operator, id string) (operator.Key, error) {
-		return op.RevokeKey(ctx, id)
-	})
+	}, "Revoked", operator.Operator.RevokeKey)
 }
 
 func keyBan(a *app) *cobra.Command {
 	var ban operator.NewBan
 	cmd := onKey(a, spec{use: "ban ID --for 1h --reason R", short: "Ban a key for some time", needs: []string{"for", "reason"}}, "Banned",
-		func(ctx context.Context, op operator.Operator, id string) (operator.Key, error) {
+		func(op operator.Operator, ctx context.Context, id string) (operator.Key, error) {
 			return op.BanKey(ctx, id, ban)
 		})
 	cmd.Flags().Var(atMost(operator.MaxBan, duration(&ban.For, 1)), "for", "ban for `DURATION`, such as 1h or 7d")
@@ -137,8 +122,5 @@ func keyBan(a *app) *cobra.Command {
 }
 
 func keyUnban(a *app) *cobra.Command {
-	return onKey(a, spec{use: "unban ID", short: "Lift the ban of a key"}, "Unbanned",
-		func(ctx context.Context, op operator.Operator, id string) (operator.Key, error) {
-			return op.UnbanKey(ctx, id)
-		})
+	return onKey(a, spec{use: "unban ID", short: "Lift the ban of a key"}, "Unbanned", operator.Operator.UnbanKey)
 }

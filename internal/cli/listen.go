@@ -38,14 +38,14 @@ read, no webhook and no public address. It continues after an interruption on ei
 		output: words(),
 	}, func(f *pflag.FlagSet) {
 		f.StringVar(&l.to, "forward-to", "", "post the events to `URL`, such as http://127.0.0.1:3000/events")
-		f.Var(listOf(&l.types, config.Word(new(petstore.EventType), petstore.EventTypes()...)), "type", "forward only events of the types `TYPE,...`")
+		f.Var(config.List(&l.types, config.Word(new(petstore.EventType), petstore.EventTypes()...)), "type", "forward only events of the types `TYPE,...`")
 		f.StringVar(&l.secret, "secret", "", "sign the events with `SECRET`, such as that of a webhook (default a new one)")
 		config.FromEnvironment(f, "secret")
 	}, func(ctx context.Context, c *client.Client, _ []string) error {
 		if u, err := url.Parse(l.to); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 			return usagef("--forward-to: %q is not an absolute http or https URL", config.Redact(l.to))
 		}
-		l.client, l.json = c, a.chosen() == "json"
+		l.client = c
 		if l.minted = l.secret == ""; l.minted {
 			l.secret = webhook.MintSecret()
 		}
@@ -72,7 +72,6 @@ type listener struct {
 	secret string
 	minted bool                 // whether the secret is a new one
 	types  []petstore.EventType // none for all
-	json   bool                 // whether objects are printed
 	after  *int64               // the last event that was forwarded; nil to begin with the oldest
 }
 
@@ -118,9 +117,9 @@ func (l *listener) passGap(ctx context.Context, expired *client.Error) error {
 	if err != nil {
 		return err
 	}
-	next := fromOldest
+	next := "Continuing with the oldest event that is kept."
 	if l.after != nil && *l.after > last { // the server has another feed now
-		l.after, next = &last, fromEnd
+		l.after, next = &last, "Continuing at the end of the feed."
 	} else {
 		l.after = nil
 	}
@@ -204,21 +203,10 @@ func (l *listener) printStart(workspace string) error {
 	if l.minted {
 		line["secret"] = l.secret
 	}
-	if err := l.printLine(line, text); err != nil || l.json || !l.minted {
+	if err := l.printLine(line, text); err != nil || !l.minted || l.chosen() == "json" {
 		return err
 	}
 	return l.printLine(nil, "Secret: "+l.secret)
-}
-
-// printLine prints v as JSON in a line, or text.
-func (l *listener) printLine(v any, text string) error {
-	if l.json {
-		line := json.NewEncoder(l.out)
-		line.SetEscapeHTML(false)
-		return line.Encode(v)
-	}
-	_, err := fmt.Fprintln(l.out, access.Printable(text))
-	return err
 }
 
 // pause waits before something is tried again.

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -37,9 +36,7 @@ func onMigrations(a *app, s spec, get func(context.Context, *app) ([]migrationVi
 		if err != nil {
 			return err
 		}
-		return a.print(all, tableOf("VERSION,NAME,APPLIED", all, func(m migrationView) []string {
-			return []string{strconv.Itoa(m.Version), m.Name, momentOf(m.AppliedAt, "no")}
-		}))
+		return a.print(all, tableOf(all, "version,name,appliedAt"))
 	}
 	return newCommand(a, s)
 }

@@ -102,7 +102,7 @@ func (m *mover) printMove(tables []store.Moved, took time.Duration) error {
 		v.Tables = append(v.Tables, movedView(t))
 		v.Rows += t.Rows
 	}
-	err := m.print(v, tableOf("TABLE,ROWS", v.Tables, func(t movedView) []string { return []string{t.Table, number(t.Rows)} }))
+	err := m.print(v, tableOf(v.Tables, "table,rows"))
 	if err == nil {
 		fmt.Fprintf(m.err, "petstore: moved %d rows from %s to %s in %v. Start the nodes, and give all commands, the new address with --db or PETSTORE_DB; %s is refused from now on.\n",
 			v.Rows, m.from, config.Redact(m.to), took.Round(time.Millisecond), m.from)

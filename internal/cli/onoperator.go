@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -14,36 +13,20 @@ import (
 	"example.com/petstore/internal/operator"
 )
 
-// An operatorAction is what a command does through an operator.
-type operatorAction func(ctx context.Context, op operator.Operator) error
-
 // onOperator returns the command of s. It runs with an operator: on the database, or on a server.
 func onOperator(a *app, s spec, run func(ctx context.Context, op operator.Operator, args []string) error) *cobra.Command {
-	return onOperatorFor(a, s, node.StoreUse{Few: true}, func(args []string) (operatorAction, error) {
-		return func(ctx context.Context, op operator.Operator) error { return run(ctx, op, args) }, nil
-	})
-}
-
-// onOperatorFor is onOperator for a command that checks its flags and arguments first and opens the database as u says.
-func onOperatorFor(a *app, s spec, u node.StoreUse, prepare func(args []string) (operatorAction, error)) *cobra.Command {
 	var server, token string
 	s.settings = []string{"db"}
 	s.run = func(ctx context.Context, args []string) error {
-		began := a.now() // all checks use this time: an expiry that is in the future now stays valid
-		do, err := prepare(args)
-		if err != nil {
-			return err
-		}
 		toServer, err := wantsServer(a)
 		if err != nil {
 			return err
 		}
 		if toServer {
-			return onServer(ctx, a, server, token, do)
+			return onServer(a, server, token, func(op operator.Operator) error { return run(ctx, op, args) })
 		}
-		u.Now = a.now
-		return a.withStoreFor(ctx, u, func(db node.Store) error {
-			return do(ctx, &operator.Local{Store: db, Counts: operator.Saved(db, a.now), Now: func() time.Time { return began }, By: actor})
+		return a.withStoreFor(ctx, node.StoreUse{Few: true, Migrate: s.migrates, Now: a.now}, func(db node.Store) error {
+			return run(ctx, &operator.Local{Store: db, Counts: operator.Saved(db, a.now), Now: a.now, By: actor}, args)
 		})
 	}
 	cmd := newCommand(a, s)
@@ -54,13 +37,16 @@ func onOperatorFor(a *app, s spec, u node.StoreUse, prepare func(args []string) 
 	return cmd
 }
 
-// withWorkspace calls do with the id of the workspace that has the name.
-func withWorkspace[T any](ctx context.Context, op operator.Operator, name string, do func(id int64) (T, error)) (result T, err error) {
-	w, err := op.Find(ctx, name)
-	if err != nil {
-		return result, err
-	}
-	return do(w.ID)
+// onWorkspace is onOperator for a command whose first argument is the name of a workspace.
+func onWorkspace(a *app, s spec, run func(ctx context.Context, op operator.Operator, id int64) error) *cobra.Command {
+	s.output = tables()
+	return onOperator(a, s, func(ctx context.Context, op operator.Operator, args []string) error {
+		w, err := op.Find(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		return run(ctx, op, w.ID)
+	})
 }
 
 // wantsServer reports whether a command calls a server: it does if a server or a token is given, unless --db is on the
@@ -76,20 +62,20 @@ func wantsServer(a *app) (bool, error) {
 }
 
 // onServer runs do with a server. If only a variable with a token made the command call it, errors say so.
-func onServer(ctx context.Context, a *app, server, token string, do operatorAction) error {
+func onServer(a *app, server, token string, do func(operator.Operator) error) error {
 	if token == "" {
 		return usagef("an operator's token is needed: set PETSTORE_TOKEN or --token; create one with petstore operator token create")
 	}
 	c, err := operator.NewClient(server, token)
 	if err != nil {
-		return a.fault("server", "%v", err)
+		return a.fault("server", "%s", withoutPrefix(err))
 	}
 	if u, err := url.Parse(server); err == nil && u.Scheme == "http" && u.Hostname() != "localhost" {
 		if ip, _ := netip.ParseAddr(u.Hostname()); !ip.IsLoopback() {
 			fmt.Fprintf(a.err, "petstore: the token is sent to %s unencrypted; use https, or a tunnel to the server's loopback\n", u.Hostname())
 		}
 	}
-	err = do(ctx, c)
+	err = do(c)
 	if from := a.origins.Of("token"); err != nil && from != "--token" && !a.given("server") {
 		err = fmt.Errorf("asked %s instead of the database, because %s is set: %w", server, from, err)
 	}

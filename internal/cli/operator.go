@@ -86,9 +86,9 @@ revoke it when you no longer use the program.`,
 		example:  "  export PETSTORE_TOKEN=$(petstore operator token create ci -o json | jq -r .token)",
 		settings: []string{"db"}, output: tables(),
 		run: func(ctx context.Context, args []string) error {
-			name, err := access.CheckName(args[0])
+			name, err := checkedName("NAME", args[0])
 			if err != nil {
-				return usagef("NAME: %v", err)
+				return err
 			}
 			if expires > maxToken {
 				return a.fault("expires", "must be at most a year")
@@ -101,7 +101,7 @@ revoke it when you no longer use the program.`,
 			}
 			v := viewToken(a, t)
 			v.Token = secret
-			return a.printSecret("token", t.ID, v, rows{{"ID", t.ID}, {"NAME", t.Name}, {"EXPIRES", moment(t.ExpiresAt, "")}, {}, {secret}})
+			return a.printSecret(v, "token", "id,name,expiresAt")
 		},
 	})
 	cmd.Flags().Var(duration(&expires, 1), "expires", "let the token expire after `DURATION`, at most a year (default 90d)")
@@ -121,9 +121,7 @@ func tokenList(a *app) *cobra.Command {
 				for i, t := range all {
 					views[i] = viewToken(a, t)
 				}
-				return a.print(views, tableOf("ID,NAME,TOKEN,STATE,CREATED,EXPIRES", views, func(v tokenView) []string {
-					return []string{v.ID, v.Name, v.Prefix + "…", v.State, momentOf(v.CreatedAt, ""), momentOf(v.ExpiresAt, "")}
-				}))
+				return a.print(views, tableOf(views, "id,name,prefix=TOKEN,state,createdAt,expiresAt"))
 			})
 		},
 	})

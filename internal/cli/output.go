@@ -1,9 +1,9 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"example.com/petstore/internal/access"
-
 	"example.com/petstore/internal/config"
 )
 
@@ -32,27 +31,9 @@ func (o *output) register(flags *pflag.FlagSet) {
 	if usual == "" {
 		usual = fmt.Sprintf("%s on a terminal, else %s", o.forms[0], o.forms[len(o.forms)-1])
 	}
-	flags.VarPF(o, "output", "o", fmt.Sprintf("print as `FORM`: %s (default %s)", strings.Join(o.forms, " or "), usual)).DefValue = ""
+	flags.VarP(config.Word(&o.form, o.forms...), "output", "o", fmt.Sprintf("print as `FORM`: %s (default %s)", strings.Join(o.forms, " or "), usual))
 	config.FromEnvironment(flags, "output")
 }
-
-// Type implements pflag.Value.
-func (o *output) Type() string { return "form" }
-
-// String implements pflag.Value.
-func (o *output) String() string { return o.form }
-
-// Set implements pflag.Value.
-func (o *output) Set(s string) error {
-	if !slices.Contains(o.forms, s) {
-		return fmt.Errorf("must be %s", strings.Join(o.forms, " or "))
-	}
-	o.form = s
-	return nil
-}
-
-// Words implements worded.
-func (o *output) Words() []string { return o.forms }
 
 // chosen returns the form to print.
 func (a *app) chosen() string {
@@ -77,16 +58,27 @@ func (a *app) print(v any, table rows) error {
 	return a.table(table)
 }
 
+// printLine writes v as JSON in one line, or the text.
+func (a *app) printLine(v any, text string) error {
+	if a.chosen() == "json" {
+		e := json.NewEncoder(a.out)
+		e.SetEscapeHTML(false)
+		return e.Encode(v)
+	}
+	_, err := fmt.Fprintln(a.out, access.Printable(text))
+	return err
+}
+
 // printDone prints v as JSON, or else in words what was done.
 func (a *app) printDone(v any, did string, args ...any) error {
 	return a.print(v, rows{{fmt.Sprintf(did, args...)}})
 }
 
-// printSecret prints v, which has the secret of the resource with the id, for
-// the one time that it is known.
-func (a *app) printSecret(secret, id string, v any, table rows) error {
-	if err := a.print(v, table); err != nil {
-		return fmt.Errorf("%s is stored, but its %s could not be printed and is lost: %w", id, secret, err)
+// printSecret prints v with the columns, and its member secret for the one time that it is known.
+func (a *app) printSecret(v any, secret, columns string) error {
+	known := tableOf(v, "id,"+secret)[1]
+	if err := a.print(v, append(detailsOf(v, columns), nil, known[1:])); err != nil {
+		return fmt.Errorf("%s is stored, but its %s could not be printed and is lost: %w", known[0], secret, err)
 	}
 	fmt.Fprintf(a.err, "petstore: keep the %s: it is not shown again\n", secret)
 	return nil
@@ -95,13 +87,63 @@ func (a *app) printSecret(secret, id string, v any, table rows) error {
 // rows are a table, line by line.
 type rows [][]string
 
-// tableOf returns a table with a line for each of all. The titles are separated by commas.
-func tableOf[T any](titles string, all []T, line func(T) []string) rows {
-	r := rows{strings.Split(titles, ",")}
-	for _, one := range all {
-		r = append(r, line(one))
+// tableOf returns an object as a table, or a list of objects with a line for each. The columns are members in JSON, in some
+// cases with a title, and are separated by commas.
+func tableOf(v any, columns string) rows {
+	text, _ := json.Marshal(v) // what is no JSON has no lines
+	if !bytes.HasPrefix(text, []byte("[")) {
+		text = fmt.Appendf(nil, "[%s]", text)
 	}
-	return r
+	var all []map[string]json.RawMessage
+	_ = json.Unmarshal(text, &all) // nor has what is no object
+	table := make(rows, 1+len(all))
+	for column := range strings.SplitSeq(columns, ",") {
+		name, title, given := strings.Cut(column, "=")
+		if !given {
+			title = strings.ToUpper(label(name))
+		}
+		table[0] = append(table[0], title)
+		for i, one := range all {
+			table[i+1] = append(table[i+1], cell(name, one[name]))
+		}
+	}
+	return table
+}
+
+// detailsOf returns an object as a table with a line for each of its columns.
+func detailsOf(v any, columns string) (details rows) {
+	t := tableOf(v, columns)
+	for i, title := range t[0] {
+		details = append(details, []string{title, t[1][i]})
+	}
+	return details
+}
+
+// whenMissing is what a table shows for a member that is missing.
+var whenMissing = map[string]string{
+	"appliedAt": "no", "expiresAt": "never", "lastUsedAt": "never", "bannedUntil": "-", "failingSince": "-", "nextTryAt": "-", "types": "all", "status": "none",
+}
+
+// cell returns the value of a member for a table: an instant in words, of a text the first line, of a list all elements.
+func cell(name string, value json.RawMessage) string {
+	var text string
+	var list []string
+	switch {
+	case value == nil || string(value) == "null":
+		return whenMissing[name]
+	case json.Unmarshal(value, &list) == nil:
+		return strings.Join(list, ",")
+	case json.Unmarshal(value, &text) != nil:
+		return string(value)
+	}
+	if t, err := time.Parse(time.RFC3339, text); err == nil {
+		return moment(t, "")
+	}
+	text, _, _ = strings.Cut(text, "\n")
+	if name == "prefix" { // of a key or a token
+		text += "…"
+	}
+	return text
 }
 
 // table writes cells as they can be seen: what stands in one does nothing to a
@@ -115,15 +157,6 @@ func (a *app) table(r rows) error {
 		fmt.Fprintln(w, strings.Join(cells, "\t")) // Flush returns the error
 	}
 	return w.Flush()
-}
-
-// commas returns words for a table.
-func commas[T ~string](all []T) string {
-	words := make([]string, len(all))
-	for i, word := range all {
-		words[i] = string(word)
-	}
-	return strings.Join(words, ",")
 }
 
 // moment returns t for a table: none for no instant.

@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/config"
-	"example.com/petstore/internal/node"
 	"example.com/petstore/internal/operator"
 )
 
@@ -19,17 +17,12 @@ func workspaceCommand(a *app) *cobra.Command {
 		workspaceCreate(a), workspaceList(a), workspaceShow(a), workspaceRename(a), workspaceSetPlan(a), workspaceReset(a), workspaceDelete(a))
 }
 
-func workspaceTable(all ...operator.Workspace) rows {
-	return tableOf("ID,NAME,PLAN,PER MINUTE,PER DAY,CREATED", all, func(w operator.Workspace) []string {
-		return []string{number(w.ID), w.Name, string(w.Plan), number(w.PerMinute), number(w.PerDay), momentOf(w.CreatedAt, "")}
-	})
-}
-
-func printWorkspace(a *app, w operator.Workspace, err error) error {
+// printWorkspaces prints a workspace, or all of a list.
+func printWorkspaces[T operator.Workspace | []operator.Workspace](a *app, v T, err error) error {
 	if err != nil {
 		return err
 	}
-	return a.print(w, workspaceTable(w))
+	return a.print(v, tableOf(v, "id,name,plan,perMinute,perDay,createdAt"))
 }
 
 // quotaFlags registers the flags of the enterprise plan's numbers.
@@ -55,71 +48,76 @@ func planOf(where config.Origin, name string, q access.Quota) (operator.Plan, er
 func workspaceCreate(a *app) *cobra.Command {
 	var plan string
 	var quota access.Quota
-	cmd := onOperatorFor(a, spec{
+	var n operator.NewWorkspace
+	cmd := onOperator(a, spec{
 		use: "create NAME --plan PLAN [--per-minute N --per-day N]", args: cobra.ExactArgs(1), needs: []string{"plan"},
 		short:   "Create a workspace",
 		long:    "Create a workspace. If there is no database yet, it is created too.",
 		example: "  petstore workspace create acme --plan pro\n  petstore workspace create huge --plan enterprise --per-minute 5000 --per-day 1000000",
-		output:  tables(),
-	}, node.StoreUse{Few: true, Migrate: true}, func(args []string) (operatorAction, error) {
-		name, err := access.CheckName(args[0])
-		if err != nil {
-			return nil, usagef("NAME: %v", err)
-		}
-		p, err := planOf("--plan", plan, quota)
-		return func(ctx context.Context, op operator.Operator) error {
-			w, err := op.CreateWorkspace(ctx, operator.NewWorkspace{Name: name, Plan: p})
-			return printWorkspace(a, w, err)
-		}, err
+		output:  tables(), migrates: true,
+		check: func(args []string) (err error) {
+			if n.Name, err = checkedName("NAME", args[0]); err == nil {
+				n.Plan, err = planOf("--plan", plan, quota)
+			}
+			return err
+		},
+	}, func(ctx context.Context, op operator.Operator, _ []string) error {
+		w, err := op.CreateWorkspace(ctx, n)
+		return printWorkspaces(a, w, err)
 	})
 	cmd.Flags().StringVar(&plan, "plan", "", "the `PLAN`: free, pro, business or enterprise")
 	quotaFlags(cmd, &quota)
 	return cmd
 }
 
+// checkedName returns the name of a workspace or of a token that an argument gives.
+func checkedName(argument, text string) (string, error) {
+	name, err := access.CheckName(text)
+	if err != nil {
+		return "", usagef("%s: %v", argument, err)
+	}
+	return name, nil
+}
+
 func workspaceList(a *app) *cobra.Command {
 	return onOperator(a, spec{use: "list", short: "List all workspaces", output: tables()}, func(ctx context.Context, op operator.Operator, _ []string) error {
 		all, err := op.Workspaces(ctx)
-		if err != nil {
-			return err
-		}
-		return a.print(all, workspaceTable(all...))
+		return printWorkspaces(a, all, err)
 	})
 }
 
 func workspaceSetPlan(a *app) *cobra.Command {
 	var quota access.Quota
-	cmd := onOperatorFor(a, spec{
+	var plan operator.Plan
+	cmd := onWorkspace(a, spec{
 		use: "set-plan NAME PLAN [--per-minute N --per-day N]", args: cobra.ExactArgs(2),
-		short:  "Move a workspace to another plan",
-		long:   "Move a workspace to another plan: free, pro, business or enterprise. It takes effect within one second. What was already used today still counts.",
-		output: tables(),
-	}, node.StoreUse{Few: true}, func(args []string) (operatorAction, error) {
-		p, err := planOf("PLAN", args[1], quota)
-		return func(ctx context.Context, op operator.Operator) error {
-			w, err := withWorkspace(ctx, op, args[0], func(id int64) (operator.Workspace, error) { return op.SetPlan(ctx, id, p) })
-			return printWorkspace(a, w, err)
-		}, err
+		short: "Move a workspace to another plan",
+		long:  "Move a workspace to another plan: free, pro, business or enterprise. It takes effect within one second. What was already used today still counts.",
+		check: func(args []string) (err error) {
+			plan, err = planOf("PLAN", args[1], quota)
+			return err
+		},
+	}, func(ctx context.Context, op operator.Operator, id int64) error {
+		w, err := op.SetPlan(ctx, id, plan)
+		return printWorkspaces(a, w, err)
 	})
 	quotaFlags(cmd, &quota)
 	return cmd
 }
 
 func workspaceRename(a *app) *cobra.Command {
-	return onOperatorFor(a, spec{
+	var name string
+	return onWorkspace(a, spec{
 		use: "rename NAME NEW", args: cobra.ExactArgs(2),
-		short:  "Rename a workspace",
-		long:   "Rename a workspace. Its id, keys and data stay the same.",
-		output: tables(),
-	}, node.StoreUse{Few: true}, func(args []string) (operatorAction, error) {
-		name, err := access.CheckName(args[1])
-		if err != nil {
-			return nil, usagef("NEW: %v", err)
-		}
-		return func(ctx context.Context, op operator.Operator) error {
-			w, err := withWorkspace(ctx, op, args[0], func(id int64) (operator.Workspace, error) { return op.Rename(ctx, id, name) })
-			return printWorkspace(a, w, err)
-		}, nil
+		short: "Rename a workspace",
+		long:  "Rename a workspace. Its id, keys and data stay the same.",
+		check: func(args []string) (err error) {
+			name, err = checkedName("NEW", args[1])
+			return err
+		},
+	}, func(ctx context.Context, op operator.Operator, id int64) error {
+		w, err := op.Rename(ctx, id, name)
+		return printWorkspaces(a, w, err)
 	})
 }
 
@@ -162,7 +160,7 @@ func destructive(a *app, s spec, what, did string, do func(op operator.Operator,
 }
 
 func workspaceShow(a *app) *cobra.Command {
-	return onOperator(a, spec{
+	return onWorkspace(a, spec{
 		use: "show NAME", args: cobra.ExactArgs(1),
 		short: "Show the plan, usage, keys, pets and orders of a workspace",
 		long: `Show the plan of a workspace, how much of it is used, and how many live keys, pets
@@ -170,24 +168,14 @@ and orders the workspace has.
 
 The database is up to half a second behind. If nodes count in Redis, use "petstore
 api account" or --server for the latest counts.`,
-		output: tables(),
-	}, func(ctx context.Context, op operator.Operator, args []string) error {
-		v, err := withWorkspace(ctx, op, args[0], func(id int64) (operator.WorkspaceDetail, error) { return op.Workspace(ctx, id) })
+	}, func(ctx context.Context, op operator.Operator, id int64) error {
+		v, err := op.Workspace(ctx, id)
 		if err != nil {
 			return err
 		}
-		return a.print(v, detailTable(v))
+		window := func(w operator.Window) string {
+			return fmt.Sprintf("%d of %d used, until %s", w.Used, w.Limit, moment(w.Reset, ""))
+		}
+		return a.print(v, append(detailsOf(v, "id,name,plan,keys,categories,pets,orders,lastUsedAt,createdAt"), []string{"MINUTE", window(v.Minute)}, []string{"DAY", window(v.Day)}))
 	})
-}
-
-func detailTable(v operator.WorkspaceDetail) rows {
-	window := func(w operator.Window) string {
-		return fmt.Sprintf("%d of %d used, until %s", w.Used, w.Limit, moment(w.Reset, ""))
-	}
-	return rows{
-		{"ID", number(v.ID)}, {"NAME", v.Name}, {"PLAN", string(v.Plan)},
-		{"MINUTE", window(v.Minute)}, {"DAY", window(v.Day)},
-		{"KEYS", strconv.Itoa(v.Keys)}, {"CATEGORIES", number(v.Categories)}, {"PETS", number(v.Pets)}, {"ORDERS", number(v.Orders)},
-		{"LAST USED", momentOf(v.LastUsedAt, "never")}, {"CREATED", momentOf(v.CreatedAt, "")},
-	}
 }

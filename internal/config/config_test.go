@@ -142,12 +142,13 @@ func TestFaults(t *testing.T) {
 		want string // the error begins with it, after the directory of the file
 	}{
 		{"unknown member", source{file: "db: x\nadr: y\n"}, `petstore.yaml:2: there is no setting "adr"`},
-		{"member twice", source{file: "db: x\n\ndb: y\n"}, "petstore.yaml:3: db was set in "},
+		{"member twice", source{file: "db: x\n\ndb: y\n"}, `petstore.yaml:3: the configuration must be YAML, with lines of NAME: VALUE: mapping key "db" already defined at line 1`},
 		{"value in the file", source{file: "\naddr: here\n"}, `petstore.yaml:2: "here": must be HOST:PORT`},
 		{"null", source{file: "addr:\n"}, "petstore.yaml:1: addr must be a value"},
-		{"nested", source{file: "ban:\n  strikes: 1\n"}, "petstore.yaml:1: ban must be a value"},
-		{"no mapping", source{file: "- a\n"}, "petstore.yaml:1: the configuration must be lines of NAME: VALUE"},
-		{"no YAML", source{file: "db: x\n\taddr: y\n"}, "petstore.yaml:2: not YAML: "},
+		{"nested", source{file: "addr:\n  strikes: 1\n"}, "petstore.yaml:2: addr must be a value"},
+		{"no mapping", source{file: "- a\n"}, "petstore.yaml:1: the configuration must be YAML, with lines of NAME: VALUE: "},
+		{"two documents", source{file: "addr: :1\n---\naddr: :2\n"}, "petstore.yaml: the configuration must be one document"},
+		{"no YAML", source{file: "db: x\n\taddr: y\n"}, "petstore.yaml:2: the configuration must be YAML"},
 		{"no such file", source{args: []string{"--config=/nowhere/petstore.yaml"}}, "petstore.yaml: the configuration cannot be read: no such file"},
 		{"port", env("PETSTORE_ADDR", "127.0.0.1:65536"), "PETSTORE_ADDR: "},
 		{"off is for operations only", env("PETSTORE_ADDR", "off"), "PETSTORE_ADDR: "},

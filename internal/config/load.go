@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -52,22 +53,19 @@ func (f *Fault) Error() string { return fmt.Sprintf("%s: %s", f.Origin, f.Reason
 // since a forgotten variable would do so.
 func FromEnvironment(flags *pflag.FlagSet, names ...string) {
 	for _, name := range names {
-		if err := flags.SetAnnotation(name, fromEnvironment, nil); err != nil {
-			panic(err) // there is no such flag
-		}
+		FromVariable(flags, name, EnvName(name))
 	}
 }
 
-// FromVariable is FromEnvironment for one flag, whose variable has another name than
-// the flag.
+// FromVariable is FromEnvironment for one flag, whose variable may have another name
+// than the flag.
 func FromVariable(flags *pflag.FlagSet, name, variable string) {
 	if err := flags.SetAnnotation(name, fromEnvironment, []string{variable}); err != nil {
 		panic(err) // there is no such flag
 	}
 }
 
-// fromEnvironment is the annotation of the flags of FromEnvironment. Its value is the
-// variable, if that has another name than the flag.
+// fromEnvironment is the annotation of a flag whose value is the name of its variable.
 const fromEnvironment = "environment"
 
 // Load sets each setting, and each flag of FromEnvironment, that the command line has
@@ -78,72 +76,49 @@ const fromEnvironment = "environment"
 // It returns a *Fault for a value that cannot be used, and for a file that
 // cannot be read.
 func (c *Config) Load(flags *pflag.FlagSet, getenv func(string) string) (Origins, error) {
-	l := loader{flags: flags, getenv: getenv, origins: Origins{}}
-	l.flags.VisitAll(l.fromCommandLine)
-	l.flags.VisitAll(l.fromEnvironment)
-	if l.err == nil {
-		l.fromFile(c)
+	origins := Origins{}
+	var fault error
+	flags.VisitAll(func(f *pflag.Flag) {
+		variables := f.Annotations[fromEnvironment]
+		switch {
+		case f.Changed:
+			origins[f.Name] = Origin("--" + f.Name)
+		case fault == nil && len(variables) > 0 && getenv(variables[0]) != "":
+			fault = origins.set(f.Name, Origin(variables[0]), getenv(variables[0]), f.Value)
+		}
+	})
+	if f := flags.Lookup(FileFlag); fault == nil && f != nil && f.Value.String() != "" {
+		fault = c.loadFile(f.Value.String(), origins)
 	}
-	if l.err != nil {
-		return nil, l.err
+	if fault != nil {
+		return nil, fault
 	}
-	return l.origins, c.check(l.origins)
+	return origins, c.check(origins)
 }
 
-type loader struct {
-	flags   *pflag.FlagSet
-	getenv  func(string) string
-	origins Origins
-	err     error // the first fault
-}
-
-func (l *loader) fromCommandLine(f *pflag.Flag) {
-	if f.Changed {
-		l.origins[f.Name] = Origin("--" + f.Name)
-	}
-}
-
-func (l *loader) fromEnvironment(f *pflag.Flag) {
-	name := EnvName(f.Name)
-	other, may := f.Annotations[fromEnvironment]
-	if len(other) > 0 {
-		name = other[0]
-	}
-	if value := l.getenv(name); (may || f.Name == FileFlag) && value != "" && !f.Changed {
-		l.set(f.Name, Origin(name), value, f.Value)
-	}
-}
-
-func (l *loader) fromFile(c *Config) {
-	f := l.flags.Lookup(FileFlag)
-	if f == nil || f.Value.String() == "" {
-		return
-	}
-	path := f.Value.String()
+// loadFile sets the settings in a file that have no origin yet.
+func (c *Config) loadFile(path string, origins Origins) error {
 	entries, err := readFile(path)
 	if err != nil {
-		l.err = err
-		return
+		return err
 	}
 	settings := c.Settings()
 	for _, e := range entries {
-		s, ok := find(settings, e.name)
+		from := Origin(fmt.Sprintf("%s:%d", path, e.line))
+		i := slices.IndexFunc(settings, func(s Setting) bool { return s.Name == e.name })
+		value, ok := e.value()
 		switch {
+		case i < 0:
+			return &Fault{from, unknownSetting(e.name, settings)}
 		case !ok:
-			l.fault(e.origin, unknownSetting(e.name, settings))
-		case l.origins.Of(e.name) == Default:
-			l.set(e.name, e.origin, e.value, s.value)
+			return &Fault{from, e.name + " must be a value, or a list of values"}
+		case origins.Of(e.name) == Default:
+			if err := origins.set(e.name, from, value, settings[i].value); err != nil {
+				return err
+			}
 		}
 	}
-}
-
-func find(settings []Setting, name string) (Setting, bool) {
-	for _, s := range settings {
-		if s.Name == name {
-			return s, true
-		}
-	}
-	return Setting{}, false
+	return nil
 }
 
 func unknownSetting(name string, settings []Setting) string {
@@ -154,16 +129,11 @@ func unknownSetting(name string, settings []Setting) string {
 	return fmt.Sprintf("there is no setting %.60q; the settings are %s", name, strings.Join(names, ", "))
 }
 
-func (l *loader) set(flag string, from Origin, text string, to pflag.Value) {
+// set sets a value from a text, and its origin.
+func (o Origins) set(flag string, from Origin, text string, to pflag.Value) error {
 	if err := to.Set(text); err != nil {
-		l.fault(from, fmt.Sprintf("%.100q: %v", text, err))
-		return
+		return &Fault{from, fmt.Sprintf("%.100q: %v", text, err)}
 	}
-	l.origins[flag] = from
-}
-
-func (l *loader) fault(from Origin, reason string) {
-	if l.err == nil {
-		l.err = &Fault{Origin: from, Reason: reason}
-	}
+	o[flag] = from
+	return nil
 }

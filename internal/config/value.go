@@ -43,52 +43,31 @@ func (v *Value[T]) Set(s string) error {
 // Words returns what Set takes, for completion.
 func (v *Value[T]) Words() []string { return v.Known }
 
-// A List is a value that has several others: separated by commas, or each with a
-// flag of its own.
-type List[T any] struct {
-	To  *[]T
-	One Value[T]
-
-	given bool
-	text  []string
-}
-
-// Type implements pflag.Value.
-func (*List[T]) Type() string { return "list" }
-
-// String implements pflag.Value.
-func (l *List[T]) String() string {
-	if l.One.Show == nil {
-		return strings.Join(l.text, ",")
-	}
-	words := make([]string, len(*l.To))
-	for i, one := range *l.To {
-		words[i] = l.One.Show(one)
-	}
-	return strings.Join(words, ",")
-}
-
-// Set implements pflag.Value. The first values replace the default.
-func (l *List[T]) Set(s string) error {
-	var all []T
-	if l.given {
-		all = *l.To
-	}
-	words := strings.Split(s, ",")
-	for i, word := range words {
-		words[i] = strings.TrimSpace(word)
-		one, err := l.One.Read(words[i])
-		if err != nil {
-			return err
+// List returns a value that has several others: separated by commas, or each with a flag of its own. The first ones replace the
+// default.
+func List[T any](to *[]T, one *Value[T]) *Value[[]T] {
+	var given []T
+	show := func(all []T) string {
+		words := make([]string, len(all))
+		for i, v := range all {
+			words[i] = one.Show(v)
 		}
-		all = append(all, one)
+		return strings.Join(words, ",")
 	}
-	*l.To, l.text, l.given = all, append(l.text, words...), true
-	return nil
+	if one.Show == nil {
+		show = nil
+	}
+	return &Value[[]T]{To: to, Show: show, Known: one.Known, Read: func(s string) ([]T, error) {
+		for word := range strings.SplitSeq(s, ",") {
+			v, err := one.Read(strings.TrimSpace(word))
+			if err != nil {
+				return nil, err
+			}
+			given = append(given, v)
+		}
+		return given, nil
+	}}
 }
-
-// Words returns what Set takes, for completion.
-func (l *List[T]) Words() []string { return l.One.Known }
 
 // Word returns a value that is one of the words.
 func Word[T ~string](to *T, words ...T) *Value[T] {

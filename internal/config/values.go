@@ -69,13 +69,11 @@ func instant(to *time.Time) *Value[time.Time] {
 	}}
 }
 
-func prefixes(to *[]netip.Prefix) *List[netip.Prefix] {
-	return &List[netip.Prefix]{To: to, One: *shown(&Value[netip.Prefix]{Read: parsePrefix})}
+func prefixes(to *[]netip.Prefix) *Value[[]netip.Prefix] {
+	return List(to, shown(&Value[netip.Prefix]{Read: parsePrefix}))
 }
 
-func names(to *[]string) *List[string] {
-	return &List[string]{To: to, One: *shown(&Value[string]{Read: parseName})}
-}
+func names(to *[]string) *Value[[]string] { return List(to, shown(&Value[string]{Read: parseName})) }
 
 // parseName reads the name of a host.
 func parseName(word string) (string, error) {

@@ -2,206 +2,177 @@ package fairshare
 
 import (
 	"container/heap"
+	"container/list"
 	"net/netip"
 )
 
-// An account is what a workspace, an address, or all callers without a key
-// together hold and wait for.
+// An account is what a workspace or an address holds and waits for, or what all accounts
+// below it do together: that of all callers without a key, and that of the whole pool.
 type account struct {
 	holder    Holder
-	parent    *account // of an address; nil for a workspace and for all without a key
+	parent    *account // nil for that of the pool
 	held      int64    // units
 	yieldable int64    // of them, of shares that can give way and were not asked to
-	waiting   int64    // units that its waiters, or those of its members, ask for
+	waiting   int64    // units that waiters ask for
 	promised  int64    // of them, units for which others give way
 	waiters   []*waiter
-	admitted  uint64 // when one of its waiters was, in their order; 0 if none yet
+	admitted  uint64    // when one of its waiters was, in their order; 0 if none yet
+	shares    list.List // its shares that can give way and were not asked to, the oldest first
+	members   ranking   // the accounts below it
+	index     int       // in the members of parent
+}
 
-	oldest, newest *Share // of those that can give way; of all without a key nil
+// The sums of an account include those of the accounts below it.
 
-	members map[netip.Addr]*account // of all without a key
-	ranked  ranking                 // members
-	index   int                     // in the ranking it stands in
+func (a *account) addHeld(units int64) {
+	for ; a != nil; a = a.parent {
+		a.held += units
+	}
+}
+
+func (a *account) addYieldable(units int64) {
+	for ; a != nil; a = a.parent {
+		if a.yieldable += units; a.parent != nil {
+			heap.Fix(&a.parent.members, a.index)
+		}
+	}
+}
+
+func (a *account) addWaiting(units int64) {
+	for ; a != nil; a = a.parent {
+		a.waiting += units
+	}
+}
+
+func (a *account) addPromised(units int64) {
+	for ; a != nil; a = a.parent {
+		a.promised += units
+	}
 }
 
 // group returns the account that is compared with those of workspaces.
 func (a *account) group() *account {
-	if a.parent != nil {
-		return a.parent
+	for a.parent.parent != nil {
+		a = a.parent
 	}
 	return a
 }
 
-// oldestShare returns the share that gives way first.
-func (a *account) oldestShare() *Share {
-	if a.members != nil {
-		return a.ranked.first().oldest
+// oldest returns the share that gives way first, of an account of which some can.
+func (a *account) oldest() *Share {
+	for len(a.members) > 0 {
+		a = a.members[0]
 	}
-	return a.oldest
+	return a.shares.Front().Value.(*Share)
 }
 
 // accountOf returns the account of a holder, which is made if there is none.
 func (p *Pool) accountOf(h Holder) *account {
 	if h.Workspace != 0 {
-		a := p.keyed[h.Workspace]
-		if a == nil {
-			a = &account{holder: Holder{Workspace: h.Workspace}}
-			p.keyed[h.Workspace] = a
-			p.ranked.add(a)
-		}
-		return a
+		h.Address = netip.Addr{}
 	}
-	a := p.keyless.members[h.Address]
+	a := p.accounts[h]
 	if a == nil {
-		a = &account{holder: h, parent: &p.keyless}
-		p.keyless.members[h.Address] = a
-		p.keyless.ranked.add(a)
+		a = &account{holder: h, parent: &p.all}
+		if h.Workspace == 0 {
+			a.parent = &p.keyless
+		}
+		p.accounts[h] = a
+		heap.Push(&a.parent.members, a)
 	}
 	return a
 }
 
 // dropIfUnused forgets an account that holds nothing and waits for nothing.
 func (p *Pool) dropIfUnused(a *account) {
-	if a.held > 0 || len(a.waiters) > 0 {
-		return
-	}
-	if a.parent == nil {
-		delete(p.keyed, a.holder.Workspace)
-		p.ranked.remove(a)
-	} else {
-		delete(p.keyless.members, a.holder.Address)
-		p.keyless.ranked.remove(a)
+	if a.held == 0 && len(a.waiters) == 0 {
+		delete(p.accounts, a.holder)
+		heap.Remove(&a.parent.members, a.index)
 	}
 }
 
 // hold adds a share to an account.
 func (p *Pool) hold(s *Share, a *account) {
 	s.account = a
-	p.used += s.size
-	if s.ending {
+	a.addHeld(s.size)
+	switch {
+	case s.ending:
 		p.ending += s.size
+	case s.yield != nil:
+		s.place = a.shares.PushBack(s)
+		a.addYieldable(s.size)
 	}
-	p.count(s, 1)
-	if s.yield == nil || s.ending {
-		return
-	}
-	if s.older = a.newest; s.older != nil {
-		s.older.newer = s
-	} else {
-		a.oldest = s
-	}
-	a.newest = s
 }
 
 // release takes a share from its account.
 func (p *Pool) release(s *Share) {
 	a := s.account
-	p.used -= s.size
-	if s.ending {
+	a.addHeld(-s.size)
+	switch {
+	case s.ending:
 		p.ending -= s.size
-	}
-	p.count(s, -1)
-	if s.yield != nil && !s.ending {
-		a.unlink(s)
+	case s.place != nil:
+		s.leaveShares()
 	}
 	s.account = nil
 	p.dropIfUnused(a)
 }
 
+// leaveShares takes the share from those of its account that can give way.
+func (s *Share) leaveShares() {
+	s.account.shares.Remove(s.place)
+	s.place = nil
+	s.account.addYieldable(-s.size)
+}
+
 // ask notes that a share gives way.
 func (p *Pool) ask(s *Share) {
-	p.count(s, -1)
-	s.account.unlink(s)
+	s.leaveShares()
 	s.ending = true
-	p.count(s, 1)
 	p.ending += s.size
 }
 
 // unask takes back what ask did to the oldest share of an account.
 func (p *Pool) unask(s *Share) {
-	p.count(s, -1)
+	s.place = s.account.shares.PushFront(s)
+	s.account.addYieldable(s.size)
 	s.ending = false
-	p.count(s, 1)
 	p.ending -= s.size
-	a := s.account
-	if s.newer = a.oldest; s.newer != nil {
-		s.newer.older = s
-	} else {
-		a.newest = s
-	}
-	a.oldest = s
 }
 
-// count adds a share to the sums of its account and of all above it, or takes it
-// away.
-func (p *Pool) count(s *Share, sign int64) {
-	n := sign * s.size
-	for a := s.account; a != nil; a = a.parent {
-		a.held += n
-		if s.yield == nil || s.ending {
-			continue
-		}
-		a.yieldable += n
-		if a.parent != nil {
-			a.parent.ranked.fix(a)
-		} else {
-			p.ranked.fix(a)
-		}
-	}
-}
-
-func (a *account) unlink(s *Share) {
-	if s.older != nil {
-		s.older.newer = s.newer
-	} else {
-		a.oldest = s.newer
-	}
-	if s.newer != nil {
-		s.newer.older = s.older
-	} else {
-		a.newest = s.older
-	}
-	s.older, s.newer = nil, nil
-}
-
-// A ranking has accounts by how much of what they hold can give way.
-type ranking struct{ list byYieldable }
+// A ranking is a heap of accounts, by how much of what they hold can give way: the first has
+// most.
+type ranking []*account
 
 // first returns the account of which most can give way, or nil if nothing can.
-func (r *ranking) first() *account {
-	if len(r.list) == 0 || r.list[0].yieldable == 0 {
+func (r ranking) first() *account {
+	if len(r) == 0 || r[0].yieldable == 0 {
 		return nil
 	}
-	return r.list[0]
+	return r[0]
 }
 
-func (r *ranking) add(a *account)    { heap.Push(&r.list, a) }
-func (r *ranking) remove(a *account) { heap.Remove(&r.list, a.index) }
-func (r *ranking) fix(a *account)    { heap.Fix(&r.list, a.index) }
+// Len, Less, Swap, Push and Pop implement heap.Interface.
+func (r ranking) Len() int           { return len(r) }
+func (r ranking) Less(i, j int) bool { return r[i].yieldable > r[j].yieldable }
 
-// byYieldable implements heap.Interface; the first has most.
-type byYieldable []*account
-
-func (l byYieldable) Len() int           { return len(l) }
-func (l byYieldable) Less(i, j int) bool { return l[i].yieldable > l[j].yieldable }
-
-func (l byYieldable) Swap(i, j int) {
-	l[i], l[j] = l[j], l[i]
-	l[i].index, l[j].index = i, j
+func (r ranking) Swap(i, j int) {
+	r[i], r[j] = r[j], r[i]
+	r[i].index, r[j].index = i, j
 }
 
 // Push implements heap.Interface.
-func (l *byYieldable) Push(x any) {
+func (r *ranking) Push(x any) {
 	a := x.(*account)
-	a.index = len(*l)
-	*l = append(*l, a)
+	a.index = len(*r)
+	*r = append(*r, a)
 }
 
 // Pop implements heap.Interface.
-func (l *byYieldable) Pop() any {
-	last := len(*l) - 1
-	a := (*l)[last]
-	(*l)[last] = nil
-	*l = (*l)[:last]
+func (r *ranking) Pop() any {
+	last := len(*r) - 1
+	a := (*r)[last]
+	(*r)[last] = nil
+	*r = (*r)[:last]
 	return a
 }

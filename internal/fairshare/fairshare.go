@@ -6,6 +6,7 @@
 package fairshare
 
 import (
+	"container/list"
 	"context"
 	"errors"
 	"net/netip"
@@ -69,12 +70,10 @@ type Pool struct {
 	o Options
 
 	mu       sync.Mutex
-	used     int64
-	ending   int64 // units of used that were asked to give way
-	promised int64 // units for which those give way
-	keyed    map[int64]*account
+	accounts map[Holder]*account
 	keyless  account // all callers without a key
-	ranked   ranking // the accounts of workspaces, and keyless
+	all      account // workspaces, and keyless
+	ending   int64   // units that are held and were asked to give way
 	queue    queue
 	admitted uint64 // from the queue, since the start
 	refused  uint64
@@ -83,9 +82,9 @@ type Pool struct {
 
 // New returns a pool of which nothing is held.
 func New(o Options) *Pool {
-	p := &Pool{o: o, keyed: make(map[int64]*account)}
-	p.keyless.members = make(map[netip.Addr]*account)
-	p.ranked.add(&p.keyless)
+	p := &Pool{o: o, accounts: make(map[Holder]*account)}
+	p.keyless.parent = &p.all
+	p.all.members = ranking{&p.keyless}
 	return p
 }
 
@@ -95,10 +94,9 @@ type Share struct {
 	pool    *Pool
 	size    int64
 	yield   func()
-	account *account // whose it is; nil before it is held and after Leave
-	ending  bool     // it was asked to give way
-
-	older, newer *Share // of the account's, among those that can give way
+	account *account      // whose it is; nil before it is held and after Leave
+	ending  bool          // it was asked to give way
+	place   *list.Element // in the account's shares; nil if it cannot give way, or was asked to
 }
 
 // Enter returns a share of size units for h once they are free; a size above
@@ -124,7 +122,7 @@ func (p *Pool) Enter(ctx context.Context, h Holder, size int64, yield func()) (*
 		p.mu.Unlock()
 		return nil, ErrEach
 	}
-	if p.queue.empty() && p.used+s.size <= p.o.Capacity {
+	if p.queue.length == 0 && p.all.held+s.size <= p.o.Capacity {
 		p.hold(s, a)
 		p.mu.Unlock()
 		return s, nil
@@ -178,43 +176,17 @@ func (p *Pool) giveUp(w *waiter, why error) error {
 		return err
 	default:
 	}
-	p.remove(w)
+	p.queue.remove(w)
+	p.dropIfUnused(w.account)
 	p.refused++
 	p.admit() // those behind it may fit
 	return why
 }
 
-// remove takes a waiter from the queue.
-func (p *Pool) remove(w *waiter) {
-	p.unqueue(w)
-	p.dropIfUnused(w.account)
-}
-
-// unqueue takes a waiter from the queue, whose account may be unused then.
-func (p *Pool) unqueue(w *waiter) {
-	p.queue.remove(w)
-	if w.promised {
-		p.promise(w, false)
-	}
-}
-
-// promise notes that others give way to w, or do so no more.
-func (p *Pool) promise(w *waiter, promised bool) {
-	n := w.share.size
-	if !promised {
-		n = -n
-	}
-	w.promised = promised
-	p.promised += n
-	for a := w.account; a != nil; a = a.parent {
-		a.promised += n
-	}
-}
-
 // makeRoom asks shares of others to give way to w, and returns them. It asks
 // none if all that would give way were not enough.
 func (p *Pool) makeRoom(w *waiter) (victims []*Share) {
-	need := p.used - p.ending + p.promised + w.share.size - p.o.Capacity
+	need := p.all.held - p.ending + p.all.promised + w.share.size - p.o.Capacity
 	for need > 0 {
 		victim := p.victim(w)
 		if victim == nil {
@@ -228,29 +200,27 @@ func (p *Pool) makeRoom(w *waiter) (victims []*Share) {
 		need -= victim.size
 	}
 	p.yielded += uint64(len(victims))
-	p.promise(w, true)
+	w.promised = true
+	w.account.addPromised(w.share.size)
 	return victims
 }
 
-// victim returns the share that has to give way to w next, or nil.
+// victim returns the share that has to give way to w next, or nil. A holder gives way only if
+// it still holds as much as w's then.
 func (p *Pool) victim(w *waiter) *Share {
-	group, most := w.account.group(), p.ranked.first()
-	if most != nil && most != group && givesWay(most.yieldable, group.held+group.promised, w.share.size) {
-		return most.oldestShare()
+	group, most := w.account.group(), p.all.members.first()
+	if most != nil && most != group && most.yieldable > group.held+group.promised+w.share.size {
+		return most.oldest()
 	}
 	if group != &p.keyless {
 		return nil
 	}
-	most = group.ranked.first()
+	most = group.members.first()
 	if most != nil && (most == w.account || most.yieldable >= w.account.held+w.account.promised+w.share.size) {
-		return most.oldest
+		return most.oldest()
 	}
 	return nil
 }
-
-// givesWay reports whether a holder of most units gives way to one that holds
-// held and asks for size more: only if it still holds as much as the other then.
-func givesWay(most, held, size int64) bool { return most > held+size }
 
 // mayQueue reports whether one more of an account may wait for size units. If others have
 // to be refused for that, they are; if that were not enough, none is.
@@ -259,7 +229,7 @@ func (p *Pool) mayQueue(a *account, size int64) bool {
 		return false
 	}
 	var refused []*waiter
-	for p.queue.units-p.promised > p.o.Queue-size {
+	for p.all.waiting-p.all.promised > p.o.Queue-size {
 		last := p.queue.last()
 		if last == nil || !last.makesPlace(a, size) {
 			for _, w := range slices.Backward(refused) {
@@ -282,10 +252,10 @@ func (p *Pool) mayQueue(a *account, size int64) bool {
 func (p *Pool) admit() {
 	for {
 		w := p.queue.next()
-		if w == nil || p.used+w.share.size > p.o.Capacity {
+		if w == nil || p.all.held+w.share.size > p.o.Capacity {
 			return
 		}
-		p.unqueue(w)
+		p.queue.remove(w)
 		p.admitted++
 		w.account.admitted, w.account.group().admitted = p.admitted, p.admitted
 		p.hold(w.share, w.account)
@@ -325,5 +295,5 @@ func (s *Share) Leave() {
 func (p *Pool) Stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return Stats{p.o.Capacity, p.used, int64(p.queue.length), p.refused, p.yielded}
+	return Stats{p.o.Capacity, p.all.held, int64(p.queue.length), p.refused, p.yielded}
 }

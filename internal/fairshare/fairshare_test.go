@@ -157,7 +157,7 @@ func TestWaitersCount(t *testing.T) {
 			s.Leave()
 		}
 		synctest.Wait()
-		if got := p.keyed[9].held; got != 1 {
+		if got := p.accounts[workspace(9)].held; got != 1 {
 			t.Errorf("the holder that waited has %d, want 1", got)
 		}
 	})
@@ -201,7 +201,7 @@ func TestMove(t *testing.T) {
 	}
 	moved[0].Leave()
 	moved[0].Move(workspace(3)) // has no effect
-	if _, ok := r.keyed[3]; ok {
+	if _, ok := r.accounts[workspace(3)]; ok {
 		t.Error("a share that was given back was moved")
 	}
 }
@@ -236,8 +236,8 @@ func TestWhoHoldsLeastIsFirst(t *testing.T) {
 		if want := []int64{2, 1, 3, 1, 1}; !slices.Equal(order, want) {
 			t.Errorf("admitted %v, want %v", order, want)
 		}
-		if s := p.Stats(); s.Used != 0 || s.Waiting != 0 || len(p.keyed) != 0 {
-			t.Errorf("at the end: %+v, accounts %v", s, p.keyed)
+		if s := p.Stats(); s.Used != 0 || s.Waiting != 0 || len(p.accounts) != 0 {
+			t.Errorf("at the end: %+v, accounts %v", s, p.accounts)
 		}
 	})
 }
@@ -389,7 +389,7 @@ func TestConcurrency(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if s := p.Stats(); s.Used != 0 || s.Waiting != 0 || p.ending != 0 || p.promised != 0 || len(p.keyed) != 0 || len(p.keyless.members) != 0 {
+	if s := p.Stats(); s.Used != 0 || s.Waiting != 0 || p.ending != 0 || p.all.promised != 0 || len(p.accounts) != 0 {
 		t.Errorf("Stats() = %+v, want nobody left", s)
 	}
 }
@@ -421,7 +421,7 @@ func TestPromises(t *testing.T) {
 		// Of five groups each gets a fifth, whatever was before. A share of others
 		// may be of 3 units.
 		for range capacity / 5 {
-			if held := c.pool.keyed[9]; !c.enter(workspace(9), 1) && (held == nil || held.held < capacity/5-2) && capacity >= 20 {
+			if held := c.pool.accounts[workspace(9)]; !c.enter(workspace(9), 1) && (held == nil || held.held < capacity/5-2) && capacity >= 20 {
 				t.Fatalf("a workspace that asks for little got no more than %+v of %d", held, capacity)
 			}
 			c.check(t)
@@ -458,19 +458,19 @@ func (c *crowd) check(t *rapid.T) {
 		sum += s.size
 		byAccount[s.account] += s.size
 	}
-	if p.used != sum || sum > p.o.Capacity || p.ending != 0 || p.promised != 0 || !p.queue.empty() {
-		t.Fatalf("used %d, ending %d, promised %d, waiting %d; the shares are %d of %d", p.used, p.ending, p.promised, p.queue.length, sum, p.o.Capacity)
+	if p.all.held != sum || sum > p.o.Capacity || p.ending != 0 || p.all.promised != 0 || p.queue.length != 0 {
+		t.Fatalf("used %d, ending %d, promised %d, waiting %d; the shares are %d of %d", p.all.held, p.ending, p.all.promised, p.queue.length, sum, p.o.Capacity)
 	}
 	var keyless int64
 	for a, held := range byAccount {
 		if a.held != held || a.yieldable != held {
 			t.Fatalf("%v holds %d, of which %d can give way, want %d", a.holder, a.held, a.yieldable, held)
 		}
-		if a.parent != nil {
+		if a.parent == &p.keyless {
 			keyless += held
 		}
 	}
-	if p.keyless.held != keyless || p.keyless.yieldable != keyless || len(p.keyed)+len(p.keyless.members) != len(byAccount) {
-		t.Fatalf("those without a key hold %d, want %d; %d accounts, want %d", p.keyless.held, keyless, len(p.keyed)+len(p.keyless.members), len(byAccount))
+	if p.keyless.held != keyless || p.keyless.yieldable != keyless || len(p.accounts) != len(byAccount) {
+		t.Fatalf("those without a key hold %d, want %d; %d accounts, want %d", p.keyless.held, keyless, len(p.accounts), len(byAccount))
 	}
 }

@@ -15,11 +15,8 @@ type waiter struct {
 type queue struct {
 	accounts []*account // with waiters
 	length   int
-	units    int64 // that they wait for
 	came     uint64
 }
-
-func (q *queue) empty() bool { return q.length == 0 }
 
 func (q *queue) add(w *waiter) {
 	q.came++
@@ -33,29 +30,23 @@ func (q *queue) put(w *waiter) {
 		q.accounts = append(q.accounts, w.account)
 	}
 	w.account.waiters = append(w.account.waiters, w)
-	w.account.wait(w.share.size)
+	w.account.addWaiting(w.share.size)
 	q.length++
-	q.units += w.share.size
 }
 
 func (q *queue) remove(w *waiter) {
 	a := w.account
 	i := slices.Index(a.waiters, w)
 	a.waiters = slices.Delete(a.waiters, i, i+1)
-	a.wait(-w.share.size)
+	a.addWaiting(-w.share.size)
+	if w.promised {
+		a.addPromised(-w.share.size)
+	}
 	if len(a.waiters) == 0 {
 		i = slices.Index(q.accounts, a)
 		q.accounts = slices.Delete(q.accounts, i, i+1)
 	}
 	q.length--
-	q.units -= w.share.size
-}
-
-// wait adds units to what an account waits for, and to what its group does.
-func (a *account) wait(units int64) {
-	for ; a != nil; a = a.parent {
-		a.waiting += units
-	}
 }
 
 // next returns who is to be admitted next, or nil: the first to have come of the

@@ -42,8 +42,10 @@ type Front struct {
 
 // open returns a new connection.
 func (f *Front) open(c net.Conn, secured *tls.ConnectionState) *conn {
-	own := &conn{Conn: c, front: f, counted: countedOf(c), accepted: time.Now(), tls: secured, remote: c.RemoteAddr().String()}
-	own.base = withCounted(context.Background(), c)
+	own := &conn{Conn: c, front: f, counted: countedOf(c), accepted: time.Now()}
+	own.shared = (&http.Request{
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, RemoteAddr: c.RemoteAddr().String(), TLS: secured, Body: http.NoBody,
+	}).WithContext(withCounted(context.Background(), c))
 	f.add(own)
 	return own
 }
@@ -77,9 +79,7 @@ type conn struct {
 	front    *Front
 	counted  *countedConn // nil if no Limit counts it
 	accepted time.Time
-	tls      *tls.ConnectionState // nil without TLS
-	remote   string               // the peer's address
-	base     context.Context      //nolint:containedctx // the parent of the contexts of its requests
+	shared   *http.Request // what all its requests have in common
 
 	state      atomic.Int32
 	received   atomic.Bool // at least one byte
@@ -232,13 +232,11 @@ func (c *conn) answer(one *request, body []byte, size int) error {
 	}
 	defer c.endAnswer()
 	c.awaitsBody.Store(false)
-	ctx, cancel := context.WithCancel(c.base)
-	defer cancel()
 	buf := answers.Get().(*[]byte)
 	w := &response{buf: *buf, bodiless: one.method == http.MethodHead, last: one.preface, draining: &c.front.draining, counted: c.counted}
-	c.front.server.Handler.ServeHTTP(w, one.newRequest(ctx, body, c.remote, c.tls))
-	c.renew()
+	c.front.server.Handler.ServeHTTP(w, one.newRequest(c.shared, body))
 	out := w.finish()
+	c.renew(w.begun)
 	err := c.send(out)
 	if cap(out) <= maxAnswer {
 		*buf = out[:0]
@@ -267,9 +265,8 @@ func (c *conn) endAnswer() {
 // request.
 const slack = 10 * time.Second
 
-// renew sets the deadlines for this answer and the next request.
-func (c *conn) renew() {
-	now := time.Now()
+// renew sets the deadlines for this answer, which was begun now, and the next request.
+func (c *conn) renew(now time.Time) {
 	if now.Sub(c.renewed) < slack {
 		return
 	}

@@ -176,8 +176,8 @@ func TestWhatIsKept(t *testing.T) {
 	}
 	for i, r := range kept {
 		body, err := io.ReadAll(r.Body)
-		if got := fmt.Sprint(r.URL.RawQuery, r.Header.Get("X-Request-Id"), string(body)); got != strings.Repeat(fmt.Sprint(i), 3) || err != nil || i < 4 && r.Context().Err() == nil {
-			t.Errorf("request %d is kept as %s, %v; its context ended with %v", i, got, err, r.Context().Err())
+		if got := fmt.Sprint(r.URL.RawQuery, r.Header.Get("X-Request-Id"), string(body)); got != strings.Repeat(fmt.Sprint(i), 3) || err != nil {
+			t.Errorf("request %d is kept as %s, %v", i, got, err)
 		}
 	}
 }

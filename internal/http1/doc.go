@@ -16,7 +16,7 @@
 // # What a handler may keep
 //
 // A handler may keep and change the request, its URL, its header, its body, its context
-// and every string in them. The context ends with the answer, and not earlier when the
-// client disconnects. After the handler has returned, writes to the ResponseWriter have
-// no effect.
+// and every string in them. The context never ends: it is not noticed that the client
+// disconnects. After the handler has returned, writes to the ResponseWriter have no
+// effect.
 package http1

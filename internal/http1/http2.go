@@ -43,22 +43,12 @@ func (m *countedConn) setActive(active bool) {
 	if m.ended {
 		return
 	}
-	m.active = active
-	switch {
-	case m.idle == nil:
-		m.idle = time.AfterFunc(m.idleTimeout, m.closeIfIdle)
-	case active:
-		m.idle.Stop()
-	default:
-		m.idle.Reset(m.idleTimeout)
+	if m.idle == nil {
+		m.idle = time.AfterFunc(m.idleTimeout, func() { _ = m.Conn.Close() }) // the goroutines that use it get an error
 	}
-}
-
-// closeIfIdle ends a connection without requests.
-func (m *countedConn) closeIfIdle() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if !m.active {
-		_ = m.Conn.Close() // the goroutines that use it get an error
+	if active {
+		m.idle.Stop()
+	} else {
+		m.idle.Reset(m.idleTimeout)
 	}
 }

@@ -33,21 +33,6 @@ func serveHTTP2On(t *testing.T, l net.Listener, idle time.Duration, h http.Handl
 	t.Cleanup(func() { server.Close() })
 }
 
-// A pipe is a listener with one connection, each write to which is one read.
-type pipe struct {
-	net.Listener
-	conns chan net.Conn
-}
-
-func (p pipe) Accept() (net.Conn, error) {
-	if c, ok := <-p.conns; ok {
-		return c, nil
-	}
-	return nil, net.ErrClosed
-}
-func (p pipe) Close() error   { return nil }
-func (p pipe) Addr() net.Addr { return &net.TCPAddr{} }
-
 // openStream begins HTTP/2 and opens a stream, the body of whose request goes on.
 func openStream(t *testing.T, c net.Conn) {
 	t.Helper()
@@ -135,11 +120,10 @@ func TestPrefaceInParts(t *testing.T) {
 	for cut := range len(http2.ClientPreface) {
 		t.Run(fmt.Sprint(cut), func(t *testing.T) {
 			t.Parallel()
-			c, served := net.Pipe()
-			l := pipe{conns: make(chan net.Conn, 1)}
-			l.conns <- served
+			c, served := net.Pipe() // each write to which is one read
+			l := &pipeListener{ends: make(chan net.Conn, 1), ended: make(chan struct{})}
+			l.ends <- served
 			serveHTTP2On(t, NewLimit(Limits{Connections: 9, Memory: 9 << 20}).Listener(l), 50*time.Millisecond, func(http.ResponseWriter, *http.Request) {})
-			t.Cleanup(func() { close(l.conns) })
 			go func() { _, _ = io.Copy(io.Discard, c) }() // what it says
 			for _, part := range []string{http2.ClientPreface[:cut], http2.ClientPreface[cut:] + "\x00\x00\x00\x04\x00\x00\x00\x00\x00"} {
 				if _, err := io.WriteString(c, part); err != nil {

@@ -111,13 +111,12 @@ type countedConn struct {
 
 	http2       atomic.Bool
 	idleTimeout time.Duration // of HTTP/2
-	acks        pendingAcks   // of HTTP/2
+	writing     chan struct{} // of HTTP/2: holds a token during a write
 
-	mu     sync.Mutex
-	share  *fairshare.Share // nil until admit has it
-	ended  bool
-	active bool        // it has requests of HTTP/2
-	idle   *time.Timer // closes it after idleTimeout without requests; nil before HTTP/2
+	mu    sync.Mutex
+	share *fairshare.Share // nil until admit has it
+	ended bool
+	idle  *time.Timer // closes it after idleTimeout without requests; nil before HTTP/2
 }
 
 // A credential is the key that was used on a connection, and its workspace.
@@ -141,7 +140,7 @@ func (l *Limit) admit(c net.Conn) *countedConn {
 	if tcp, ok := c.(*net.TCPConn); ok && l.sendBuffer > 0 {
 		_ = tcp.SetWriteBuffer(l.sendBuffer) // an error does no harm
 	}
-	m := &countedConn{Conn: c, limit: l}
+	m := &countedConn{Conn: c, limit: l, writing: make(chan struct{}, 1)}
 	var yield func()
 	if m.address, m.exempt = l.holder(c.RemoteAddr()); !m.exempt {
 		yield = m.giveWay

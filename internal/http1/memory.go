@@ -3,7 +3,6 @@ package http1
 import (
 	"context"
 	"errors"
-	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -203,81 +202,22 @@ func (c *conn) send(out []byte) error {
 	return err
 }
 
-// pendingAcks counts the frames that net/http keeps to acknowledge what a client of HTTP/2
-// sends while it does not read.
-type pendingAcks struct {
-	mu      sync.Mutex
-	writing bool
-	shares  []*fairshare.Share
-}
-
-// ackCost is how many bytes are counted for each byte that a client sends: a PING is 17
-// bytes, and the pending acknowledgement takes some 120.
-const ackCost = 8
-
-// Read implements net.Conn. Over HTTP/2, bytes that come while a write is blocked are
-// counted, see pendingAcks.
+// Read implements net.Conn. Over HTTP/2 it returns only when no write is under way: for
+// each PING of a client that reads nothing, net/http would keep an acknowledgement.
 func (m *countedConn) Read(p []byte) (int, error) {
-	if !m.http2.Load() {
-		return m.Conn.Read(p)
-	}
 	n, err := m.Conn.Read(p)
-	if n > 0 && !m.countAcks(n) {
-		_ = m.Conn.Close() // the caller gets net.ErrClosed
-		return 0, net.ErrClosed
+	if m.http2.Load() {
+		m.writing <- struct{}{}
+		<-m.writing
 	}
 	return n, err
 }
 
-// countAcks counts the acknowledgements of n bytes that were read, if a write is under
-// way. It reports false if the client holds as much memory as it may.
-func (m *countedConn) countAcks(n int) bool {
-	if !m.acks.hold(nil) {
-		return true
-	}
-	s, err := m.limit.memory.Enter(context.Background(), m.holder(), int64(n)*ackCost, func() { go m.Conn.Close() })
-	if err != nil {
-		return false
-	}
-	if !m.acks.hold(s) {
-		s.Leave()
-	}
-	return true
-}
-
-// hold keeps s, unless it is nil, until the write that is under way has ended. It
-// reports false if no write is under way.
-func (a *pendingAcks) hold(s *fairshare.Share) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.writing && s != nil {
-		a.shares = append(a.shares, s)
-	}
-	return a.writing
-}
-
 // Write implements net.Conn.
 func (m *countedConn) Write(p []byte) (int, error) {
-	if !m.http2.Load() {
-		return m.Conn.Write(p)
+	if m.http2.Load() {
+		m.writing <- struct{}{}
+		defer func() { <-m.writing }()
 	}
-	m.acks.begin()
-	defer m.acks.end()
 	return m.Conn.Write(p)
-}
-
-func (a *pendingAcks) begin() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.writing = true
-}
-
-func (a *pendingAcks) end() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.writing = false
-	for _, s := range a.shares {
-		s.Leave()
-	}
-	a.shares = a.shares[:0]
 }

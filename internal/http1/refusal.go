@@ -3,7 +3,6 @@ package http1
 import (
 	"bytes"
 	"net/http"
-	"net/url"
 	"strconv"
 )
 
@@ -61,7 +60,6 @@ func refused(b []byte) int {
 // malformed returns the answer to a request that net/http refuses.
 func (c *conn) malformed(status int) []byte {
 	w := &response{last: true, draining: &c.front.draining}
-	r := &http.Request{URL: &url.URL{}, Header: http.Header{}, ProtoMajor: 1, RemoteAddr: c.remote, TLS: c.tls, Body: http.NoBody}
-	c.front.options.Malformed(w, r, status)
+	c.front.options.Malformed(w, (&request{header: http.Header{}}).newRequest(c.shared, nil), status)
 	return w.finish()
 }

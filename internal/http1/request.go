@@ -2,8 +2,6 @@ package http1
 
 import (
 	"bytes"
-	"context"
-	"crypto/tls"
 	"io"
 	"net/http"
 	"net/textproto"
@@ -74,21 +72,24 @@ func (r *request) read(b []byte, plain func(path string) bool) (size int, _ verd
 	return size, wholePlain
 }
 
-// newRequest returns the request for the handler. secured is nil without TLS. The body
-// is copied.
-func (r *request) newRequest(ctx context.Context, body []byte, remote string, secured *tls.ConnectionState) *http.Request {
-	path, query, _ := strings.Cut(r.target, "?")
-	hr := &http.Request{
-		Method: r.method, URL: &url.URL{Path: path, RawQuery: query}, RequestURI: r.target, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: r.header, Host: r.host, RemoteAddr: remote, TLS: secured, Body: http.NoBody, ContentLength: int64(r.length),
-	}
+// newRequest returns the request for the handler. shared is what all requests of the
+// connection have in common. The body is copied.
+func (r *request) newRequest(shared *http.Request, body []byte) *http.Request {
+	one := &struct { // in one piece of memory
+		request http.Request
+		url     url.URL
+	}{request: *shared}
+	one.url.Path, one.url.RawQuery, _ = strings.Cut(r.target, "?")
+	hr := &one.request
+	hr.Method, hr.URL, hr.RequestURI = r.method, &one.url, r.target
+	hr.Header, hr.Host, hr.ContentLength = r.header, r.host, int64(r.length)
 	if len(body) > 0 {
 		hr.Body = io.NopCloser(bytes.NewReader(bytes.Clone(body)))
 	}
 	if r.preface {
 		hr.Proto, hr.ProtoMajor, hr.ProtoMinor = "HTTP/2.0", 2, 0
 	}
-	return hr.WithContext(ctx)
+	return hr
 }
 
 // begins reports whether b may be the beginning of a plain head. It may not if a line
@@ -136,12 +137,12 @@ func (r *request) fields(lines []byte) bool {
 	r.header = make(http.Header, count)
 	values := make([]string, 0, count) // of nearly all fields
 	for text := string(lines); text != ""; {
-		line, rest, _ := strings.Cut(text, "\r\n")
-		text = rest
+		line, rest, _ := strings.Cut(text, "\r")
 		name, value, ok := plainField(line)
-		if !ok {
+		if !ok || rest[0] != '\n' {
 			return false
 		}
+		text = rest[1:]
 		key := textproto.CanonicalMIMEHeaderKey(name)
 		if !r.understand(key, value) {
 			return false

@@ -174,7 +174,7 @@ func FuzzPlainRequestIsNetHTTPs(f *testing.F) {
 			}
 			return
 		}
-		got := r.newRequest(t.Context(), b[size-r.length:size], "", nil)
+		got := r.newRequest(&http.Request{Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Body: http.NoBody}, b[size-r.length:size])
 		want, consumed := readByNetHTTP(t, b)
 		if size != consumed {
 			t.Errorf("read() = %d, net/http consumes %d", size, consumed)

@@ -13,6 +13,7 @@ type response struct {
 	buf     []byte      // the answer so far
 	unsized []byte      // the body, if its length was not announced
 	header  http.Header // as returned by Header; nil before
+	begun   time.Time   // when the status was sent
 
 	status   int
 	bodiless bool // an answer to the method, or with the status, has no body
@@ -56,11 +57,11 @@ func (w *response) WriteFields(status int, f Fields) {
 	if w.status != 0 || status < 200 || w.over {
 		return
 	}
-	w.status = status
+	w.status, w.begun = status, time.Now()
 	w.bodiless = w.bodiless || status == http.StatusNoContent || status == http.StatusNotModified
 	w.buf = strconv.AppendInt(append(w.buf, "HTTP/1.1 "...), int64(status), 10)
 	w.buf = append(append(w.buf, ' '), http.StatusText(status)...)
-	w.buf = append(append(append(w.buf, "\r\nDate: "...), dateOf(time.Now())...), "\r\n"...)
+	w.buf = append(append(append(w.buf, "\r\nDate: "...), dateOf(w.begun)...), "\r\n"...)
 	for _, one := range f {
 		w.buf = appendLine(w.buf, one.name, oneLine(one.value))
 		switch one.name {

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -201,6 +202,7 @@ func (s *site) dialTLS(t *testing.T, config *tls.Config) *http1test.Wire {
 type pipeListener struct {
 	ends  chan net.Conn
 	ended chan struct{}
+	once  sync.Once
 }
 
 func (l *pipeListener) Accept() (net.Conn, error) {
@@ -213,11 +215,7 @@ func (l *pipeListener) Accept() (net.Conn, error) {
 }
 
 func (l *pipeListener) Close() error {
-	select {
-	case <-l.ended:
-	default:
-		close(l.ended)
-	}
+	l.once.Do(func() { close(l.ended) })
 	return nil
 }
 
@@ -228,7 +226,7 @@ func live(t *testing.T, test func(t *testing.T, s *site, dial func() *http1test.
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite()
-		on := &pipeListener{make(chan net.Conn), make(chan struct{})}
+		on := &pipeListener{ends: make(chan net.Conn), ended: make(chan struct{})}
 		served := make(chan struct{})
 		go func() {
 			defer close(served)
@@ -256,8 +254,6 @@ const (
 func post(body string, lines ...string) string {
 	return fmt.Sprintf("POST /categories HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n%s\r\n%s", len(body), strings.Join(lines, ""), body)
 }
-
-var _ http.Handler = (*site)(nil)
 
 func drain(ctx context.Context, s *site) chan error {
 	drained := make(chan error)

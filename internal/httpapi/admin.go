@@ -52,12 +52,12 @@ func (a *Admin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (a *Admin) steps(x *exchange) error {
 	setBasics(x)
 	x.set("Cache-Control", "no-store")
-	if err := checkSizes(x.r); err != nil {
+	if err := checkSizes(x.r, false); err != nil {
 		return err
 	}
 	a.router.find(x)
 	if x.route == nil {
-		return a.withoutRoute(x)
+		return x.withoutRoute(operator.Root + "/openapi.yaml")
 	}
 	if x.route.public {
 		return x.route.handle(x)
@@ -74,18 +74,6 @@ func (a *Admin) steps(x *exchange) error {
 	// A removal or a backup may take longer than the listener's write timeout.
 	_ = http.NewResponseController(x.w).SetWriteDeadline(time.Time{})
 	return x.route.handle(x)
-}
-
-func (a *Admin) withoutRoute(x *exchange) error {
-	if len(x.path.routes) == 0 {
-		return petstore.Errorf(codeRouteNotFound, "There is nothing at this path. The operations are described at %s/openapi.yaml.", operator.Root)
-	}
-	x.set("Allow", x.path.allow)
-	if x.r.Method != http.MethodOptions {
-		return petstore.Errorf(codeMethodNotAllowed, "This path supports %s.", x.path.allow)
-	}
-	x.sendEmpty(http.StatusNoContent)
-	return nil
 }
 
 // authorize finds the operator's token that was sent. It reads the store each time, so

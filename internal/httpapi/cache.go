@@ -35,7 +35,7 @@ type cached struct {
 // Limits of a cache.
 const (
 	mostHeld    = 16 << 20 // bytes, of both generations
-	entrySize   = 320      // bytes that one takes besides its texts
+	entrySize   = 368      // bytes that one takes besides its texts
 	longestPath = 512      // bytes of a path with its query
 	longestBody = 12 << 10 // bytes
 )

@@ -31,7 +31,7 @@ func TestCache(t *testing.T) {
 		reads++
 		meanwhile()
 		body := fmt.Append(nil, "answer ", reads)
-		return x.represent(&representation{tag: petstore.TagOf(body), body: body})
+		return x.represent(&representation{etag: strong(petstore.TagOf(body)), body: body})
 	}
 	long := "/pets?name=" + fmt.Sprintf("%0*d", longestPath, 0)
 	for _, test := range []struct {

@@ -6,6 +6,30 @@ import (
 	"testing"
 )
 
+// TestClientAddr: only a trusted proxy says who the client is.
+func TestClientAddr(t *testing.T) {
+	t.Parallel()
+	proxies := []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+	for _, test := range []struct {
+		trusted             []netip.Prefix
+		header, value, want string
+	}{
+		{nil, "X-Forwarded-For", "192.0.2.1", "127.0.0.1"},
+		{proxies, "X-Forwarded-For", "192.0.2.1", "192.0.2.1"},
+		{proxies, "X-Forwarded-For", "198.51.100.7, 192.0.2.1", "192.0.2.1"},
+		{proxies, "X-Forwarded-For", "192.0.2.1, 127.0.0.9", "192.0.2.1"},
+		{proxies, "Forwarded", `For="192.0.2.2:4711";proto=https`, "192.0.2.2"},
+		{proxies, "Forwarded", `for="[2001:db8::2]:80"`, "2001:db8::2"},
+		{proxies, "Forwarded", "for=_hidden", "127.0.0.1"},
+		{proxies, "Forwarded", "for=unknown", "127.0.0.1"},
+	} {
+		r := &http.Request{RemoteAddr: "127.0.0.1:4711", Header: http.Header{test.header: {test.value}}}
+		if got := clientAddr(r, test.trusted); got.String() != test.want {
+			t.Errorf("clientAddr(%s: %s) = %v of the proxies %v, want %s", test.header, test.value, got, test.trusted, test.want)
+		}
+	}
+}
+
 // FuzzClientAddr checks that a client behind a trusted proxy is whom the proxy
 // names, whatever the client wrote into the same header before it, and that
 // the other header makes it nobody but the proxy.

@@ -28,10 +28,11 @@ type env struct {
 // An exchange is one request with its response. It is also the ResponseWriter for the
 // handlers of pages, so that their answers are logged and measured too.
 type exchange struct {
-	env *env
-	w   http.ResponseWriter
-	r   *http.Request
-	ctx context.Context //nolint:containedctx // the request's, without its cancellation: an operation goes on when the client disconnects
+	env   *env
+	w     http.ResponseWriter
+	r     *http.Request
+	plain http1.FieldWriter // w if http1 has read the request, else nil
+	ctx   context.Context   //nolint:containedctx // the request's, without its cancellation: an operation goes on when the client disconnects
 
 	began     time.Time
 	waited    time.Duration // time spent waiting for events, or a simulated latency; not measured
@@ -113,7 +114,10 @@ var exchanges = sync.Pool{New: func() any { return new(exchange) }}
 
 func newExchange(e *env, w http.ResponseWriter, r *http.Request, now time.Time) *exchange {
 	x := exchanges.Get().(*exchange)
-	*x = exchange{env: e, w: w, r: r, began: now, ctx: context.WithoutCancel(r.Context()), fields: x.fields[:0]}
+	*x = exchange{env: e, w: w, r: r, began: now, ctx: r.Context(), fields: x.fields[:0]}
+	if x.plain, _ = w.(http1.FieldWriter); x.plain == nil {
+		x.ctx = context.WithoutCancel(x.ctx)
+	}
 	return x
 }
 
@@ -161,8 +165,8 @@ func (x *exchange) WriteHeader(status int) {
 	if x.status == 0 && status >= 200 {
 		x.status = status
 	}
-	if w, ok := x.w.(http1.FieldWriter); ok && !x.mapped {
-		w.WriteFields(status, x.fields)
+	if x.plain != nil && !x.mapped {
+		x.plain.WriteFields(status, x.fields)
 		return
 	}
 	x.fields.MoveTo(x.w.Header())

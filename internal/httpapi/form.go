@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -26,7 +27,6 @@ type form struct {
 	id        int64 // the id of the resource, which the body may repeat; 0 for a new one
 	malformed error // why the body cannot be read
 	fields    []petstore.Field
-	seen      []string
 }
 
 // A member is one value of the body's object.
@@ -57,74 +57,43 @@ func intoOptional[T any](to *petstore.Optional[T], read func(member) T) func(mem
 
 // read reads the body, which must be an object. err returns what is wrong with it.
 func (f *form) read(known members, required ...string) {
-	if f.malformed = f.readMembers(known); f.malformed != nil {
+	all, err := f.readMembers()
+	if f.malformed = err; all == nil {
 		return
 	}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if take := known[name]; take != nil {
+			take(member{name, all[name]})
+		} else {
+			f.add(pointerTo(name), petstore.UnknownField, "There is no member %.100q here; names are case-sensitive.", name)
+		}
+	}
 	for _, name := range required {
-		if !slices.Contains(f.seen, name) && !f.faulty("/"+name) {
+		if all[name] == nil && !f.faulty("/"+name) {
 			f.add("/"+name, petstore.Required, "%s is required.", name)
 		}
 	}
 }
 
 // readMembers returns malformed_json if the body is not one JSON value in UTF-8, has
-// duplicate names, or is nested too deep.
-func (f *form) readMembers(known members) error {
+// duplicate names, or is nested too deep. Without an error, it returns nil for a body that
+// is no object.
+func (f *form) readMembers() (all map[string]jsontext.Value, err error) {
 	if tooDeep(f.body) {
-		return petstore.Errorf(codeMalformedJSON, "The body is nested deeper than %d levels.", maxDepth)
+		return nil, petstore.Errorf(codeMalformedJSON, "The body is nested deeper than %d levels.", maxDepth)
 	}
-	dec := jsontext.NewDecoder(bytes.NewBuffer(f.body))
-	if dec.PeekKind() != '{' {
-		return f.notObject(dec)
-	}
-	if _, err := dec.ReadToken(); err != nil {
-		return malformed(err)
-	}
-	for dec.PeekKind() == '"' {
-		name, err := dec.ReadToken()
-		if err != nil {
-			return malformed(err)
+	if jsontext.Value(f.body).Kind() == '{' {
+		if err := json.Unmarshal(f.body, &all); err != nil {
+			return nil, malformed(err)
 		}
-		m := member{name: name.String()}
-		if m.raw, err = dec.ReadValue(); err != nil {
-			return malformed(err)
-		}
-		f.seen = append(f.seen, m.name)
-		if take := known[m.name]; take != nil {
-			take(m)
-		} else {
-			f.add(pointerTo(m.name), petstore.UnknownField, "There is no member %.100q here; names are case-sensitive.", m.name)
-		}
+		return all, nil
 	}
-	if _, err := dec.ReadToken(); err != nil {
-		return malformed(err)
+	var value jsontext.Value
+	if err := json.Unmarshal(f.body, &value); err != nil {
+		return nil, malformed(err)
 	}
-	return trailing(dec)
-}
-
-// notObject notes that the body is not an object. If it is not JSON either, it returns
-// that error.
-func (f *form) notObject(dec *jsontext.Decoder) error {
-	value, err := dec.ReadValue()
-	if err != nil {
-		return malformed(err)
-	}
-	what := member{raw: value}.received() // the decoder will reuse the value
-	if err := trailing(dec); err != nil {
-		return err
-	}
-	f.add("", petstore.InvalidType, "The body must be a JSON object, not %s.", what)
-	return nil
-}
-
-func trailing(dec *jsontext.Decoder) error {
-	switch _, err := dec.ReadToken(); {
-	case errors.Is(err, io.EOF):
-		return nil
-	case err != nil:
-		return malformed(err)
-	}
-	return petstore.Errorf(codeMalformedJSON, "The body continues after its JSON value.")
+	f.add("", petstore.InvalidType, "The body must be a JSON object, not %s.", member{raw: value}.received())
+	return nil, nil
 }
 
 // malformed returns the error for a body that is not JSON, with the position of the

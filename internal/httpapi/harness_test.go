@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -37,10 +36,8 @@ type store interface {
 	Secret(ctx context.Context) ([]byte, error)
 }
 
-// startOfService is when a service opens, and milliseconds is how the interface writes it.
+// startOfService is when a service opens.
 var startOfService = time.Date(2026, 3, 14, 9, 26, 53, 589e6, time.UTC)
-
-const milliseconds = "2006-01-02T15:04:05.000Z07:00"
 
 // A service is a running server on a fresh store, with one workspace on a plan wide enough
 // not to matter.
@@ -142,6 +139,7 @@ func openLimitedService(t testing.TB, cfg ratelimit.Config, change ...func(*http
 	s := prepareService(t, cfg, change...)
 	server := httptest.NewUnstartedServer(nil)
 	server.Config = s.api.Server()
+	server.Config.Protocols.SetUnencryptedHTTP2(true)
 	server.Listener = s.front(server.Config).Listener(server.Listener)
 	server.Start()
 	t.Cleanup(server.Close)
@@ -402,8 +400,6 @@ func (s *service) put(path, body string) answer {
 }
 
 func (s *service) del(path string) answer { return s.do(request{method: "DELETE", path: path}) }
-
-var loopback = netip.MustParsePrefix("127.0.0.0/8")
 
 // must ends the test if err is not nil.
 func must(tb testing.TB, err error) {

@@ -25,8 +25,12 @@ const (
 
 var errHeadersTooLarge = petstore.Errorf(codeHeadersTooLarge, "The header is longer than %d bytes.", maxHeaders)
 
-// checkSizes returns the error of a request whose line or header is too long.
-func checkSizes(r *http.Request) error {
+// checkSizes returns the error of a request whose line or header is too long. Those that http1
+// has read are shorter.
+func checkSizes(r *http.Request, plain bool) error {
+	if plain {
+		return nil
+	}
 	if len(r.RequestURI) > maxURL {
 		return petstore.Errorf(codeURITooLong, "The URL is longer than %d bytes.", maxURL)
 	}

@@ -2,6 +2,8 @@ package httpapi
 
 import (
 	"math/big"
+	"net/http"
+	"net/url"
 	"testing"
 )
 
@@ -31,6 +33,24 @@ func FuzzReadID(f *testing.F) {
 			t.Errorf("readID(%q) = %d, want an error", text, id)
 		} else if err != nil && ok && n.String() == text && n.IsInt64() && n.Sign() > 0 {
 			t.Errorf("readID(%q) = %v, want %d", text, err, n)
+		}
+	})
+}
+
+// FuzzFindShort checks that a path that is found without the mux is the mux's.
+func FuzzFindShort(f *testing.F) {
+	t := newRouter([]path{{pattern: "/pets"}, {pattern: "/pets/{id}"}, {pattern: "/keys/{id}/rotate"}, {pattern: "/docs"}, {pattern: "/docs/"}, {pattern: "/docs/all"}})
+	for _, seed := range []string{"/pets", "/pets/", "/pets/1", "/pets/1/", "/p%65ts", "/pets/%31", "/pets/1%2F2", "/keys/1/rotate", "/docs", "/docs/", "/docs%2F", "/docs/all", "/docs/a/b", "/", ""} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(tt *testing.T, target string) {
+		u, err := url.ParseRequestURI(target)
+		if err != nil || !ours(u) || !clean(u.Path) {
+			return
+		}
+		short, long := &exchange{r: &http.Request{URL: u}, path: nowhere}, &exchange{r: &http.Request{URL: u}, path: nowhere}
+		if t.mux.ServeHTTP(long, long.r); t.findShort(short) && (short.path != long.path || short.pathID != long.pathID) {
+			tt.Errorf("%q leads to %q with %q, want %q with %q", target, short.path.pattern, short.pathID, long.path.pattern, long.pathID)
 		}
 	})
 }

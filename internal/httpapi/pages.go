@@ -42,7 +42,7 @@ func (p pages) paths() []path {
 // document returns a handler that answers with a public file.
 func document(contentType string, body []byte) handler {
 	compressed := gzipped(body)
-	r := &representation{contentType: contentType, weak: "W/", tag: petstore.TagOf(body), body: body, compressed: func() []byte { return compressed }}
+	r := &representation{contentType: contentType, etag: weak(petstore.TagOf(body)), body: body, compressed: func() []byte { return compressed }}
 	return func(x *exchange) error {
 		x.shared = true
 		return x.represent(r)

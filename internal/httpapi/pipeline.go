@@ -42,7 +42,7 @@ func (p *pipeline) steps(x *exchange) error {
 	defer p.describeLimits(x)
 	setCommon(x)
 	p.find(x)
-	oversized := checkSizes(x.r)
+	oversized := checkSizes(x.r, x.plain != nil)
 	p.auth.identify(x)
 	if p.limits.decide(x, oversized != nil); oversized != nil {
 		return oversized
@@ -149,17 +149,23 @@ func answerWithoutRoute(x *exchange) error {
 		x.set("Location", x.env.baseURL+"/docs")
 		x.sendEmpty(http.StatusFound)
 		return nil
-	case len(x.path.routes) == 0:
-		return petstore.Errorf(codeRouteNotFound, "There is nothing at this path. The operations are described at /openapi.json.")
+	case len(x.path.routes) > 0 && x.preflight():
+		x.set("Access-Control-Allow-Methods", x.path.allow)
+		x.set("Access-Control-Allow-Headers", allowedHeaders)
+		x.set("Access-Control-Max-Age", "7200")
+	}
+	return x.withoutRoute("/openapi.json")
+}
+
+// withoutRoute answers OPTIONS, and unknown paths and methods. description is where the
+// operations are described.
+func (x *exchange) withoutRoute(description string) error {
+	if len(x.path.routes) == 0 {
+		return petstore.Errorf(codeRouteNotFound, "There is nothing at this path. The operations are described at %s.", description)
 	}
 	x.set("Allow", x.path.allow)
 	if x.r.Method != http.MethodOptions {
 		return petstore.Errorf(codeMethodNotAllowed, "This path supports %s.", x.path.allow)
-	}
-	if x.preflight() {
-		x.set("Access-Control-Allow-Methods", x.path.allow)
-		x.set("Access-Control-Allow-Headers", allowedHeaders)
-		x.set("Access-Control-Max-Age", "7200")
 	}
 	x.sendEmpty(http.StatusNoContent)
 	return nil

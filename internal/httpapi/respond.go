@@ -8,6 +8,7 @@ import (
 	"errors"
 	"net/http"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
@@ -159,14 +160,17 @@ func (x *exchange) sendResource(r resource, err error) error {
 		return err
 	}
 	body := r.AppendJSON(make([]byte, 0, bodyRoom))
-	return x.represent(&representation{tag: petstore.TagOf(body), body: body})
+	return x.represent(&representation{etag: strong(petstore.TagOf(body)), body: body})
 }
+
+// strong and weak return an entity tag as a field has it (RFC 9110 §8.8.3).
+func strong(tag petstore.Tag) string { return `"` + string(tag) + `"` }
+func weak(tag petstore.Tag) string   { return "W/" + strong(tag) }
 
 // A representation is the answer to a GET. Several requests may share it.
 type representation struct {
 	contentType string // "" means JSON
-	weak        string // "W/" if the entity tag is a weak one, or ""
-	tag         petstore.Tag
+	etag        string // from strong or weak
 	body        []byte
 	compressed  func() []byte // returns the body compressed by gzip; nil for a short body
 	link        string        // of a list: the link to the next page, or ""
@@ -186,8 +190,8 @@ func (x *exchange) represent(r *representation) error {
 	if err != nil {
 		return err
 	}
-	x.setTag(r.weak, r.tag)
-	if have != nil && have.Has(r.tag) {
+	x.set("ETag", r.etag)
+	if have != nil && have.Has(petstore.Tag(strings.Trim(strings.TrimPrefix(r.etag, "W/"), `"`))) {
 		x.sendEmpty(http.StatusNotModified)
 		return nil
 	}
@@ -200,18 +204,13 @@ func (x *exchange) represent(r *representation) error {
 	return nil
 }
 
-// setTag sets the entity tag. weak is "W/" or "".
-func (x *exchange) setTag(weak string, tag petstore.Tag) {
-	x.set("ETag", weak+`"`+string(tag)+`"`)
-}
-
 // sendChanged answers a write with the resource as it is now.
 func (x *exchange) sendChanged(r resource, err error) error {
 	if err != nil {
 		return err
 	}
 	body := r.AppendJSON(make([]byte, 0, bodyRoom))
-	x.setTag("", petstore.TagOf(body))
+	x.set("ETag", strong(petstore.TagOf(body)))
 	x.send(http.StatusOK, "application/json", body)
 	return nil
 }
@@ -220,7 +219,7 @@ func (x *exchange) sendChanged(r resource, err error) error {
 // now, or that of the earlier request if replayed is set. tag is the entity tag of a
 // GET of the resource, whose body has no secret.
 func (x *exchange) sendOnce(status int, tag petstore.Tag, body []byte, replayed bool) error {
-	x.setTag("", tag)
+	x.set("ETag", strong(tag))
 	x.setReplayed(replayed)
 	x.send(status, "application/json", body)
 	return nil

@@ -7,18 +7,24 @@ import (
 )
 
 // A router finds the path of a request.
-type router struct{ mux *http.ServeMux }
+type router struct {
+	mux   *http.ServeMux
+	short map[string]*path // by its pattern up to the id, of patterns with none but at the end
+}
 
 // nowhere is the path of unknown URLs.
 var nowhere = &path{}
 
 func newRouter(paths []path) router {
-	t := router{http.NewServeMux()}
+	t := router{http.NewServeMux(), make(map[string]*path)}
 	t.mux.HandleFunc("/", func(http.ResponseWriter, *http.Request) {}) // of what nobody else has
 	for i := range paths {
 		p := &paths[i]
-		_, id, _ := strings.Cut(p.pattern, "{")
-		p.param, _, _ = strings.Cut(id, "}")
+		before, id, _ := strings.Cut(p.pattern, "{")
+		var after string
+		if p.param, after, _ = strings.Cut(id, "}"); after == "" {
+			t.short[before] = p
+		}
 		p.allow = allowOf(p.routes)
 		t.mux.HandleFunc(p.pattern, func(w http.ResponseWriter, r *http.Request) {
 			x := w.(*exchange) //nolint:forcetypeassert // find calls it
@@ -32,11 +38,31 @@ func newRouter(paths []path) router {
 
 // find sets the path that the request's URL matches, and the first id in it.
 func (t router) find(x *exchange) {
-	if x.path = nowhere; ours(x.r.URL) && clean(x.r.URL.Path) { // others would be redirected
+	x.path = nowhere
+	if u := x.r.URL; ours(u) && clean(u.Path) && !t.findShort(x) { // others would be redirected
 		t.mux.ServeHTTP(x, x.r)
 	}
 	x.route = x.path.route(x.r.Method)
 	x.r.Pattern = x.path.pattern // for tracing
+}
+
+// findShort does what mux does, for the paths of nearly all requests and much faster. It reports
+// false if it does not know the path.
+func (t router) findShort(x *exchange) bool {
+	u := x.r.URL
+	end := strings.LastIndexByte(u.Path, '/') + 1
+	whole, before := t.short[u.Path], t.short[u.Path[:end]]
+	switch {
+	case u.RawPath != "": // there are escapes
+		return false
+	case whole != nil && whole.param == "":
+		x.path = whole
+	case before != nil && before.param != "" && end < len(u.Path):
+		x.path, x.pathID = before, u.Path[end:]
+	default:
+		return false
+	}
+	return true
 }
 
 // allowOf returns the value of Allow: HEAD goes wherever GET does, and OPTIONS

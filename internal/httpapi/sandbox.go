@@ -90,11 +90,10 @@ func (p *pipeline) useCurrentShop(x *exchange) (err error) {
 // simulate applies the fault that a request to a sandbox asks for. A fault of the connection
 // takes effect when the request is answered.
 func (p *pipeline) simulate(x *exchange) error {
-	asked := x.r.Header[simulateHeader]
-	if len(asked) == 0 || p.sandboxes == nil || x.entry == nil || x.entry.Workspace.Sandbox == nil {
+	if x.entry == nil || x.entry.Workspace.Sandbox == nil || p.sandboxes == nil || x.r.Header[simulateHeader] == nil {
 		return nil
 	}
-	f, failure, err := readFault(x.route, asked)
+	f, failure, err := readFault(x.route, x.r.Header[simulateHeader])
 	if err != nil {
 		return err
 	}
@@ -215,56 +214,33 @@ type documentedError struct {
 // documented returns the errors of all operations, as the OpenAPI description shows
 // them.
 var documented = sync.OnceValue(func() map[string]map[petstore.Code]documentedError {
-	type response struct {
-		Ref     string `json:"$ref"`
-		Headers map[string]struct {
-			Ref string `json:"$ref"`
-		} `json:"headers"`
-		Codes   []petstore.Code `json:"x-error-codes"`
-		Content map[string]struct {
-			Examples map[petstore.Code]struct {
-				Value struct {
-					Message string
-					Errors  []struct {
-						Pointer, Parameter string
-						Code               petstore.FieldCode
-						Message            string
-					}
-				}
+	d, all := api.Parse(), map[string]map[petstore.Code]documentedError{}
+	for _, operation := range d.Operations() {
+		errors := map[petstore.Code]documentedError{}
+		for _, r := range operation.Responses {
+			response := d.Response(r.Value)
+			header, waits := response.Headers.Get("Retry-After")
+			for _, code := range response.Codes {
+				code := petstore.Code(code)
+				waits := waits && (code == petstore.CodeIdempotencyInProgress || !strings.HasSuffix(header.Ref, "InProgress")) // the header InProgress is only for that code
+				errors[code] = documentedError{exampleOf(response, code), waits}
 			}
 		}
-	}
-	var doc struct {
-		Paths map[string]map[string]struct {
-			ID        string `json:"operationId"`
-			Responses map[string]response
-		}
-		Components struct{ Responses map[string]response }
-	}
-	if err := json.Unmarshal(api.JSON(), &doc); err != nil {
-		panic(err) // it is a part of the program
-	}
-	all := map[string]map[petstore.Code]documentedError{}
-	for _, methods := range doc.Paths {
-		for _, operation := range methods {
-			errors := map[petstore.Code]documentedError{}
-			for _, r := range operation.Responses {
-				if name, is := strings.CutPrefix(r.Ref, "#/components/responses/"); is {
-					r = doc.Components.Responses[name]
-				}
-				header, waits := r.Headers["Retry-After"]
-				for _, code := range r.Codes {
-					waits := waits && (code == petstore.CodeIdempotencyInProgress || !strings.HasSuffix(header.Ref, "InProgress")) // the header InProgress is only for that code
-					example := r.Content["application/json"].Examples[code].Value
-					e := petstore.Error{Code: code, Message: example.Message}
-					for _, f := range example.Errors {
-						e.Fields = append(e.Fields, petstore.Field{Pointer: f.Pointer, Parameter: f.Parameter, Code: f.Code, Message: f.Message})
-					}
-					errors[code] = documentedError{e, waits}
-				}
-			}
-			all[operation.ID] = errors
-		}
+		all[operation.OperationID] = errors
 	}
 	return all
 })
+
+// exampleOf returns the error of a code as a response shows it.
+func exampleOf(r *api.Response, code petstore.Code) petstore.Error {
+	body, _ := r.Content.Get("application/json")
+	example, _ := body.Examples.Get(string(code))
+	var shown struct {
+		Message string
+		Errors  []petstore.Field
+	}
+	if err := json.Unmarshal(example.Value, &shown); err != nil {
+		panic(err) // the description is part of the program
+	}
+	return petstore.Error{Code: code, Message: shown.Message, Fields: shown.Errors}
+}

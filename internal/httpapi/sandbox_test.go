@@ -3,12 +3,10 @@ package httpapi_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -302,29 +300,20 @@ func TestBrokenConnections(t *testing.T) {
 	for _, protocol := range []string{"HTTP/1.1", "HTTP/2.0"} {
 		t.Run(protocol, func(t *testing.T) {
 			t.Parallel()
-			s := prepareService(t, limits(), withSandboxes(9, 9))
-			server := httptest.NewUnstartedServer(nil)
-			server.Config = s.api.Server()
-			server.Config.Protocols.SetUnencryptedHTTP2(true)
-			server.Listener = s.front(server.Config).Listener(server.Listener)
-			server.Start()
-			t.Cleanup(server.Close)
-			transport := &http.Transport{Protocols: new(http.Protocols)}
-			transport.Protocols.SetHTTP1(protocol == "HTTP/1.1")
-			transport.Protocols.SetUnencryptedHTTP2(protocol == "HTTP/2.0")
-			t.Cleanup(transport.CloseIdleConnections)
-			client := &http.Client{Transport: transport}
-			key := ""
+			s := openService(t, withSandboxes(9, 9))
+			key := s.visit(`{"catalogue":"demo"}`)
+			client := http.Client{Transport: &http.Transport{Protocols: new(http.Protocols)}}
+			protocols := client.Transport.(*http.Transport).Protocols
+			protocols.SetHTTP1(protocol == "HTTP/1.1")
+			protocols.SetUnencryptedHTTP2(protocol == "HTTP/2.0")
+			t.Cleanup(client.CloseIdleConnections)
 			ask := func(method, path, body, value string) (status int, text string, err error) {
-				req, err := http.NewRequestWithContext(t.Context(), method, server.URL+path, strings.NewReader(body))
+				req, err := http.NewRequestWithContext(t.Context(), method, s.url+path, strings.NewReader(body))
 				must(t, err)
-				if req.Header.Set("Content-Type", "application/json"); key != "" {
-					req.Header.Set("Authorization", "Bearer "+key)
-				}
+				req.Header = http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer " + key}, "Idempotency-Key": {"once"}}
 				if value != "" {
 					req.Header.Set("Petstore-Simulate", value)
 				}
-				req.Header.Set("Idempotency-Key", "once")
 				res, err := client.Do(req)
 				if err != nil {
 					return 0, "", err
@@ -336,12 +325,6 @@ func TestBrokenConnections(t *testing.T) {
 				all, err := io.ReadAll(res.Body)
 				return res.StatusCode, string(all), err
 			}
-			_, text, err := ask("POST", "/sandboxes", `{"catalogue":"demo"}`, "")
-			var made struct{ Key string }
-			if err = errors.Join(err, json.Unmarshal([]byte(text), &made)); err != nil {
-				t.Fatal(err)
-			}
-			key = made.Key
 			const pet = `{"name":"Rex","categoryId":1}`
 			if _, text, err := ask("POST", "/pets", pet, "connection=refuse-answer"); err == nil {
 				t.Errorf("a refused answer is %q, want an end", text)

@@ -17,10 +17,6 @@ func (i *Import) refused(b *batch, f *Fault) error {
 
 // write stores the batch. An edit does not change a pet that is new in the batch, so the edits can go first.
 func (i *Import) write(ctx context.Context, b *batch, report *Report) error {
-	units, err := i.resolveUnits(b, report)
-	if err != nil {
-		return err
-	}
 	edits, err := i.findEdits(ctx, b, report)
 	if err != nil {
 		return err
@@ -30,25 +26,7 @@ func (i *Import) write(ctx context.Context, b *batch, report *Report) error {
 			return err
 		}
 	}
-	return i.writeUnits(ctx, b, units, i.File, report)
-}
-
-// resolveUnits returns the new units of the batch, in CSV with their categories.
-func (i *Import) resolveUnits(b *batch, report *Report) (units []Entry, err error) {
-	if i.known == nil {
-		return b.units, nil
-	}
-	for _, e := range b.units {
-		in, err := i.known.resolve(e.category, e.Line)
-		if err == nil {
-			e.In = in
-			units = append(units, e)
-			report.Notes.newPet(e.Pet.Name)
-		} else if err := i.refused(b, asFault(e.Line, err)); err != nil {
-			return nil, err
-		}
-	}
-	return units, nil
+	return i.writeUnits(ctx, b, b.units, i.File, report)
 }
 
 // writeUnits stores units, in CSV after the new categories.
@@ -56,7 +34,7 @@ func (i *Import) writeUnits(ctx context.Context, b *batch, units []Entry, file s
 	if i.known == nil {
 		return i.load(ctx, b, units, file, report)
 	}
-	report.Notes.added(i.known.added)
+	report.Notes.added(i.known)
 	if err := i.load(ctx, b, append(i.known.added, units...), file, report); err != nil {
 		return err
 	}
@@ -88,22 +66,25 @@ func (i *Import) load(ctx context.Context, b *batch, units []Entry, file string,
 	}
 	for n := range units {
 		if units[n].Line > 0 { // it was not refused
-			report.count(&units[n].Unit)
+			report.count(&units[n])
 		}
 	}
 	return nil
 }
 
 // count counts the rows of a unit that was stored.
-func (c *Counts) count(u *petstore.Unit) {
+func (r *Report) count(e *Entry) {
 	switch {
-	case u.Category != nil:
-		c.Categories++
-	case u.Pet != nil:
-		c.Pets++
+	case e.Category != nil:
+		r.Categories++
+	case e.Pet != nil:
+		r.Pets++
 	}
-	c.Orders += int64(len(u.Orders))
-	c.Movements += int64(len(u.Movements))
+	if e.category != "" {
+		r.Notes.newPet(e.Pet.Name)
+	}
+	r.Orders += int64(len(e.Orders))
+	r.Movements += int64(len(e.Movements))
 }
 
 // writeEdits carries out edits of a batch: all of them or none, unless faults are skipped. The new categories are stored

@@ -12,17 +12,16 @@ import (
 
 // A catalogue has the categories of a workspace and those that a CSV adds.
 type catalogue struct {
-	most   int   // how many there may be; 0 means no limit
-	last   int64 // the greatest id of those that existed before
-	byID   map[int64]*petstore.Category
-	byKey  map[string][]*petstore.Category // by matchKey
-	byText map[string]*petstore.Category   // by the text of a cell
-	added  []Entry                         // the new ones, which have no id yet
+	most  int      // how many there may be; 0 means no limit
+	names []string // of those that were there before
+	byID  map[int64]*petstore.Category
+	byKey map[string][]*petstore.Category // by matchKey
+	added []Entry                         // the new ones, which have no id yet
 }
 
 // readCatalogue reads the categories of a workspace.
 func readCatalogue(ctx context.Context, from petstore.Bulk, workspace int64, most int) (*catalogue, error) {
-	c := &catalogue{most: most, byID: map[int64]*petstore.Category{}, byKey: map[string][]*petstore.Category{}, byText: map[string]*petstore.Category{}}
+	c := &catalogue{most: most, byID: map[int64]*petstore.Category{}, byKey: map[string][]*petstore.Category{}}
 	page := petstore.Page{Limit: petstore.MaxPage}
 	for {
 		some, err := from.Categories(ctx, workspace, petstore.CategoryQuery{Page: page})
@@ -30,7 +29,8 @@ func readCatalogue(ctx context.Context, from petstore.Bulk, workspace int64, mos
 			return nil, err
 		}
 		for _, one := range some {
-			c.byID[one.ID], c.last = &one, one.ID
+			c.names = append(c.names, one.Name)
+			c.byID[one.ID] = &one
 			c.byKey[matchKey(one.Name)] = append(c.byKey[matchKey(one.Name)], &one)
 		}
 		if c.most > 0 && len(c.byID) > c.most {
@@ -62,15 +62,9 @@ func (c *catalogue) nameOf(id int64) string {
 	return fmt.Sprintf("the category %d", id)
 }
 
-// maxTexts is how many texts of cells are remembered.
-const maxTexts = 4096
-
 // resolve returns the category that a cell names: the one with exactly that name, or the one whose name has the same
 // matchKey, or a new one.
 func (c *catalogue) resolve(cell string, line int) (*petstore.Category, error) {
-	if one := c.byText[cell]; one != nil {
-		return one, nil
-	}
 	one := &petstore.Category{Name: strings.Clone(cell)}
 	check := petstore.Unit{Category: one}
 	if _, err := check.Check(petstore.Time{}); err != nil {
@@ -91,25 +85,17 @@ func (c *catalogue) resolve(cell string, line int) (*petstore.Category, error) {
 	case at >= 0 && !slices.ContainsFunc(all[at+1:], exact):
 		one = all[at]
 	default:
-		return nil, faultf(line, "category: %s may be each of %s; give them names that can be told apart", quoted(cell), inWords(all))
+		return nil, faultf(line, "category: %s may be each of several; give them names that can be told apart: %s", quoted(cell), inWords(all))
 	}
-	if len(c.byText) >= maxTexts {
-		clear(c.byText)
-	}
-	c.byText[strings.Clone(cell)] = one
 	return one, nil
 }
 
-// inWords lists the ids and the names of categories; only the first ones if there are
-// many.
+// inWords lists the ids and the names of categories; only the first ones if there are many.
 func inWords(all []*petstore.Category) string {
 	const most = 5
-	words := []string{}
-	for _, one := range all[:min(len(all), most)] {
-		words = append(words, fmt.Sprintf("%d (%s)", one.ID, quoted(one.Name)))
-	}
-	if len(all) > most {
-		words = append(words, fmt.Sprintf("%d more", len(all)-most))
+	words := make([]string, min(len(all), most))
+	for i := range words {
+		words[i] = fmt.Sprintf("%d (%s)", all[i].ID, quoted(all[i].Name))
 	}
 	return strings.Join(words, ", ")
 }
@@ -119,19 +105,20 @@ func inWords(all []*petstore.Category) string {
 func (c *catalogue) similarTo(added string) (similar string) {
 	name := []rune(matchKey(added))
 	least := min(3, (len(name)+1)/2)
-	for key, all := range c.byKey {
-		if other := []rune(key); all[0].ID > 0 && all[0].ID <= c.last && len(other)-len(name) < least && len(name)-len(other) < least {
-			if d := distance(name, other); d < least || d == least && similar != "" && all[0].Name < similar {
-				least, similar = d, all[0].Name
-			}
+	for _, other := range c.names {
+		if d := distance(name, []rune(matchKey(other)), least); d < least {
+			least, similar = d, other
 		}
 	}
 	return similar
 }
 
-// distance returns the Levenshtein distance: how many letters have to be changed, added
-// or left out to turn a into b.
-func distance(a, b []rune) int {
+// distance returns the Levenshtein distance of two texts: how many letters have to be changed, added or left out to turn
+// a into b. It may return most instead of any greater one.
+func distance(a, b []rune, most int) int {
+	if len(a)-len(b) >= most || len(b)-len(a) >= most {
+		return most
+	}
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j

@@ -18,22 +18,14 @@ type layout struct {
 // case. The columns in ignore are left out.
 func layoutOf(header []string, line int, ignore []string) (layout, error) {
 	l := layout{at: map[string]int{}, named: make([]bool, len(header))}
-	if len(header) > maxColumns {
-		return l, tooWide(line)
-	}
-	known, unknown, left := strings.Join(columns(), ", "), []string{}, map[string]bool{}
-	for _, name := range ignore {
-		left[plain(name)] = true
-	}
+	known, unknown := strings.Join(columns(), ", "), []string{}
 	for i, cell := range header {
 		name := plain(cell)
 		l.spaced = l.spaced || strings.TrimSpace(cell) != cell
 		l.named[i] = name != ""
 		at, twice := l.at[name]
-		switch _, ignored := left[name]; {
-		case name == "":
-		case ignored:
-			left[name] = false
+		switch ignored := slices.ContainsFunc(ignore, func(other string) bool { return plain(other) == name }); {
+		case name == "", ignored:
 		case !slices.Contains(columns(), name):
 			unknown = append(unknown, quoted(cell))
 		case twice:
@@ -41,9 +33,6 @@ func layoutOf(header []string, line int, ignore []string) (layout, error) {
 		default:
 			l.at[name] = i
 		}
-	}
-	if i := slices.IndexFunc(ignore, func(name string) bool { return left[plain(name)] }); i >= 0 {
-		return l, finalf(line, "there is no column %s to ignore; the columns of the file are %s", quoted(ignore[i]), strings.Join(header, ", "))
 	}
 	if len(unknown) > 0 {
 		return l, finalf(line, "there is no column %s; the columns are %s; --ignore-columns leaves others out", petstore.Shorten(strings.Join(unknown, ", "), 80), known)

@@ -31,11 +31,7 @@ type Import struct {
 	// goes on there. If it is "", nothing is remembered.
 	File string
 
-	// If SkipFaults is set, units with faults are skipped, and OnFault is called for
-	// each fault, by one goroutine at a time.
-	SkipFaults bool
-	OnFault    func(*Fault)
-	MaxFaults  int // stop after so many, with ErrFaults; 0 means no limit
+	SkipFaults bool // units with faults are skipped
 
 	known  *catalogue // of the workspace, for a CSV; nil for NDJSON
 	edited int        // the line up to which the edits are stored, if the new pets before it may not be
@@ -45,16 +41,17 @@ type Import struct {
 // A Report says what an import has stored.
 type Report struct {
 	Counts
-	Changed int64 // pets that rows with ids changed
-	Left    int64 // pets that such rows left unchanged
-	Added   int64 // those of Changed whose stock a row has added to
-	Skipped int64 // units with faults
+	Changed int64    // pets that rows with ids changed
+	Left    int64    // pets that such rows left unchanged
+	Added   int64    // those of Changed whose stock a row has added to
+	Skipped int64    // units with faults
+	Faults  []*Fault // of those, the first MaxFaults
 	Notes   Notes
 	Reached int // the line up to which an interrupted import of the file had come before; 0 if there was none
 }
 
-// ErrFaults is returned by an import that has found MaxFaults faults.
-var ErrFaults = errors.New("there are too many faults")
+// MaxFaults is how many faults a report lists.
+const MaxFaults = 100
 
 // Rows returns how many rows were stored.
 func (r Report) Rows() int64 { return r.Categories + r.Pets + r.Orders + r.Movements }
@@ -97,7 +94,6 @@ func (i *Import) DryRun(ctx context.Context) (report Report, err error) {
 		if report, err = dry.copy(ctx, reached); err != nil {
 			return err
 		}
-		report.Notes.findSimilar(dry.known)
 		return report.Notes.findQuestions(ctx, in, i.Workspace)
 	})
 	return report, err
@@ -153,7 +149,7 @@ func (i *Import) finish(ctx context.Context, r Report, ended bool) error {
 
 // copy stores what is in the stream after a line.
 func (i *Import) copy(ctx context.Context, after int) (report Report, err error) {
-	report.Reached = after
+	report.Reached, report.Faults = after, []*Fault{}
 	report.Notes = Notes{Stock: []StockChange{}, Categories: []NewCategory{}, Questions: []string{}}
 	if _, ok := i.From.(*csvReader); ok {
 		if i.known, err = readCatalogue(ctx, i.To, i.Workspace, i.MaxCategories); err != nil {
@@ -192,7 +188,7 @@ func (i *Import) read(after int) *batch {
 	return b
 }
 
-// next returns the next entry after a line. It is in normal form, and follows the rules.
+// next returns the next entry after a line. It is in normal form, and follows the rules. A new pet of a CSV has its category.
 func (i *Import) next(after int) (Entry, error) {
 	for {
 		e, err := i.From.Next()
@@ -202,7 +198,11 @@ func (i *Import) next(after int) (Entry, error) {
 		case err != nil:
 			return e, err
 		case e.Line > after:
-			return e, e.check(petstore.At(i.Now()))
+			if err := e.check(petstore.At(i.Now())); err != nil || e.category == "" {
+				return e, err
+			}
+			e.In, err = i.known.resolve(e.category, e.Line)
+			return e, err
 		}
 	}
 }
@@ -246,12 +246,7 @@ func (i *Import) keep(ctx context.Context, b *batch, report *Report) error {
 		}
 	}
 	slices.SortStableFunc(b.faults, func(x, y *Fault) int { return cmp.Compare(x.Line, y.Line) }) // faults that the store found come last
-	for _, f := range b.faults {
-		i.OnFault(f)
-	}
 	report.Skipped += int64(len(b.faults))
-	if i.MaxFaults > 0 && report.Skipped >= int64(i.MaxFaults) {
-		return ErrFaults
-	}
+	report.Faults = append(report.Faults, b.faults[:min(len(b.faults), MaxFaults-len(report.Faults))]...)
 	return stop
 }

@@ -5,8 +5,6 @@
 package interchange
 
 import (
-	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +12,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
 
 	"example.com/petstore/internal/petstore"
 )
@@ -43,11 +44,11 @@ func FormatOf(name string) (Format, error) {
 // newest that it reads.
 const Version = 1
 
-// maxRecord is the greatest number of bytes of a line of NDJSON or of a record
-// of CSV, and maxColumns the greatest number of columns of CSV.
+// Bounds of what is read.
 const (
-	maxRecord  = 1 << 20
-	maxColumns = 1000
+	maxLine    = 1 << 20 // bytes of a line of NDJSON
+	maxRecord  = 1 << 17 // bytes of a record of CSV, whose cells take much more memory
+	maxColumns = 1000    // of CSV
 )
 
 // A Reader reads the units of a stream. Names are not normalized and rules are not
@@ -64,12 +65,14 @@ type Reader interface {
 }
 
 // NewReader returns a reader of the format. It returns a *Fault if the stream does not
-// begin like a file of the format. The columns of CSV in ignore are left out.
+// begin like a file of the format. The text is UTF-8, or UTF-16 if it begins with a byte
+// order mark that says so. The columns of CSV in ignore are left out.
 func NewReader(from io.Reader, f Format, ignore ...string) (Reader, error) {
+	text := transform.NewReader(from, unicode.BOMOverride(transform.Nop))
 	if f == CSV {
-		return newCSVReader(from, ignore)
+		return newCSVReader(text, ignore)
 	}
-	return newNDJSONReader(from)
+	return newNDJSONReader(text)
 }
 
 // An Entry is a unit with the lines that it was read from, or, in CSV, an edit of an
@@ -104,9 +107,9 @@ func (e *Entry) rows() int { return 1 + len(e.Orders) + len(e.Movements) }
 
 // A Fault is a mistake in a stream.
 type Fault struct {
-	Line   int
-	Reason string // at most petstore.MaxText bytes
-	Final  bool   // nothing after it can be read
+	Line   int    `json:"line"`
+	Reason string `json:"message"` // at most petstore.MaxText bytes
+	Final  bool   `json:"-"`       // nothing after it can be read
 }
 
 // Error returns the line and the reason.
@@ -152,21 +155,4 @@ func asFault(line int, err error) *Fault {
 // readFault returns the error of a stream that cannot be read further.
 func readFault(line int, err error) error {
 	return fmt.Errorf("line %d: reading failed: %w", line, err)
-}
-
-func notUTF16() *Fault {
-	return finalf(1, "the file is UTF-16; save it in UTF-8 (in a spreadsheet: CSV UTF-8)")
-}
-
-// skipMark skips a byte order mark, and refuses UTF-16.
-func skipMark(r *bufio.Reader) error {
-	start, _ := r.Peek(len(ByteOrderMark)) // the next read returns the error too
-	switch {
-	case bytes.HasPrefix(start, []byte("\xfe\xff")), bytes.HasPrefix(start, []byte("\xff\xfe")):
-		return notUTF16()
-	case string(start) == ByteOrderMark:
-		_, err := r.Discard(len(ByteOrderMark))
-		return err
-	}
-	return nil
 }

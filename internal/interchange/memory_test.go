@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
@@ -47,9 +46,10 @@ func (e everyPet) Amend(ctx context.Context, workspace int64, changes []*petstor
 	return refused, nil
 }
 
-// heapNow returns how many bytes of the heap are in use, with what was not collected yet.
-func heapNow() int64 {
-	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+// liveHeap returns how many bytes of the heap the last collection found in use. What waits to be collected is not
+// among them: that depends on how busy the machine is.
+func liveHeap() int64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(sample)
 	return int64(sample[0].Value.Uint64())
 }
@@ -59,7 +59,7 @@ func heapNow() int64 {
 func heapPeak(f func()) (peak int64) {
 	defer debug.SetGCPercent(debug.SetGCPercent(20))
 	runtime.GC()
-	before, stop, stopped := heapNow(), make(chan struct{}), make(chan struct{})
+	before, stop, stopped := liveHeap(), make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
 		for tick := time.NewTicker(100 * time.Microsecond); ; {
@@ -67,7 +67,7 @@ func heapPeak(f func()) (peak int64) {
 			case <-stop:
 				return
 			case <-tick.C:
-				peak = max(peak, heapNow()-before)
+				peak = max(peak, liveHeap()-before)
 			}
 		}
 	}()
@@ -80,7 +80,8 @@ func heapPeak(f func()) (peak int64) {
 // TestTryIsSmall: what the trial of a file takes is a small multiple of the file, and what it says of it is bounded,
 // whatever stands in the file.
 func TestTryIsSmall(t *testing.T) { //nolint:paralleltest // it measures the heap
-	const size = 1 << 18 // a quarter of what may be sent, for the race detector
+	const size = 1 << 18   // a quarter of what may be sent, for the race detector
+	const record = 1 << 17 // what a record may have
 	rows := func(head string, row func(i int) string) string {
 		var b strings.Builder
 		b.Grow(size)
@@ -103,16 +104,14 @@ func TestTryIsSmall(t *testing.T) { //nolint:paralleltest // it measures the hea
 		return "a," + string(name) + "\n"
 	}
 	for _, test := range []struct{ name, file, want string }{
-		{"columns without number", "name,category" + strings.Repeat(",x", size/2), "the line has more than 1000 columns"},
+		{"columns without number", "name,category" + strings.Repeat(",x", record/3), "the line has more than 1000 columns"},
 		{"a thousand columns", "name,category" + strings.Repeat(",x", 900), `"x…; the columns are id, name, category, status, stock, add, version; --ignore-columns leaves others out`},
-		{"commas alone", rows("name,category", func(int) string { return strings.Repeat(",", size-20) }), "the line has more than 1000 columns"},
-		{"columns without number after quoted ones", "name,\"cate\"\"gory\"" + strings.Repeat(",\"x\"", size/4-10), "the line has more than 1000 columns"},
-		{"commas after a quotation mark too many", rows("name,category", func(int) string { return "a\"" + strings.Repeat(",", size-20) }), "a quotation mark within a cell"},
-		{"lines of commas and a quotation mark too many", rows("name,category", func(int) string { return "a\"" + strings.Repeat(",", 900) + "\n" }), "a quotation mark within a cell"},
-		{"a long name of a column", "name,category," + strings.Repeat("x", size-100), `there is no column "xxxxxx`},
-		{"a long cell", "name,category,stock\na,b," + strings.Repeat("\x01", size-100), `stock: "\x01\x01`},
+		{"commas alone", rows("name,category", func(int) string { return strings.Repeat(",", record-20) + "\n" }), "the line has more than 1000 columns"},
+		{"commas after a quotation mark too many", rows("name,category", func(int) string { return "a\"" + strings.Repeat(",", record-20) + "\n" }), "a quotation mark within a cell"},
+		{"a long name of a column", "name,category," + strings.Repeat("x", record-100), `there is no column "xxxxxx`},
+		{"a long cell", "name,category,stock\na,b," + strings.Repeat("\x01", record-100), `stock: "\x01\x01`},
 		{"CR alone", strings.ReplaceAll(rows("name,category", func(int) string { return "a,b\n" }), "\n", "\r"), ""},
-		{"no end of a quotation", "name,category\na,\"" + strings.Repeat("b\n", size/2-20), "not closed"},
+		{"no end of a quotation", "name,category\na,\"" + strings.Repeat("b\n", size/2-20), "the record that begins here has more than 131072 bytes; is a quotation mark missing?"},
 		{"short rows", rows("name,category", func(int) string { return "a,b\n" }), ""},
 		{"faults alone", rows("name,category", func(int) string { return ",b\n" }), "name must have at least 1 character"},
 		{"new categories", rows("name,category", func(i int) string { return fmt.Sprintf("a,%x\n", i) }), "more than 2500 categories"},
@@ -124,13 +123,16 @@ func TestTryIsSmall(t *testing.T) { //nolint:paralleltest // it measures the hea
 			peak := heapPeak(func() {
 				from, err := interchange.NewReader(strings.NewReader(test.file), interchange.CSV)
 				if err == nil {
-					i := interchange.Import{From: from, To: everyPet{}, Workspace: 1, Now: time.Now, MaxCategories: 2500, SkipFaults: true, MaxFaults: petstore.MaxFields}
-					i.OnFault = func(f *interchange.Fault) { said, longest = f.Reason, max(longest, len(f.Reason)) }
-					_, err = i.DryRun(t.Context())
+					i := interchange.Import{From: from, To: everyPet{}, Workspace: 1, Now: time.Now, MaxCategories: 2500, SkipFaults: true}
+					var report interchange.Report
+					report, err = i.DryRun(t.Context())
+					for _, f := range report.Faults {
+						said, longest = f.Reason, max(longest, len(f.Reason))
+					}
 				}
 				if f, ok := errors.AsType[*interchange.Fault](err); ok {
 					said, longest = f.Reason, max(longest, len(f.Reason))
-				} else if err != nil && !errors.Is(err, interchange.ErrFaults) {
+				} else if err != nil {
 					t.Error(err)
 				}
 			})
@@ -143,37 +145,6 @@ func TestTryIsSmall(t *testing.T) { //nolint:paralleltest // it measures the hea
 			}
 			if most := int64(8<<20 + 8*size); peak > most { // batches of rows, and what grows with the file
 				t.Errorf("Try takes %d KiB, want %d at most", peak>>10, most>>10)
-			}
-		})
-	}
-}
-
-// TestQuotedSeparators: a cell may hold any number of the characters that separate cells, on one line or several.
-func TestQuotedSeparators(t *testing.T) {
-	t.Parallel()
-	for name, file := range map[string]string{
-		"on one line":      "name,description,category\nMia,\"" + strings.Repeat("a, b", 20_000) + "\",Cats\nRex,x,Dogs\n",
-		"on several":       "name,description,category\r\nMia,\"" + strings.Repeat("a, \"\"b\"\",\r\n", 20_000) + "\",Cats\r\nRex,x,Dogs\r\n",
-		"semicolons":       "name;description;category\nMia;\"" + strings.Repeat("a; b", 20_000) + "\";Cats\nRex;x;Dogs\n",
-		"in many records":  "name,description,category\n" + strings.Repeat("Mia,\""+strings.Repeat(",", 900)+"\",Cats\n", 9) + "Rex,x,Dogs",
-		"after a bad line": "name,description,category\nMia,a\"b,Cats\nMia,\"" + strings.Repeat(",", 20_000) + "\",Cats\nRex,x,Dogs\n",
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			from, err := interchange.NewReader(strings.NewReader(file), interchange.CSV, "description")
-			must(t, err)
-			var names []string
-			for err == nil || !errors.Is(err, io.EOF) {
-				var e interchange.Entry
-				if e, err = from.Next(); e.Pet != nil {
-					names = append(names, e.Pet.Name)
-				}
-				if f, ok := errors.AsType[*interchange.Fault](err); ok && f.Final {
-					t.Fatal(f)
-				}
-			}
-			if len(names) < 2 || names[0] != "Mia" || names[len(names)-1] != "Rex" {
-				t.Errorf("read the pets %q, want from Mia to Rex", names)
 			}
 		})
 	}

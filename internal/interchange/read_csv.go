@@ -15,28 +15,22 @@ import (
 
 type csvReader struct {
 	in      *csv.Reader
-	guard   *guard
+	bound   *bound
 	columns layout
 	edited  map[int64]int // the line of each edit, by the pet's id
 	line    int           // of the record that was read last
 }
 
 func newCSVReader(from io.Reader, ignore []string) (Reader, error) {
-	buffered := bufio.NewReaderSize(from, 1<<16)
-	if err := skipMark(buffered); err != nil {
-		return nil, err
-	}
+	buffered := bufio.NewReader(from)
 	start, _ := buffered.Peek(4096) // the next read returns the error too
-	if bytes.IndexByte(start, 0) >= 0 {
-		return nil, notUTF16()
-	}
 	if at := bytes.IndexByte(start, '\r'); at >= 0 && at+1 < len(start) && !bytes.Contains(start, []byte("\n")) {
-		buffered = bufio.NewReaderSize(crReader{buffered}, 1<<16)
+		buffered = bufio.NewReader(crReader{buffered})
 		start, _ = buffered.Peek(4096)
 	}
 	comma, said := separatorOf(start)
-	r := &csvReader{guard: &guard{from: buffered, comma: []byte(string(comma))}, edited: map[int64]int{}}
-	r.in = csv.NewReader(r.guard)
+	r := &csvReader{bound: &bound{from: buffered}, edited: map[int64]int{}}
+	r.in = csv.NewReader(r.bound)
 	r.in.Comma = comma
 	r.in.FieldsPerRecord = -1
 	r.in.ReuseRecord = true
@@ -83,13 +77,16 @@ func (r *csvReader) Next() (Entry, error) {
 // record reads a record that is not blank.
 func (r *csvReader) record() ([]string, error) {
 	for {
-		r.guard.next()
+		r.bound.left = maxRecord
 		cells, err := r.in.Read()
 		if err != nil {
 			return nil, r.fault(err)
 		}
 		r.line, _ = r.in.FieldPos(0)
-		if !blank(cells) {
+		switch {
+		case len(cells) > maxColumns:
+			return nil, finalf(r.line, "the line has more than %d columns", maxColumns)
+		case !blank(cells):
 			return cells, valid(cells, r.line)
 		}
 	}
@@ -119,9 +116,6 @@ func (r *csvReader) fault(err error) error {
 	if errors.Is(err, errLong) {
 		return finalf(r.line+1, "the record that begins here has more than %d bytes; is a quotation mark missing?", maxRecord)
 	}
-	if errors.Is(err, errWide) {
-		return tooWide(r.line + 1)
-	}
 	parse, ok := errors.AsType[*csv.ParseError](err)
 	switch {
 	case errors.Is(err, io.EOF) && !ok:
@@ -135,8 +129,6 @@ func (r *csvReader) fault(err error) error {
 	}
 	return faultf(parse.Line, "%v", parse.Err)
 }
-
-func tooWide(line int) *Fault { return finalf(line, "the line has more than %d columns", maxColumns) }
 
 // entry returns the new pet, or the edit, of a record.
 func (r *csvReader) entry(record []string) (Entry, error) {
@@ -181,7 +173,7 @@ func (r *csvReader) entry(record []string) (Entry, error) {
 	return Entry{Line: r.line, Edit: e}, nil
 }
 
-// unnamed stands for the category of a new pet until resolveUnits finds it.
+// unnamed stands for the category of a new pet until Import.next finds it.
 var unnamed = new(petstore.Category)
 
 // newPet returns the entry of a row without an id. adds is whether it adds to the stock, of which there is none yet.
@@ -244,19 +236,14 @@ func (r *csvReader) status(cell string) (petstore.Status, error) {
 
 // stock reads the cell stock. It returns nil if the cell is empty.
 func (r *csvReader) stock(cell string) (*int64, error) {
-	if cell == "" {
-		return nil, nil
-	}
-	n, err := strconv.ParseInt(cell, 10, 64)
 	switch {
-	case err == nil && strings.ContainsAny(cell[:1], "+-"):
+	case cell == "":
+		return nil, nil
+	case strings.ContainsAny(cell[:1], "+-"):
 		return nil, faultf(r.line, "stock: %s has a sign; stock says how many there are, and the column add how many came or went", quoted(cell))
-	case errors.Is(err, strconv.ErrRange), err == nil && n > petstore.MaxQuantity:
-		return nil, faultf(r.line, "stock: must be between 0 and %d", petstore.MaxQuantity)
-	case err != nil:
-		return nil, faultf(r.line, "stock: %s is not a whole number", quoted(cell))
 	}
-	return &n, nil
+	n, err := r.units("stock", cell, 0)
+	return &n, err
 }
 
 // addition reads the cell add, such as +5 and -2. It returns 0 if the cell is empty.
@@ -264,69 +251,35 @@ func (r *csvReader) addition(cell string) (int64, error) {
 	if cell == "" {
 		return 0, nil
 	}
+	return r.units("add", cell, -petstore.MaxQuantity)
+}
+
+// units reads a number of units of at least least.
+func (r *csvReader) units(column, cell string, least int64) (int64, error) {
 	n, err := strconv.ParseInt(cell, 10, 64)
 	switch {
-	case errors.Is(err, strconv.ErrRange), err == nil && (n < -petstore.MaxQuantity || n > petstore.MaxQuantity):
-		return 0, faultf(r.line, "add: must be between -%d and %d", petstore.MaxQuantity, petstore.MaxQuantity)
+	case errors.Is(err, strconv.ErrRange), err == nil && (n < least || n > petstore.MaxQuantity):
+		return 0, faultf(r.line, "%s: must be between %d and %d", column, least, petstore.MaxQuantity)
 	case err != nil:
-		return 0, faultf(r.line, "add: %s is not a whole number, such as +5 or -2", quoted(cell))
+		return 0, faultf(r.line, "%s: %s is not a whole number", column, quoted(cell))
 	}
 	return n, nil
 }
 
-var (
-	errLong = errors.New("the record is too long")
-	errWide = errors.New("the record has too many cells")
-)
+var errLong = errors.New("the record is too long")
 
-// A guard limits the bytes and the cells of a record, since encoding/csv does not: a cell takes much more memory than
-// its byte in the file. It returns at most a line at a time, so that the CSV reader reads nothing of the next record.
-type guard struct {
-	from   *bufio.Reader
-	comma  []byte
-	given  int  // bytes of the present record so far
-	commas int  // commas in them, outside of quotation marks
-	quoted bool // the next byte is inside quotation marks
+// A bound limits the bytes of a record, since encoding/csv does not.
+type bound struct {
+	from io.Reader
+	left int // how many bytes of the present record may still be read
 }
-
-// next begins a record.
-func (g *guard) next() { g.given, g.commas, g.quoted = 0, 0, false }
 
 // Read implements io.Reader.
-func (g *guard) Read(p []byte) (int, error) {
-	if g.given > maxRecord {
+func (b *bound) Read(p []byte) (int, error) {
+	if b.left <= 0 {
 		return 0, errLong
 	}
-	if g.commas >= maxColumns {
-		return 0, errWide
-	}
-	if _, err := g.from.Peek(1); err != nil {
-		return 0, err
-	}
-	piece, _ := g.from.Peek(min(len(p), g.from.Buffered()))
-	if end := bytes.IndexByte(piece, '\n'); end >= 0 {
-		piece = piece[:end+1]
-	}
-	g.count(piece)
-	return g.from.Read(p[:len(piece)])
-}
-
-// count counts the commas of a piece. It may be wrong after a misplaced quotation mark, but there the CSV reader
-// stops with an error.
-func (g *guard) count(piece []byte) {
-	g.given += len(piece)
-	for {
-		mark := bytes.IndexByte(piece, '"')
-		part := piece
-		if mark >= 0 {
-			part = piece[:mark]
-		}
-		if !g.quoted {
-			g.commas += bytes.Count(part, g.comma)
-		}
-		if mark < 0 {
-			return
-		}
-		g.quoted, piece = !g.quoted, piece[mark+1:]
-	}
+	n, err := b.from.Read(p)
+	b.left -= n
+	return n, err
 }

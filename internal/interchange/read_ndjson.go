@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"reflect"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
@@ -113,11 +114,12 @@ func malformed(line int, err error) *Fault {
 	return faultf(line, "the line is not JSON at byte %d: %v", syntax.ByteOffset+1, syntax.Err)
 }
 
-// A record is a line of NDJSON.
-type record struct {
-	kind     string // "" if it is not known
+// A row is a line of NDJSON.
+type row struct {
 	line     int
-	petID    int64 // for a pet, an order or a movement
+	kind     string // "" if it is not known
+	petID    int64  // for a pet, an order or a movement; 0 if it could not be read
+	fault    error  // what is wrong with the line
 	category petstore.Category
 	pet      petstore.StockedPet
 	order    petstore.Order
@@ -130,18 +132,12 @@ type ndjsonReader struct {
 	last     petstore.LastIDs
 	needsEnd bool // the file must end with a line of the type end
 	ended    bool
-
-	ahead    *record // was read, and belongs to the next entry
-	aheadErr error
+	ahead    *row // was read, and belongs to the next entry
 }
 
 func newNDJSONReader(from io.Reader) (Reader, error) {
-	buffered := bufio.NewReader(from)
-	if err := skipMark(buffered); err != nil {
-		return nil, err
-	}
-	r := &ndjsonReader{lines: bufio.NewScanner(buffered)}
-	r.lines.Buffer(nil, maxRecord)
+	r := &ndjsonReader{lines: bufio.NewScanner(from)}
+	r.lines.Buffer(nil, maxLine)
 	return r, final(r.readHead())
 }
 
@@ -160,7 +156,7 @@ func (r *ndjsonReader) text() ([]byte, error) {
 	case err == nil:
 		return nil, io.EOF
 	case errors.Is(err, bufio.ErrTooLong):
-		return nil, finalf(r.line, "the line has more than %d bytes", maxRecord)
+		return nil, finalf(r.line, "the line has more than %d bytes", maxLine)
 	default:
 		return nil, readFault(r.line, err)
 	}
@@ -191,89 +187,62 @@ func (r *ndjsonReader) readHead() error {
 	return err
 }
 
-// Next implements [Reader].
+// Next implements [Reader]. If a line of a pet, of its orders or of its movements cannot be read, the whole unit is left
+// out.
 func (r *ndjsonReader) Next() (Entry, error) {
-	first, err := r.record()
+	first, err := r.row()
 	if err != nil {
-		if first != nil && first.kind == "pet" {
-			r.skipRest(first.petID)
-		}
 		return Entry{}, err
 	}
-	e := Entry{Line: first.line}
-	e.PetID = first.petID
-	switch first.kind {
-	case "category":
-		e.Category = &first.category
-		return e, nil
-	case "pet":
-		e.Pet = &first.pet
-	default:
-		e.add(first)
-	}
-	return e, r.rest(&e)
-}
-
-// rest reads the orders and movements of a pet. If one of these lines cannot be read,
-// the whole unit is left out.
-func (r *ndjsonReader) rest(e *Entry) error {
-	for {
-		next, err := r.record()
-		f, isFault := errors.AsType[*Fault](err)
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case isFault && !f.Final && !next.belongs():
-			r.ahead, r.aheadErr = next, err
-			return nil
-		case isFault && !f.Final:
-			r.skipRest(e.PetID)
-			return faultf(f.Line, "%s (the pet %d, from line %d on, is left out with it)", petstore.Shorten(f.Reason, petstore.MaxText/2), e.PetID, e.Line)
-		case err != nil:
-			return err
-		case !next.belongs() || next.petID != e.PetID:
+	e, fault := Entry{Line: first.line}, first.fault
+	e.add(first)
+	for first.kind == "pet" || first.petID > 0 {
+		next, err := r.row()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return Entry{}, err
+		}
+		if !next.belongsTo(e.PetID) {
 			r.ahead = next
-			return nil
+			break
 		}
-		e.add(next)
-	}
-}
-
-// skipRest skips the remaining lines of a pet that is left out. petID is 0 if its id
-// could not be read.
-func (r *ndjsonReader) skipRest(petID int64) {
-	for {
-		next, err := r.record()
-		if err == nil && petID == 0 && next.belongs() {
-			petID = next.petID
-		}
-		if err != nil || !next.belongs() || next.petID != petID {
-			r.ahead, r.aheadErr = next, err
-			return
+		if e.add(next); fault == nil && next.fault != nil {
+			fault = faultf(next.line, "%s (the pet %d, from line %d on, is left out with it)", petstore.Shorten(asFault(0, next.fault).Reason, petstore.MaxText/2), e.PetID, e.Line)
 		}
 	}
+	return e, fault
 }
 
-// belongs reports whether the line belongs to the unit of an earlier line.
-func (r *record) belongs() bool { return r.kind != "category" && r.kind != "pet" }
+// belongsTo reports whether the line is of an order or a movement of a pet, or cannot be told apart from one. An id that
+// could not be read is 0.
+func (r *row) belongsTo(pet int64) bool {
+	return r.kind != "category" && r.kind != "pet" && (r.petID == pet || r.petID == 0 || pet == 0)
+}
 
-func (e *Entry) add(r *record) {
-	if r.kind == "order" {
+// add adds a line to the entry.
+func (e *Entry) add(r *row) {
+	e.PetID = cmp.Or(e.PetID, r.petID)
+	switch r.kind {
+	case "category":
+		e.Category = &r.category
+	case "pet":
+		e.Pet = &r.pet
+	case "order":
 		e.Orders = append(e.Orders, r.order)
 		e.orders = append(e.orders, r.line)
-		return
+	case "movement":
+		e.Movements = append(e.Movements, r.movement)
+		e.movements = append(e.movements, r.line)
 	}
-	e.Movements = append(e.Movements, r.movement)
-	e.movements = append(e.movements, r.line)
 }
 
-// record returns the next line: first the one in ahead. With a fault that is not final it returns what is
-// known of the line.
-func (r *ndjsonReader) record() (*record, error) {
-	if r.ahead != nil || r.aheadErr != nil {
-		next, err := r.ahead, r.aheadErr
-		r.ahead, r.aheadErr = nil, nil
-		return next, err
+// row returns the next line: first the one in ahead. Its error ends the file.
+func (r *ndjsonReader) row() (*row, error) {
+	if next := r.ahead; next != nil {
+		r.ahead = nil
+		return next, nil
 	}
 	text, err := r.text()
 	switch {
@@ -284,31 +253,36 @@ func (r *ndjsonReader) record() (*record, error) {
 	case r.ended:
 		return nil, finalf(r.line, "the file continues after its end")
 	}
-	next := &record{line: r.line, kind: kindOf(text)}
-	kind, err := decode[anyLine](r.line, text)
-	if err != nil {
-		return next, err
+	next := &row{line: r.line}
+	if next.fault = next.parse(text); next.fault == nil && next.kind == "end" {
+		r.ended = true
+		return r.row()
 	}
-	next.kind = kind.Type
-	if err := next.parse(text); err != nil || next.kind != "end" {
-		return next, err
-	}
-	r.ended = true
-	return r.record()
+	return next, nil
 }
 
-// kindOf guesses the type of a line, which need not be valid JSON.
-func kindOf(text []byte) string {
-	for _, kind := range []string{"category", "pet"} {
-		if bytes.HasPrefix(text, []byte(`{"type":"`+kind+`"`)) {
-			return kind
+// types are the types of the lines after the first one.
+var types = []string{"category", "pet", "order", "movement", "end"}
+
+// typeOf returns the type of a line that begins with it, or "". The rest need not be valid JSON.
+func typeOf(text []byte) string {
+	rest, _ := bytes.CutPrefix(text, []byte(`{"type":"`))
+	i := slices.IndexFunc(types, func(kind string) bool { return bytes.HasPrefix(rest, []byte(kind+`"`)) })
+	if i < 0 {
+		return ""
+	}
+	return types[i]
+}
+
+// parse reads the members of a line.
+func (r *row) parse(text []byte) error {
+	if r.kind = typeOf(text); r.kind == "" {
+		l, err := decode[anyLine](r.line, text)
+		if err != nil {
+			return err
 		}
+		r.kind = l.Type
 	}
-	return ""
-}
-
-// parse reads the members of a line whose type is known.
-func (r *record) parse(text []byte) error {
 	strict := json.RejectUnknownMembers(true)
 	switch r.kind {
 	case "category":
@@ -338,7 +312,7 @@ func (r *record) parse(text []byte) error {
 }
 
 // checkID checks an id that a line must have.
-func (r *record) checkID(member string, id int64) error {
+func (r *row) checkID(member string, id int64) error {
 	if id < 1 || id > petstore.MaxID {
 		return faultf(r.line, "%s must be between 1 and %d", member, int64(petstore.MaxID))
 	}

@@ -2,44 +2,45 @@ package node
 
 import (
 	"context"
-	"log/slog"
-	"sync"
 	"time"
 
 	"example.com/petstore/internal/petstore"
 )
 
-// How often each task runs.
-const (
-	forgetReceipts = time.Minute // after a crash, receipts may be kept that much longer
-	resumeRemovals = time.Minute
-	forgetEvents   = 10 * time.Minute
-	endSandboxes   = time.Minute
-)
-
-// chores remove old data from the database in the background.
-type chores struct {
-	store     Store
-	now       func() time.Time
-	log       *slog.Logger
-	retention time.Duration // of events; 0 if none are kept
+// A chore removes old data from the database, now and then.
+type chore struct {
+	interval time.Duration
+	failed   string // what the log says if it does
+	do       func(context.Context) error
 }
 
-// run runs the tasks until ctx ends.
-func (c *chores) run(ctx context.Context) {
-	var running sync.WaitGroup
-	running.Go(func() { every(ctx, forgetReceipts, c.forgetReceipts) })
-	running.Go(func() { every(ctx, resumeRemovals, c.resume) })
-	running.Go(func() { every(ctx, forgetEvents, c.forgetEvents) })
-	running.Go(func() { every(ctx, endSandboxes, c.endSandboxes) })
-	running.Wait()
+func (n *node) chores() []chore {
+	return []chore{
+		{time.Minute, "old receipts could not be removed", func(ctx context.Context) error { // after a crash, they may be kept that much longer
+			_, err := n.store.Forget(ctx)
+			return err
+		}},
+		{time.Minute, "a reset or a deletion of a workspace could not be completed", n.store.Resume},
+		{time.Minute, "expired sandboxes could not be removed", n.endSandboxes},
+		{10 * time.Minute, "old events could not be removed", n.forgetEvents},
+		{10 * time.Minute, "old usage could not be removed", n.usage.Forget},
+	}
+}
+
+// run does the chore at once, and then each interval until ctx ends.
+func (n *node) run(ctx context.Context, c chore) {
+	every(ctx, c.interval, func(ctx context.Context) {
+		if err := c.do(ctx); err != nil && ctx.Err() == nil {
+			n.log.Error(c.failed, "err", err)
+		}
+	})
 }
 
 // every calls f at once, and then each interval until ctx ends.
 func every(ctx context.Context, interval time.Duration, f func(context.Context)) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
-	for {
+	for ctx.Err() == nil {
 		f(ctx)
 		select {
 		case <-ctx.Done():
@@ -49,27 +50,42 @@ func every(ctx context.Context, interval time.Duration, f func(context.Context))
 	}
 }
 
-// forgetReceipts removes the receipts that are too old to be replayed.
-func (c *chores) forgetReceipts(ctx context.Context) {
-	if _, err := c.store.Forget(ctx); err != nil && ctx.Err() == nil {
-		c.log.Error("old receipts could not be removed", "err", err)
-	}
-}
+// saveTimeout bounds each save of counts.
+const saveTimeout = 10 * time.Second
 
-// resume completes resets and deletions of workspaces that were interrupted.
-func (c *chores) resume(ctx context.Context) {
-	if err := c.store.Resume(ctx); err != nil && ctx.Err() == nil {
-		c.log.Error("a reset or a deletion of a workspace could not be completed", "err", err)
+// keepSaving calls save each interval until ctx ends, and then once more, and returns the error of that. The end of ctx
+// breaks no save off: nobody would know whether it was done. What a save does not do, the next one does.
+func keepSaving(ctx context.Context, interval time.Duration, save func(context.Context) error) error {
+	once := func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
+		defer cancel()
+		return save(ctx)
 	}
+	every(ctx, interval, func(ctx context.Context) { _ = once(ctx) })
+	return once(ctx)
 }
 
 // forgetEvents removes the events that are too old, or all if none are kept.
-func (c *chores) forgetEvents(ctx context.Context) {
+func (n *node) forgetEvents(ctx context.Context) error {
 	var before petstore.Time
-	if c.retention > 0 {
-		before = petstore.At(c.now().Add(-c.retention))
+	if n.Config.EventRetention > 0 {
+		before = petstore.At(n.now().Add(-n.Config.EventRetention))
 	}
-	if _, err := c.store.ForgetEvents(ctx, before); err != nil && ctx.Err() == nil {
-		c.log.Error("old events could not be removed", "err", err)
+	_, err := n.store.ForgetEvents(ctx, before)
+	return err
+}
+
+// endSandboxes removes the sandboxes that have expired.
+func (n *node) endSandboxes(ctx context.Context) error {
+	for {
+		shops, err := n.store.EndSandboxes(ctx)
+		if err != nil || len(shops) == 0 {
+			return err
+		}
+		for _, shop := range shops {
+			if err := n.store.RemoveShop(ctx, shop); err != nil {
+				return err
+			}
+		}
 	}
 }

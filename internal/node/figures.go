@@ -17,13 +17,7 @@ func (n *node) allMetrics() *metrics {
 	m := newMetrics(n.Version)
 	m.MustRegister(
 		newLimiterCollector(n.limiter.Stats), newStoreCollector(n.store.Figures),
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "petstore_connections", Help: "Open connections of the public listener.",
-		}, func() float64 { return float64(n.connections.Connections().Used) }),
-		prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: "petstore_connections_closed_total", Help: "Connections of the public listener that were closed because there were too many.",
-		}, func() float64 { s := n.connections.Connections(); return float64(s.Yielded + s.Refused) }),
-		newMemoryCollector(n.connections.Memory))
+		newConnectionCollector(n.connections.Connections, n.connections.Memory))
 	if every := n.Config.Backup.Every; every > 0 {
 		m.MustRegister(newBackupCollector(every, n.backups.newest))
 	}
@@ -80,13 +74,15 @@ func newWorkloadCollector(read func() map[string]fairshare.Stats) prometheus.Col
 	})
 }
 
-// newMemoryCollector returns the metrics of the memory that clients hold.
-func newMemoryCollector(read func() fairshare.Stats) prometheus.Collector {
+// newConnectionCollector returns the metrics of the public listener: its connections, and the memory that clients hold.
+func newConnectionCollector(connections, memory func() fairshare.Stats) prometheus.Collector {
 	return collector(func(to metricSink) {
-		s := read()
-		to.gauge("petstore_client_memory_bytes", "Bytes that requests of HTTP/2 and answers that are being sent hold in memory.", float64(s.Used))
-		to.gauge("petstore_client_memory_limit_bytes", "Bytes that they may hold.", float64(s.Capacity))
-		to.count("petstore_client_memory_ended_total", "Requests and answers that were broken off because their client held too much memory.", float64(s.Yielded+s.Refused))
+		c, m := connections(), memory()
+		to.gauge("petstore_connections", "Open connections of the public listener.", float64(c.Used))
+		to.count("petstore_connections_closed_total", "Connections of the public listener that were closed because there were too many.", float64(c.Yielded+c.Refused))
+		to.gauge("petstore_client_memory_bytes", "Bytes that requests of HTTP/2 and answers that are being sent hold in memory.", float64(m.Used))
+		to.gauge("petstore_client_memory_limit_bytes", "Bytes that they may hold.", float64(m.Capacity))
+		to.count("petstore_client_memory_ended_total", "Requests and answers that were broken off because their client held too much memory.", float64(m.Yielded+m.Refused))
 	})
 }
 

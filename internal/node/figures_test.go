@@ -36,7 +36,8 @@ func TestFigures(t *testing.T) {
 		newLimiterCollector(func() ratelimit.Stats { return limiter }),
 		newStoreCollector(func() store.Stats { return stats }),
 		newWorkloadCollector(func() map[string]fairshare.Stats { return workload }),
-		newMemoryCollector(func() fairshare.Stats { return fairshare.Stats{Capacity: 9000, Used: 800, Yielded: 7, Refused: 60} }),
+		newConnectionCollector(func() fairshare.Stats { return fairshare.Stats{Used: 12, Yielded: 3, Refused: 4} },
+			func() fairshare.Stats { return fairshare.Stats{Capacity: 9000, Used: 800, Yielded: 7, Refused: 60} }),
 		newBackupCollector(time.Hour, func() time.Time { return time.UnixMilli(1500) }),
 	},
 		"limiter_workspaces 5", "limiter_keys 6", "limiter_bans_running 2", "limiter_addresses 3",
@@ -45,7 +46,7 @@ func TestFigures(t *testing.T) {
 		"store_waiting 7", "store_readers 9", "store_readers_idle 3",
 		`gate_limit{kind="read"} 512`, `gate_limit{kind="write"} 300`, `gate_inside{kind="write"} 299`,
 		`gate_waiting{kind="write"} 12`, `gate_refused_total{kind="write"} 34`,
-		"client_memory_bytes 800", "client_memory_limit_bytes 9000", "client_memory_ended_total 67",
+		"connections 12", "connections_closed_total 7", "client_memory_bytes 800", "client_memory_limit_bytes 9000", "client_memory_ended_total 67",
 		"backup_newest_timestamp_seconds 1.5", "backup_interval_seconds 3600")
 }
 

@@ -2,9 +2,10 @@ package node
 
 import (
 	"context"
-	"fmt"
 	"path/filepath"
 	"time"
+
+	"github.com/dustin/go-humanize"
 
 	"example.com/petstore/internal/portal/admin"
 	"example.com/petstore/internal/portal/page"
@@ -97,13 +98,4 @@ func (s *scheduler) figure(ctx context.Context, started time.Time) admin.Figure 
 }
 
 // inBytes returns a number of bytes with a unit.
-func inBytes(n int64) string {
-	if n < 1000 {
-		return fmt.Sprintf("%d bytes", n)
-	}
-	size, units := float64(n)/1000, []string{"kB", "MB", "GB", "TB"}
-	for size >= 1000 && len(units) > 1 {
-		size, units = size/1000, units[1:]
-	}
-	return fmt.Sprintf("%.1f %s", size, units[0])
-}
+func inBytes(n int64) string { return humanize.SIWithDigits(float64(n), 1, "B") }

@@ -26,16 +26,14 @@ func (n *node) openLimiter() (err error) {
 		n.limiter = ratelimit.New(limiterConfig(n.Config), n.now)
 		return nil
 	}
-	o := redisOptions(n.Config)
-	o.Now, o.Log, o.Answered = n.now, n.log, func(took time.Duration) { n.redisTook.Observe(took.Seconds()) }
-	if n.redis, err = ratelimit.NewRedis(o); err == nil {
+	n.redis, err = ratelimit.NewRedis(ratelimit.RedisOptions{
+		URL: n.Config.Redis, Config: limiterConfig(n.Config), Deny: n.Config.LimiterOnFailure == "deny",
+		Now: n.now, Log: n.log, Answered: func(took time.Duration) { n.redisTook.Observe(took.Seconds()) },
+	})
+	if err == nil {
 		n.limiter = n.redis.Limiter
 	}
 	return err
-}
-
-func redisOptions(c *config.Config) ratelimit.RedisOptions {
-	return ratelimit.RedisOptions{URL: c.Redis, Config: limiterConfig(c), Deny: c.LimiterOnFailure == "deny"}
 }
 
 // limiterConfig returns the limiter's numbers as the operator set them.

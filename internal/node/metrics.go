@@ -3,7 +3,6 @@ package node
 import (
 	"cmp"
 	"strconv"
-	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -21,22 +20,6 @@ type metrics struct {
 	decisions *prometheus.CounterVec
 	bans      prometheus.Counter
 	bansLost  prometheus.Counter
-	known     sync.Map // from seen to series
-}
-
-// A seen has the properties of a response that select its series.
-type seen struct {
-	operation, method string
-	status            int
-	plan, outcome     string
-}
-
-// A series has the metrics that a response is added to. They are looked up once, since
-// looking them up costs more than adding to them.
-type series struct {
-	request  prometheus.Counter
-	duration prometheus.Observer
-	decision prometheus.Counter // nil if it spends no quota
 }
 
 // newMetrics returns metrics that have counted nothing.
@@ -66,42 +49,19 @@ func newMetrics(version string) *metrics {
 		}),
 	}
 	m.MustRegister(m.requests, m.durations, m.decisions, m.bans, m.bansLost,
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), buildInfo(version))
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		collector(func(to metricSink) {
+			to.gauge("petstore_build_info", "Always 1; the version is a label.", 1, "version", version)
+		}))
 	return m
 }
 
 // observe counts an answered request.
 func (m *metrics) observe(o httpapi.Observation) {
-	s := m.seriesOf(seen{o.Operation, o.Method, o.Status, o.Plan, o.Outcome})
-	s.request.Inc()
-	s.duration.Observe(o.Duration.Seconds())
-	if s.decision != nil {
-		s.decision.Inc()
+	operation := cmp.Or(o.Operation, "none")
+	m.requests.WithLabelValues(operation, o.Method, strconv.Itoa(o.Status)).Inc()
+	m.durations.WithLabelValues(operation).Observe(o.Duration.Seconds())
+	if o.Outcome != "free" {
+		m.decisions.WithLabelValues(cmp.Or(o.Plan, "none"), o.Outcome).Inc()
 	}
-}
-
-func (m *metrics) seriesOf(k seen) series {
-	if s, ok := m.known.Load(k); ok {
-		return s.(series)
-	}
-	operation, plan := cmp.Or(k.operation, "none"), cmp.Or(k.plan, "none")
-	s := series{
-		request:  m.requests.WithLabelValues(operation, k.method, strconv.Itoa(k.status)),
-		duration: m.durations.WithLabelValues(operation),
-	}
-	if k.outcome != "free" {
-		s.decision = m.decisions.WithLabelValues(plan, k.outcome)
-	}
-	m.known.Store(k, s)
-	return s
-}
-
-func buildInfo(version string) prometheus.Collector {
-	g := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name:        "petstore_build_info",
-		Help:        "Always 1; the version is a label.",
-		ConstLabels: prometheus.Labels{"version": version},
-	})
-	g.Set(1)
-	return g
 }

@@ -26,6 +26,7 @@ import (
 	"example.com/petstore/internal/sandbox"
 	"example.com/petstore/internal/trace"
 	"example.com/petstore/internal/usage"
+	"example.com/petstore/internal/webhook"
 )
 
 // How often the background tasks run.
@@ -54,13 +55,13 @@ type node struct {
 	backups     *scheduler
 	metrics     *metrics
 	redisTook   prometheus.Histogram
-	webhooks    *webhooks        // nil if no events are kept
+	webhooks    *webhook.Service // nil if no events are kept, and deliverer too
+	deliverer   *webhook.Deliverer
 	sandboxes   *sandbox.Service // nil if there are no sandboxes
 	usage       *usage.Recorder
 	access      *httpapi.AccessLog // nil if requests are logged to n.log
 	budget      budget
 	connections *http1.Limit // of the public listener
-	chores      *chores
 }
 
 // waitForServer is how long to wait for another server of the same SQLite file, which
@@ -81,18 +82,17 @@ func (n *node) open(ctx context.Context, inherited bool) (err error) {
 	if err = n.openLimiter(); err != nil {
 		return errors.Join(err, n.store.Close())
 	}
-	n.service, n.usage = petstore.NewService(n.traced(n.store)), usage.NewRecorder(n.store, n.now)
+	n.service, n.usage = petstore.NewService(n.store), usage.NewRecorder(n.store, n.now)
 	if n.Config.LogFormat == "json" && n.tracer == nil { // the access log does not contain trace ids
 		n.access = httpapi.NewAccessLog(n.logTo)
 	}
 	n.backups = newScheduler(n.Config, n.store, n.now, n.log)
-	n.chores = &chores{store: n.store, now: n.now, log: n.log, retention: n.Config.EventRetention}
 	if n.Config.Sandbox.On {
 		n.sandboxes = n.newSandboxes()
 	}
 	n.metrics = n.allMetrics()
 	if n.Config.EventRetention > 0 {
-		n.webhooks = n.newWebhooks()
+		n.openWebhooks()
 	}
 	bans := newBanSync(n.limiter)
 	n.bans = &banKeeper{store: n.store, bans: bans, log: n.log, metrics: n.metrics}
@@ -150,7 +150,7 @@ func (n *node) frontend(ctx context.Context, public string) (frontend, error) {
 		return frontend{}, err
 	}
 	pages, err := console.New(console.Options{
-		Page: n.pages(secret, n.Config.BaseURL), Service: n.service, Bulk: n.store, Events: n.events(), Webhooks: n.webhooks.operations(),
+		Page: n.pages(secret, n.Config.BaseURL), Service: n.service, Bulk: n.store, Events: n.events(), Webhooks: n.webhooks,
 		Sandboxes: n.sandboxes, PagesPerMinute: n.Config.ConsolePages, Imports: n.budget.imports(),
 	})
 	if err != nil {
@@ -159,7 +159,7 @@ func (n *node) frontend(ctx context.Context, public string) (frontend, error) {
 	api, err := httpapi.New(httpapi.Options{
 		Service: n.service, Access: n.store, Keys: n.keys, Limiter: n.limiter, OnBan: n.bans.started,
 		Version: n.store.PetVersion, Held: n.budget.held(), Secret: secret, BaseURL: n.Config.BaseURL, ServerURL: public, Sunset: n.Config.Sunset, TrustedProxies: n.Config.TrustedProxies,
-		Events: n.events(), Webhooks: n.webhooks.operations(), Done: ctx.Done(),
+		Events: n.events(), Webhooks: n.webhooks, Done: ctx.Done(),
 		Sandboxes: n.sandboxes, SignIn: pages.SignInPath,
 		Docs: docs, Console: func(w http.ResponseWriter, r *http.Request, p *httpapi.ConsoleGate) { pages.Serve(w, r, p) },
 		Log: n.log, AccessLog: n.access, Now: n.now, Observe: n.observe,
@@ -170,9 +170,9 @@ func (n *node) frontend(ctx context.Context, public string) (frontend, error) {
 	}
 	n.metrics.MustRegister(newWorkloadCollector(api.Workload))
 	if n.Config.EventRetention > 0 {
-		n.metrics.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "petstore_event_streams", Help: "Streams of events that clients have open.",
-		}, func() float64 { return float64(api.Streams()) }))
+		n.metrics.MustRegister(collector(func(to metricSink) {
+			to.gauge("petstore_event_streams", "Streams of events that clients have open.", float64(api.Streams()))
+		}))
 	}
 	server := api.Server()
 	server.IdleTimeout = n.Config.IdleTimeout
@@ -199,12 +199,24 @@ func (n *node) startBackground(ctx context.Context) (stop func() error) {
 	var saved, counted error
 	running.Go(func() { n.keys.Run(ctx, refreshKeys, n.log) })
 	running.Go(func() { n.store.Follow(ctx, func() { _ = n.keys.Refresh(ctx) }) }) // Run tries again and logs
-	running.Go(func() { saved = n.limiter.Keep(ctx, n.store, saveLimits) })
-	running.Go(func() { counted = n.usage.Run(ctx, saveUsage, n.log) })
+	running.Go(func() {
+		saved = keepSaving(ctx, saveLimits, func(ctx context.Context) error { return n.limiter.Save(ctx, n.store) }) // a metric counts those that fail
+	})
+	running.Go(func() {
+		counted = keepSaving(ctx, saveUsage, func(ctx context.Context) error {
+			err := n.usage.Save(ctx)
+			if err != nil {
+				n.log.Error("usage could not be saved", "err", err)
+			}
+			return err
+		})
+	})
 	running.Go(func() { every(ctx, recheckKeys, func(context.Context) { n.connections.Recheck(n.keyIsValid) }) })
-	running.Go(func() { n.chores.run(ctx) })
-	if n.webhooks != nil {
-		running.Go(func() { n.webhooks.deliverer.Run(ctx) })
+	for _, c := range n.chores() {
+		running.Go(func() { n.run(ctx, c) })
+	}
+	if n.deliverer != nil {
+		running.Go(func() { n.deliverer.Run(ctx) })
 	}
 	if n.sandboxes != nil {
 		running.Go(func() { n.sandboxes.Run(ctx) })

@@ -28,7 +28,7 @@ type check struct {
 // The metrics are petstore_ready and those of the gatherer.
 func probes(checks []check, metrics prometheus.Gatherer, log *slog.Logger) http.Handler {
 	ready := prometheus.NewRegistry()
-	ready.MustRegister(newReadyGauge(checks))
+	ready.MustRegister(newReadyCollector(checks))
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) {
 		writeHealth(w, health{Status: "alive"})
@@ -84,16 +84,14 @@ func readiness(checks []check) health {
 	return h
 }
 
-// newReadyGauge returns the state of /readyz as a metric, for alerts.
-func newReadyGauge(checks []check) prometheus.Collector {
-	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "petstore_ready",
-		Help: "1 if the service is ready for requests, else 0.",
-	}, func() float64 {
+// newReadyCollector returns the state of /readyz as a metric, for alerts.
+func newReadyCollector(checks []check) prometheus.Collector {
+	return collector(func(to metricSink) {
+		ready := 1.0
 		if len(readiness(checks).Reasons) > 0 {
-			return 0
+			ready = 0
 		}
-		return 1
+		to.gauge("petstore_ready", "1 if the service is ready for requests, else 0.", ready)
 	})
 }
 

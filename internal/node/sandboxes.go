@@ -39,21 +39,3 @@ func newSandboxCollector(read func() sandbox.Stats, count func(context.Context) 
 		to.count("petstore_simulated_faults_total", "Requests that failed, or took long, because they asked for it.", float64(s.Simulated))
 	})
 }
-
-// endSandboxes removes the sandboxes that have expired.
-func (c *chores) endSandboxes(ctx context.Context) {
-	for {
-		shops, err := c.store.EndSandboxes(ctx)
-		for _, shop := range shops {
-			if err == nil {
-				err = c.store.RemoveShop(ctx, shop)
-			}
-		}
-		if err != nil && ctx.Err() == nil {
-			c.log.Error("expired sandboxes could not be removed", "err", err)
-		}
-		if err != nil || len(shops) == 0 {
-			return
-		}
-	}
-}

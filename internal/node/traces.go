@@ -3,7 +3,6 @@ package node
 import (
 	"context"
 
-	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/trace"
 )
 
@@ -32,12 +31,4 @@ func (n *node) stopTraces() {
 	if err := n.tracer.Stop(ctx); err != nil {
 		n.log.Warn("traces", "err", err)
 	}
-}
-
-// traced returns store, or with tracing a store that records spans.
-func (n *node) traced(store petstore.Store) petstore.Store {
-	if n.tracer == nil {
-		return store
-	}
-	return n.tracer.Store(store)
 }

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"regexp"
 	"strconv"
@@ -36,6 +37,10 @@ const maxScanned = 20_000
 // is none.
 func (l *Local) Audit(ctx context.Context, q AuditQuery) (found []AuditEntry, next int64, err error) {
 	names := namer{store: l.Store, known: map[string]string{}}
+	tokens, _ := l.Store.Tokens(ctx) // without their names the log is still readable
+	for _, t := range tokens {
+		names.known[t.ID] = access.Printable(t.Name)
+	}
 	about, err := l.about(ctx, q.Workspace)
 	if err != nil {
 		return nil, 0, err
@@ -110,9 +115,8 @@ func (l *Local) about(ctx context.Context, workspace int64) (func(access.AuditEn
 
 // A namer replaces ids with names.
 type namer struct {
-	store  access.Store
-	known  map[string]string
-	tokens []access.Token
+	store access.Store
+	known map[string]string // by the id; those of all tokens, and of what was looked up
 }
 
 // ids are the ids in the texts of the log.
@@ -149,14 +153,10 @@ func (n *namer) in(ctx context.Context, text string) string {
 
 // name returns the name for an id, or the id if what it identifies does not exist.
 func (n *namer) name(ctx context.Context, id string) string {
-	name, known := n.known[id]
-	if !known {
-		if name = n.find(ctx, id); name == "" {
-			name = id
-		}
-		n.known[id] = name
+	if _, known := n.known[id]; !known {
+		n.known[id] = cmp.Or(n.find(ctx, id), id)
 	}
-	return name
+	return n.known[id]
 }
 
 func (n *namer) find(ctx context.Context, id string) string {
@@ -167,24 +167,9 @@ func (n *namer) find(ctx context.Context, id string) string {
 		}
 		return ""
 	}
-	if strings.HasPrefix(id, "op_") {
-		return n.token(ctx, id)
-	}
 	k, err := n.store.Key(ctx, id)
 	if err != nil {
 		return ""
 	}
 	return access.Printable(k.Name) + " of " + strings.TrimPrefix(n.name(ctx, "workspace "+strconv.FormatInt(k.WorkspaceID, 10)), "workspace ")
-}
-
-func (n *namer) token(ctx context.Context, id string) string {
-	if n.tokens == nil {
-		n.tokens, _ = n.store.Tokens(ctx) // without their names the log is still readable
-	}
-	for _, t := range n.tokens {
-		if t.ID == id {
-			return access.Printable(t.Name)
-		}
-	}
-	return ""
 }

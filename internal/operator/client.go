@@ -1,19 +1,17 @@
 package operator
 
 import (
-	"bytes"
+	"cmp"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
+	"example.com/petstore/client"
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
 )
@@ -21,132 +19,93 @@ import (
 // A Client is an [Operator] that calls the API on a server's operations listener.
 // Errors of the API are returned as [petstore.Error].
 type Client struct {
-	base, token string
-	http        http.Client
+	server  string
+	http    *http.Client
+	api     *client.Client // it repeats no request
+	makeKey *client.Client // it repeats a request once if the answer was lost
 }
 
 var _ Operator = (*Client)(nil)
 
 // NewClient returns the client of the server at a URL. It does not call it yet.
-func NewClient(server, token string) (*Client, error) {
-	u, err := url.Parse(server)
-	wrong := err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == ""
-	switch {
-	case wrong && strings.ContainsAny(server, "@?#"), !wrong && (u.User != nil || u.RawQuery != ""): // a password may stand in it
-		return nil, errors.New("the URL has more than scheme, host and path")
-	case wrong:
-		return nil, fmt.Errorf("%q is not an absolute http or https URL", server)
-	}
+func NewClient(server, token string) (c *Client, err error) {
 	// A redirection could lead the token elsewhere.
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &Client{strings.TrimRight(u.String(), "/"), token, http.Client{CheckRedirect: stay}}, nil
+	c = &Client{server: server, http: &http.Client{CheckRedirect: stay}}
+	open := func(attempts int) (*client.Client, error) {
+		return client.New(server, token, client.WithHTTPClient(c.http), client.WithUserAgent("petstore-cli"), client.WithRetry(client.Retry{Attempts: attempts}))
+	}
+	if c.api, err = open(1); err != nil {
+		return nil, err
+	}
+	c.makeKey, err = open(2)
+	return c, err
 }
 
 // answerWithin is how long a server may take to answer, except for the removal of a
 // workspace's contents.
 const answerWithin = 30 * time.Second
 
-// mostAnswer is how many bytes of an answer are read. It is more than a page of a list
-// can have.
-const mostAnswer = 16 << 20
-
 // A request is a request to the operator's API.
 type request struct {
-	method, target string
-	body           any    // nil for none
-	once           string // the Idempotency-Key, or ""
-	long           bool   // it may take long
+	method, path string
+	query        url.Values
+	body         any  // nil for none
+	makesKey     bool // the server carries it out once, also if it is repeated
+	long         bool // it may take long
 }
 
-// call sends a request and returns its result or its error, and the header Link. If the
-// answer was lost, it repeats a request with an Idempotency-Key once.
-func call[T any](ctx context.Context, c *Client, r request) (result T, link string, err error) {
-	a, err := c.send(ctx, r)
-	if err != nil && r.once != "" && ctx.Err() == nil {
-		a, err = c.send(ctx, r)
-	}
-	switch {
-	case err != nil:
-		return result, "", err
-	case a.status >= http.StatusMultipleChoices:
-		return result, "", a.refusal()
-	case len(a.text) > 0:
-		err = json.Unmarshal(a.text, &result)
-	}
-	return result, a.link, err
-}
-
-// An answer is an answer with its whole body. It may be an error.
-type answer struct {
-	host   string
-	status int
-	link   string
-	text   []byte
-}
-
-// send sends a request and reads the answer.
-func (c *Client) send(ctx context.Context, r request) (answer, error) {
-	var sent bytes.Buffer
-	if r.body != nil {
-		if err := json.NewEncoder(&sent).Encode(r.body); err != nil {
-			return answer{}, err
-		}
-	}
+// call sends a request and returns its result or its error, and the cursor of the next page.
+func call[T any](ctx context.Context, c *Client, r request) (result T, next string, err error) {
 	if !r.long {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, answerWithin)
 		defer cancel()
 	}
-	req, err := http.NewRequestWithContext(ctx, r.method, c.base+r.target, &sent)
-	if err != nil {
-		return answer{}, err
+	api := c.api
+	if r.makesKey {
+		api = c.makeKey
 	}
-	req.Header.Set("Authorization", "Bearer "+c.token)
-	req.Header.Set("Accept", "application/json")
-	if r.body != nil {
-		req.Header.Set("Content-Type", "application/json")
+	text, resp, err := api.Do(ctx, client.Request{Operation: r.method + " " + r.path, Method: r.method, Path: Root + r.path, Query: r.query, Body: r.body, MediaType: "application/json"})
+	switch {
+	case err != nil:
+		return result, "", c.refusal(err)
+	case len(text) > 0:
+		err = json.Unmarshal(text, &result)
 	}
-	if r.once != "" {
-		req.Header.Set("Idempotency-Key", r.once)
-	}
-	resp, err := c.http.Do(req) //nolint:gosec // the URL is the operator's own
-	if err != nil {
-		return answer{}, err
-	}
-	defer resp.Body.Close() // only read
-	text, err := io.ReadAll(io.LimitReader(resp.Body, mostAnswer))
-	return answer{resp.Request.URL.Host, resp.StatusCode, resp.Header.Get("Link"), text}, err
+	return result, resp.Next(), err
 }
 
-// refusal returns the error in the answer.
-func (a answer) refusal() error {
-	var e petstore.Error
-	ours := json.Unmarshal(a.text, &e) == nil && e.Code != "" && e.Message != ""
+// refusal returns the error of a request without the words of the package client.
+func (c *Client) refusal(err error) error {
+	e, answered := errors.AsType[*client.Error](err)
 	switch {
-	case ours && e.Code == "route_not_found": // of the public listener
-		return fmt.Errorf("%s has no operator's API; give the URL of the operations listener (--ops-addr of serve)", a.host)
-	case ours:
-		return &e
+	case !answered:
+		return cmp.Or(errors.Unwrap(err), err)
+	case e.Code == "route_not_found": // of the public listener
+		return fmt.Errorf("%s has no operator's API; give the URL of the operations listener (--ops-addr of serve)", c.server)
+	case e.Code == "":
+		return fmt.Errorf("%s is no operations listener with the operator's API: it answers %d", c.server, e.Status)
 	}
-	line, _, _ := strings.Cut(strings.TrimSpace(string(a.text)), "\n")
-	return fmt.Errorf("%s is no operations listener with the operator's API: it answers %d %.200s", a.host, a.status, line)
+	return &petstore.Error{Code: petstore.Code(e.Code), Message: e.Message}
 }
 
 // list reads all pages of a list.
-func list[T any](ctx context.Context, c *Client, target string) ([]T, error) {
-	all := []T{}
-	for target != "" {
-		page, link, err := call[[]T](ctx, c, request{method: http.MethodGet, target: target})
+func list[T any](ctx context.Context, c *Client, path string, query url.Values) ([]T, error) {
+	for all := []T{}; ; {
+		page, next, err := call[[]T](ctx, c, request{method: http.MethodGet, path: path, query: query})
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, page...)
-		if target, _, _ = strings.Cut(strings.TrimPrefix(link, "<"), ">"); target != "" && !strings.HasPrefix(target, Root) {
-			return nil, errors.New("the list goes on elsewhere")
+		if all = append(all, page...); next == "" {
+			return all, nil
 		}
+		query.Set("cursor", next)
 	}
-	return all, nil
 }
+
+// longPages asks for pages that are as long as they may be.
+func longPages() url.Values { return url.Values{"limit": {"100"}} }
 
 func one[T any](ctx context.Context, c *Client, r request) (T, error) {
 	result, _, err := call[T](ctx, c, r)
@@ -158,7 +117,7 @@ const Root = "/admin/v1"
 
 // Find implements [Operator].
 func (c *Client) Find(ctx context.Context, name string) (Workspace, error) {
-	found, err := list[Workspace](ctx, c, Root+"/workspaces?name="+url.QueryEscape(name))
+	found, err := list[Workspace](ctx, c, "/workspaces", url.Values{"name": {name}})
 	if err != nil {
 		return Workspace{}, err
 	}
@@ -169,69 +128,69 @@ func (c *Client) Find(ctx context.Context, name string) (Workspace, error) {
 }
 
 // workspacePath returns the path of a workspace.
-func workspacePath(id int64) string { return Root + "/workspaces/" + strconv.FormatInt(id, 10) }
+func workspacePath(id int64) string { return "/workspaces/" + strconv.FormatInt(id, 10) }
 
-// onKey sends a request about a key. r.target is appended to the key's path. An id that
+// onKey sends a request about a key. r.path is appended to the key's path. An id that
 // is not well formed is refused, since one such as ".." would lead to another path.
 func (c *Client) onKey(ctx context.Context, id string, r request) (Key, error) {
 	if !access.WellFormedID(id) {
 		return Key{}, access.NoKey(id)
 	}
-	r.target = Root + "/keys/" + id + r.target
+	r.path = "/keys/" + id + r.path
 	return one[Key](ctx, c, r)
 }
 
 // CreateWorkspace implements [Operator].
 func (c *Client) CreateWorkspace(ctx context.Context, n NewWorkspace) (Workspace, error) {
-	return one[Workspace](ctx, c, request{method: http.MethodPost, target: Root + "/workspaces", body: n})
+	return one[Workspace](ctx, c, request{method: http.MethodPost, path: "/workspaces", body: n})
 }
 
 // Workspaces implements [Operator].
 func (c *Client) Workspaces(ctx context.Context) ([]Workspace, error) {
-	all, err := list[Workspace](ctx, c, Root+"/workspaces?limit=100")
+	all, err := list[Workspace](ctx, c, "/workspaces", longPages())
 	return byName(all), err
 }
 
 // Workspace implements [Operator].
 func (c *Client) Workspace(ctx context.Context, id int64) (WorkspaceDetail, error) {
-	return one[WorkspaceDetail](ctx, c, request{method: http.MethodGet, target: workspacePath(id)})
+	return one[WorkspaceDetail](ctx, c, request{method: http.MethodGet, path: workspacePath(id)})
 }
 
 // Rename implements [Operator].
 func (c *Client) Rename(ctx context.Context, id int64, to string) (Workspace, error) {
-	return one[Workspace](ctx, c, request{method: http.MethodPatch, target: workspacePath(id), body: map[string]string{"name": to}})
+	return one[Workspace](ctx, c, request{method: http.MethodPatch, path: workspacePath(id), body: map[string]string{"name": to}})
 }
 
 // SetPlan implements [Operator].
 func (c *Client) SetPlan(ctx context.Context, id int64, p Plan) (Workspace, error) {
-	return one[Workspace](ctx, c, request{method: http.MethodPut, target: workspacePath(id) + "/plan", body: p})
+	return one[Workspace](ctx, c, request{method: http.MethodPut, path: workspacePath(id) + "/plan", body: p})
 }
 
 // Reset implements [Operator].
 func (c *Client) Reset(ctx context.Context, id int64) error {
-	_, err := one[struct{}](ctx, c, request{method: http.MethodPost, target: workspacePath(id) + "/reset", long: true})
+	_, err := one[struct{}](ctx, c, request{method: http.MethodPost, path: workspacePath(id) + "/reset", long: true})
 	return err
 }
 
 // Delete implements [Operator].
 func (c *Client) Delete(ctx context.Context, id int64) error {
-	_, err := one[struct{}](ctx, c, request{method: http.MethodDelete, target: workspacePath(id), long: true})
+	_, err := one[struct{}](ctx, c, request{method: http.MethodDelete, path: workspacePath(id), long: true})
 	return err
 }
 
 // Keys implements [Operator].
 func (c *Client) Keys(ctx context.Context, workspace int64) ([]Key, error) {
-	return list[Key](ctx, c, workspacePath(workspace)+"/keys?limit=100")
+	return list[Key](ctx, c, workspacePath(workspace)+"/keys", longPages())
 }
 
 // CreateKey implements [Operator].
 func (c *Client) CreateKey(ctx context.Context, workspace int64, n NewKey) (Key, error) {
-	return one[Key](ctx, c, request{method: http.MethodPost, target: workspacePath(workspace) + "/keys", body: n, once: rand.Text()})
+	return one[Key](ctx, c, request{method: http.MethodPost, path: workspacePath(workspace) + "/keys", body: n, makesKey: true})
 }
 
 // RotateKey implements [Operator].
 func (c *Client) RotateKey(ctx context.Context, id string, overlap time.Duration) (Key, error) {
-	return c.onKey(ctx, id, request{method: http.MethodPost, target: "/rotate", body: map[string]string{"overlap": seconds(overlap)}, once: rand.Text()})
+	return c.onKey(ctx, id, request{method: http.MethodPost, path: "/rotate", body: map[string]string{"overlap": seconds(overlap)}, makesKey: true})
 }
 
 // RevokeKey implements [Operator].
@@ -241,12 +200,12 @@ func (c *Client) RevokeKey(ctx context.Context, id string) (Key, error) {
 
 // BanKey implements [Operator].
 func (c *Client) BanKey(ctx context.Context, id string, b NewBan) (Key, error) {
-	return c.onKey(ctx, id, request{method: http.MethodPut, target: "/ban", body: map[string]string{"for": seconds(b.For), "reason": b.Reason}})
+	return c.onKey(ctx, id, request{method: http.MethodPut, path: "/ban", body: map[string]string{"for": seconds(b.For), "reason": b.Reason}})
 }
 
 // UnbanKey implements [Operator].
 func (c *Client) UnbanKey(ctx context.Context, id string) (Key, error) {
-	return c.onKey(ctx, id, request{method: http.MethodDelete, target: "/ban"})
+	return c.onKey(ctx, id, request{method: http.MethodDelete, path: "/ban"})
 }
 
 // seconds returns a duration in the form of the API, rounded up to whole seconds.

@@ -24,30 +24,22 @@ func guardedWrites() map[string]guarded {
 	ctx := context.Background()
 	return map[string]guarded{
 		"ReplacePet": {func(s *shop, id int64, c Condition) error {
-			_, err := s.ReplacePet(ctx, home, id, NewPet{Name: "New", CategoryID: categoryID}, c)
-			return err
+			return errOf(s.ReplacePet(ctx, home, id, NewPet{Name: "New", CategoryID: categoryID}, c))
 		}, thePet, CodePetNotFound},
 		"UpdatePet": {func(s *shop, id int64, c Condition) error {
-			_, err := s.UpdatePet(ctx, home, id, PetPatch{Name: Some("New")}, c)
-			return err
+			return errOf(s.UpdatePet(ctx, home, id, PetPatch{Name: Some("New")}, c))
 		}, thePet, CodePetNotFound},
-		"DeletePet": {func(s *shop, id int64, c Condition) error { return s.DeletePet(ctx, home, id, c) }, thePet, CodePetNotFound},
-		"UpdateInventory": {func(s *shop, id int64, c Condition) error {
-			_, err := s.UpdateInventory(ctx, home, id, 9, c)
-			return err
-		}, theItem, CodePetNotFound},
+		"DeletePet":       {func(s *shop, id int64, c Condition) error { return s.DeletePet(ctx, home, id, c) }, thePet, CodePetNotFound},
+		"UpdateInventory": {func(s *shop, id int64, c Condition) error { return errOf(s.UpdateInventory(ctx, home, id, 9, c)) }, theItem, CodePetNotFound},
 		"ReplaceCategory": {func(s *shop, id int64, c Condition) error {
-			_, err := s.ReplaceCategory(ctx, home, id, NewCategory{Name: "New"}, c)
-			return err
+			return errOf(s.ReplaceCategory(ctx, home, id, NewCategory{Name: "New"}, c))
 		}, theCategory, CodeCategoryNotFound},
 		"UpdateCategory": {func(s *shop, id int64, c Condition) error {
-			_, err := s.UpdateCategory(ctx, home, id, CategoryPatch{Name: Some("New")}, c)
-			return err
+			return errOf(s.UpdateCategory(ctx, home, id, CategoryPatch{Name: Some("New")}, c))
 		}, theCategory, CodeCategoryNotFound},
 		"DeleteCategory": {func(s *shop, id int64, c Condition) error { return s.DeleteCategory(ctx, home, id, c) }, theCategory, CodeCategoryNotFound},
 		"UpdateOrder": {func(s *shop, id int64, c Condition) error {
-			_, err := s.UpdateOrder(ctx, home, id, OrderPatch{Complete: Some(true)}, c)
-			return err
+			return errOf(s.UpdateOrder(ctx, home, id, OrderPatch{Complete: Some(true)}, c))
 		}, theOrder, CodeOrderNotFound},
 		"CancelOrder": {func(s *shop, id int64, c Condition) error { return s.CancelOrder(ctx, home, id, c) }, theOrder, CodeOrderNotFound},
 	}
@@ -83,42 +75,25 @@ func TestInvalidInput(t *testing.T) {
 		pointer string
 		code    FieldCode
 	}{
-		"CreatePet": {func() error {
-			_, err := s.CreatePet(ctx, home, NewPet{Name: " ", CategoryID: categoryID}, nil)
-			return err
-		}, "/name", InvalidFormat},
+		"CreatePet": {func() error { return errOf(s.CreatePet(ctx, home, NewPet{Name: " ", CategoryID: categoryID}, nil)) }, "/name", InvalidFormat},
 		"CreatePet with a nameless category": {func() error {
-			_, err := s.CreatePet(ctx, home, NewPet{Name: "Kaa", Category: &NewCategory{Name: " "}}, nil)
-			return err
+			return errOf(s.CreatePet(ctx, home, NewPet{Name: "Kaa", Category: &NewCategory{Name: " "}}, nil))
 		}, "/categoryId", InvalidFormat},
 		"ReplacePet": {func() error {
-			_, err := s.ReplacePet(ctx, home, petID, NewPet{Name: "a", CategoryID: categoryID, Status: "lost"}, Condition{})
-			return err
+			return errOf(s.ReplacePet(ctx, home, petID, NewPet{Name: "a", CategoryID: categoryID, Status: "lost"}, Condition{}))
 		}, "/status", InvalidEnum},
 		"UpdatePet": {func() error {
-			_, err := s.UpdatePet(ctx, home, petID, PetPatch{CategoryID: Null[int64]()}, Condition{})
-			return err
+			return errOf(s.UpdatePet(ctx, home, petID, PetPatch{CategoryID: Null[int64]()}, Condition{}))
 		}, "/categoryId", InvalidType},
-		"CreateCategory": {func() error {
-			_, err := s.CreateCategory(ctx, home, NewCategory{}, nil)
-			return err
-		}, "/name", TooShort},
+		"CreateCategory": {func() error { return errOf(s.CreateCategory(ctx, home, NewCategory{}, nil)) }, "/name", TooShort},
 		"ReplaceCategory": {func() error {
-			_, err := s.ReplaceCategory(ctx, home, categoryID, NewCategory{Name: "\t"}, Condition{})
-			return err
+			return errOf(s.ReplaceCategory(ctx, home, categoryID, NewCategory{Name: "\t"}, Condition{}))
 		}, "/name", InvalidFormat},
 		"UpdateCategory": {func() error {
-			_, err := s.UpdateCategory(ctx, home, categoryID, CategoryPatch{Description: Some("\x00")}, Condition{})
-			return err
+			return errOf(s.UpdateCategory(ctx, home, categoryID, CategoryPatch{Description: Some("\x00")}, Condition{}))
 		}, "/description", InvalidFormat},
-		"CreateOrder": {func() error {
-			_, err := s.CreateOrder(ctx, home, NewOrder{PetID: petID}, nil)
-			return err
-		}, "/quantity", OutOfRange},
-		"UpdateInventory": {func() error {
-			_, err := s.UpdateInventory(ctx, home, petID, -1, Condition{})
-			return err
-		}, "/quantity", OutOfRange},
+		"CreateOrder":     {func() error { return errOf(s.CreateOrder(ctx, home, NewOrder{PetID: petID}, nil)) }, "/quantity", OutOfRange},
+		"UpdateInventory": {func() error { return errOf(s.UpdateInventory(ctx, home, petID, -1, Condition{})) }, "/quantity", OutOfRange},
 	} {
 		wantField(t, name, test.do(), test.pointer, test.code)
 	}

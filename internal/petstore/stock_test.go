@@ -86,8 +86,7 @@ func TestStatusSettles(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	complete := func(s *shop) error {
-		_, err := s.UpdateOrder(ctx, home, orderID, OrderPatch{Complete: Some(true)}, Condition{})
-		return err
+		return errOf(s.UpdateOrder(ctx, home, orderID, OrderPatch{Complete: Some(true)}, Condition{}))
 	}
 	cancelOf := func(units int64) func(s *shop) error {
 		return func(s *shop) error {
@@ -97,20 +96,13 @@ func TestStatusSettles(t *testing.T) {
 	}
 	cancel := cancelOf(1)
 	release := func(s *shop) error {
-		_, err := s.UpdatePet(ctx, home, petID, PetPatch{Status: Null[Status]()}, Condition{})
-		return err
+		return errOf(s.UpdatePet(ctx, home, petID, PetPatch{Status: Null[Status]()}, Condition{}))
 	}
 	set := func(quantity int64) func(*shop) error {
-		return func(s *shop) error {
-			_, err := s.UpdateInventory(ctx, home, petID, quantity, Condition{})
-			return err
-		}
+		return func(s *shop) error { return errOf(s.UpdateInventory(ctx, home, petID, quantity, Condition{})) }
 	}
 	add := func(units int64) func(*shop) error {
-		return func(s *shop) error {
-			_, err := s.AddStock(ctx, home, petID, units, nil)
-			return err
-		}
+		return func(s *shop) error { return errOf(s.AddStock(ctx, home, petID, units, nil)) }
 	}
 	for _, test := range []struct {
 		name           string
@@ -228,26 +220,17 @@ func TestMovements(t *testing.T) {
 		delta int64
 	}{
 		{func(s *shop) error {
-			_, err := s.CreatePet(ctx, home, NewPet{Name: "Kaa", CategoryID: categoryID}, nil)
-			return err
+			return errOf(s.CreatePet(ctx, home, NewPet{Name: "Kaa", CategoryID: categoryID}, nil))
 		}, MovedCreated, 0, 1},
+		{func(s *shop) error { return errOf(s.CreateOrder(ctx, home, NewOrder{PetID: petID, Quantity: 2}, nil)) }, MovedPlaced, newID, -2},
 		{func(s *shop) error {
-			_, err := s.CreateOrder(ctx, home, NewOrder{PetID: petID, Quantity: 2}, nil)
-			return err
-		}, MovedPlaced, newID, -2},
-		{func(s *shop) error {
-			_, err := s.CreateOrder(ctx, home, NewOrder{PetID: petID, Quantity: 2, Complete: true}, nil)
-			return err
+			return errOf(s.CreateOrder(ctx, home, NewOrder{PetID: petID, Quantity: 2, Complete: true}, nil))
 		}, MovedSale, newID, -2},
 		{func(s *shop) error {
-			_, err := s.UpdateOrder(ctx, home, orderID, OrderPatch{Complete: Some(true)}, Condition{})
-			return err
+			return errOf(s.UpdateOrder(ctx, home, orderID, OrderPatch{Complete: Some(true)}, Condition{}))
 		}, MovedCompleted, orderID, 0},
 		{func(s *shop) error { return s.CancelOrder(ctx, home, orderID, Condition{}) }, MovedCancelled, orderID, 1},
-		{func(s *shop) error {
-			_, err := s.UpdateInventory(ctx, home, petID, 9, Condition{})
-			return err
-		}, MovedSet, 0, 4},
+		{func(s *shop) error { return errOf(s.UpdateInventory(ctx, home, petID, 9, Condition{})) }, MovedSet, 0, 4},
 		{func(s *shop) error {
 			s.stocked(Available, 5, 0)
 			_, err := s.UpdatePet(ctx, home, petID, PetPatch{Status: Some(Sold)}, Condition{})

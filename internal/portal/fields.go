@@ -52,7 +52,7 @@ func (d *description) parameterField(p *parameter) field {
 
 // fields returns the members of the object that s describes, or of the items if it is an array.
 func (d *description) fields(s *schema) []field {
-	s, _ = d.schema(s)
+	s = d.Schema(s)
 	if s.Type == "array" {
 		return d.fields(s.Items)
 	}
@@ -66,11 +66,11 @@ func (d *description) fields(s *schema) []field {
 }
 
 func (d *description) field(name string, s *schema) field {
-	s, ref := d.schema(s)
-	f := field{Name: name, Type: d.typeName(s, ref), Nullable: s.Nullable, Limits: d.limits(s), Description: inline(s.Description)}
+	s = d.Schema(s)
+	f := field{Name: name, Type: d.typeName(s), Nullable: s.Nullable, Limits: d.limits(s), Description: inline(s.Description)}
 	of := s
 	if s.Type == "array" {
-		of, _ = d.schema(s.Items)
+		of = d.Schema(s.Items)
 	}
 	f.Grows = of.Open != nil
 	for _, v := range slices.Concat(of.Enum, of.Open) {
@@ -91,13 +91,12 @@ func (d *description) field(name string, s *schema) field {
 }
 
 // typeName is "integer int64", "PetStatus" or "array of Pet".
-func (d *description) typeName(s *schema, ref string) string {
+func (d *description) typeName(s *schema) string {
 	switch {
 	case s.Type == "array":
-		items, name := d.schema(s.Items)
-		return "array of " + d.typeName(items, name)
-	case ref != "":
-		return ref
+		return "array of " + d.typeName(d.Schema(s.Items))
+	case s.Name != "":
+		return s.Name
 	case s.Format != "":
 		return s.Type + " " + s.Format
 	}
@@ -125,7 +124,7 @@ func (d *description) limits(s *schema) []string {
 		list = append(list, "at most "+group(*s.MaxItems)+" values")
 	}
 	if s.Type == "array" {
-		items, _ := d.schema(s.Items)
+		items := d.Schema(s.Items)
 		list = append(list, d.limits(items)...)
 	}
 	return list

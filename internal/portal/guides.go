@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"example.com/petstore/api"
 	"example.com/petstore/internal/portal/asset"
 )
 
@@ -98,9 +99,9 @@ func (d *description) failures() []failure {
 		if byStatus[n] == nil {
 			byStatus[n] = &failure{Status: n, Text: http.StatusText(n), Advice: advice(n)}
 		}
-		byStatus[n].add(d.response(r))
+		byStatus[n].add(d.Response(r))
 	}
-	for _, o := range d.operations() {
+	for _, o := range d.Operations() {
 		for _, r := range o.Responses {
 			note(r.Key, r.Value)
 		}
@@ -117,7 +118,7 @@ func (d *description) failures() []failure {
 }
 
 func (f *failure) add(r *response) {
-	m, ok := r.Content.get("application/json")
+	m, ok := r.Content.Get("application/json")
 	if !ok {
 		return
 	}
@@ -125,7 +126,7 @@ func (f *failure) add(r *response) {
 		if slices.ContainsFunc(f.Codes, func(c codeExample) bool { return c.Code == code }) {
 			continue
 		}
-		e, _ := m.Examples.get(code)
+		e, _ := m.Examples.Get(code)
 		f.Codes = append(f.Codes, codeExample{code, messageOf(e)})
 	}
 }
@@ -154,7 +155,7 @@ func advice(status int) string {
 }
 
 // messageOf returns the message of an example of an error.
-func messageOf(e *example) string {
+func messageOf(e *api.Example) string {
 	if e == nil {
 		return ""
 	}

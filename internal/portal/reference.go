@@ -50,9 +50,9 @@ func (o ReferenceOptions) prefix() string {
 
 // described returns the pages of the description that is built in.
 func described(opts ReferenceOptions) *site {
-	d := parse(api.JSON())
+	d := &description{api.Parse()}
 	if opts.Sunset.IsZero() {
-		for _, o := range d.operations() {
+		for _, o := range d.Operations() {
 			if o.Sunset != "" {
 				opts.Sunset = asset.Must(time.Parse(time.DateOnly, o.Sunset))
 			}

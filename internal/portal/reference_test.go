@@ -168,7 +168,7 @@ func TestEveryOperationHasASection(t *testing.T) {
 	t.Parallel()
 	h := newReference(t)
 	d := newDescription()
-	for _, o := range d.operations() {
+	for _, o := range d.Operations() {
 		path, _, _ := strings.Cut(sectionURL(o), "#")
 		page := get(t, h, path).Body.String()
 		if !slices.ContainsFunc(elements(t, page), func(e element) bool { return e.name == "section" && e.attrs["id"] == o.OperationID }) {
@@ -187,12 +187,12 @@ func TestEveryOperationHasASection(t *testing.T) {
 // expected is what a section must show.
 func expected(d *description, o *operation) []string {
 	want := []string{o.Summary, "curl", "JavaScript", "Python", ">Go<", "https://petstore.example/", `data-method="` + o.Method + `"`}
-	for _, p := range d.parameters(o) {
+	for _, p := range d.Of(o) {
 		want = append(want, `<code class="name">`+p.Name+"</code>")
 	}
 	for _, r := range o.Responses {
 		want = append(want, ">"+r.Key+"</span>")
-		for _, code := range d.response(r.Value).Codes {
+		for _, code := range d.Response(r.Value).Codes {
 			want = append(want, "<code>"+code+"</code>")
 		}
 	}

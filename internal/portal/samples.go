@@ -57,7 +57,7 @@ func samples(c call) []snippet {
 func (d *description) call(o *operation, base string) call {
 	c := call{Method: o.Method, URL: base + d.examplePath(o), Key: len(o.Scopes) > 0}
 	query := url.Values{}
-	for _, p := range d.parameters(o) {
+	for _, p := range d.Of(o) {
 		switch {
 		case p.Name == "Idempotency-Key":
 			c.Retryable = true
@@ -74,14 +74,14 @@ func (d *description) call(o *operation, base string) call {
 		last := o.RequestBody.Content[len(o.RequestBody.Content)-1]
 		c.Media, c.Body = last.Key, oneLine(last.Value.Examples[0].Value.Value)
 	}
-	_, c.Empty = o.Responses.get("204")
+	_, c.Empty = o.Responses.Get("204")
 	return c
 }
 
 // examplePath is the path with the examples of its parameters.
 func (d *description) examplePath(o *operation) string {
 	path := o.Path
-	for _, p := range d.parameters(o) {
+	for _, p := range d.Of(o) {
 		if p.In == "path" {
 			path = strings.ReplaceAll(path, "{"+p.Name+"}", plain(p.Example))
 		}

@@ -21,7 +21,7 @@ func TestSamplesParse(t *testing.T) {
 	t.Parallel()
 	d := newDescription()
 	all := map[string]string{}
-	for _, o := range d.operations() {
+	for _, o := range d.Operations() {
 		for _, s := range samples(d.call(o, "https://petstore.example")) {
 			switch s.Lang {
 			case "go":
@@ -69,7 +69,7 @@ func need(t *testing.T, tool string) {
 func TestSampleOfAnUpdate(t *testing.T) {
 	t.Parallel()
 	d := newDescription()
-	for _, o := range d.operations() {
+	for _, o := range d.Operations() {
 		if o.OperationID != "updateOrder" {
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"example.com/petstore/api"
 	"example.com/petstore/internal/portal/console"
 )
 
@@ -72,7 +73,7 @@ func (d *description) section(o *operation, base string, sunset time.Time) secti
 	}
 	for _, g := range []struct{ in, title string }{{"path", "Path parameters"}, {"query", "Query parameters"}, {"header", "Headers"}} {
 		var fields []field
-		for _, p := range d.parameters(o) {
+		for _, p := range d.Of(o) {
 			if p.In == g.in {
 				fields = append(fields, d.parameterField(p))
 			}
@@ -91,7 +92,7 @@ func sectionURL(o *operation) string { return "/docs/" + o.Tags[0] + "#" + o.Ope
 func (d *description) ending(o *operation, sunset time.Time) *ending {
 	e := &ending{At: sunset, Successor: o.Successor}
 	path, _, _ := strings.Cut(o.Successor, "?")
-	for _, other := range d.operations() {
+	for _, other := range d.Operations() {
 		if other.Method+" "+other.Path == path {
 			e.URL = sectionURL(other)
 		}
@@ -104,8 +105,7 @@ func (d *description) addBody(s *section) {
 		return
 	}
 	first := s.RequestBody.Content[0].Value
-	_, name := d.schema(first.Schema)
-	s.Body = &body{Type: name, Fields: d.fields(first.Schema)}
+	s.Body = &body{Type: d.Schema(first.Schema).Name, Fields: d.fields(first.Schema)}
 	for _, m := range s.RequestBody.Content {
 		s.Body.Media = append(s.Body.Media, m.Key)
 	}
@@ -126,9 +126,8 @@ func (d *description) addAnswers(s *section) {
 		}
 		s.Headers = d.headerFields(r.Value)
 		s.Response = &snippet{Title: fmt.Sprint(a.Status, " ", a.Text), Lang: "http", Code: "HTTP/1.1 " + fmt.Sprint(a.Status, " ", a.Text)}
-		if m, ok := d.response(r.Value).Content.get("application/json"); ok {
-			_, name := d.schema(m.Schema)
-			s.Returns, s.ReturnType = d.fields(m.Schema), name
+		if m, ok := d.Response(r.Value).Content.Get("application/json"); ok {
+			s.Returns, s.ReturnType = d.fields(m.Schema), d.Schema(m.Schema).Name
 			s.Response.Lang, s.Response.Code = "json", indented(m.Example)
 		}
 	}
@@ -140,7 +139,7 @@ func everywhere(status int) bool {
 }
 
 func (d *description) answer(status string, r *response) answer {
-	r = d.response(r)
+	r = d.Response(r)
 	n, _ := strconv.Atoi(status)
 	// The codes stand beside the text, so the text ends before them.
 	text, _, _ := strings.Cut(r.Description, ": `")
@@ -148,7 +147,7 @@ func (d *description) answer(status string, r *response) answer {
 	if everywhere(n) {
 		return a
 	}
-	if m, ok := r.Content.get("application/json"); ok {
+	if m, ok := r.Content.Get("application/json"); ok {
 		for _, e := range m.Examples {
 			a.Examples = append(a.Examples, snippet{Title: e.Key, Lang: "json", Code: indented(e.Value.Value)})
 		}
@@ -159,12 +158,12 @@ func (d *description) answer(status string, r *response) answer {
 // headerFields returns the headers that the answer has besides those that every answer has.
 func (d *description) headerFields(r *response) []field {
 	var list []field
-	for _, h := range d.response(r).Headers {
+	for _, h := range d.Response(r).Headers {
 		switch h.Key {
 		case "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset":
 			continue
 		}
-		to, _ := follow(h.Value.Ref, d.Components.Headers, h.Value)
+		to := api.Follow(h.Value.Ref, d.Components.Headers, h.Value)
 		list = append(list, field{Name: h.Key, Type: "header", Description: inline(to.Description), Example: plain(to.Example)})
 	}
 	return list

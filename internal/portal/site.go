@@ -104,7 +104,7 @@ func (d *description) navTag(name string, opts ReferenceOptions) navTag {
 			t.Description = known.Description
 		}
 	}
-	for _, o := range d.operations() {
+	for _, o := range d.Operations() {
 		if o.Tags[0] == name {
 			s := d.section(o, opts.BaseURL, opts.Sunset)
 			s.Sandbox = len(o.Scopes) > 0 && !slices.ContainsFunc(o.Scopes, func(scope string) bool { return !slices.Contains(opts.Sandbox, scope) })

@@ -31,7 +31,7 @@ func onEach(t *testing.T, cfg Config, test func(t *testing.T, l *Limiter, clock 
 	}
 }
 
-// onMemory is onEach for tests of what does not depend on Redis, such as bans.
+// onMemory is onEach for tests of what does not depend on Redis, such as bans and the table of addresses.
 func onMemory(t *testing.T, cfg Config, test func(t *testing.T, l *Limiter, clock *testClock)) {
 	t.Helper()
 	t.Run("memory", func(t *testing.T) {
@@ -165,7 +165,7 @@ func TestPeekHasNoEffect(t *testing.T) {
 
 func TestRemainingFallsByOneUnderConcurrency(t *testing.T) {
 	t.Parallel()
-	onEach(t, DefaultConfig(), func(t *testing.T, l *Limiter, _ *testClock) {
+	onMemory(t, DefaultConfig(), func(t *testing.T, l *Limiter, _ *testClock) {
 		limits := Limits{PerMinute: 1000, PerDay: 100_000}
 		handles := []*Caller{l.Caller(1, "a", limits), l.Caller(1, "b", limits), l.Caller(1, "c", limits)}
 		got := inParallel(16, 100, func(i int) (int64, bool) {

@@ -4,8 +4,8 @@
 // What is counted is a subject: a workspace, whose keys share its windows, or an address without a valid key. The windows of
 // a subject (windows.go) and what is known against a key (penalty.go) are values with pure methods.
 //
-// A Limiter decides in this process, under the subject's mutex. Keep saves what changed to a Store each half second, and
-// Restore takes it back after a restart, so that a crash forgets the counts of a second at most.
+// A Limiter decides in this process, under the subject's mutex. Save saves what changed to a Store, and Restore takes it back
+// after a restart, so that a crash forgets what was counted since the last save at most.
 //
 // Redis has all nodes count in one place: the script decide.lua makes the decision of windows.go on the subject's key, by
 // the clock of Redis. A call takes 25 ms at most and is not repeated. A request is decided in one of four ways:

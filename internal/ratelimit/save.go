@@ -31,45 +31,11 @@ type Store interface {
 	SaveLimits(ctx context.Context, rows []SavedWindow) error
 }
 
-// saveTimeout bounds each save.
-const saveTimeout = 10 * time.Second
-
-// Keep saves what has changed to the store, once in each interval until ctx ends, and then once more. The end of ctx breaks
-// no save off, since nobody would know whether it was done. The next save makes up for one that failed, which Stats counts.
-// Keep returns the error of its last save. End ctx when requests are no longer admitted: what they use after the last save
-// is not kept. The windows are those of all nodes if Redis counts.
-func (l *Limiter) Keep(ctx context.Context, store Store, every time.Duration) error {
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	for ctx.Err() == nil {
-		select {
-		case <-tick.C:
-			_ = l.save(ctx, store) // counted, and made up for
-		case <-ctx.Done():
-		}
-	}
-	return l.save(ctx, store)
-}
-
-func (l *Limiter) save(ctx context.Context, store Store) error {
-	rows, requeue := l.Dirty()
-	if len(rows) == 0 {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
-	defer cancel()
-	if err := store.SaveLimits(ctx, rows); err != nil {
-		requeue()
-		l.failedSaves.Add(1)
-		return fmt.Errorf("save rate limits: %w", err)
-	}
-	return nil
-}
-
-// Dirty returns the rows that have changed since the last call. The caller saves them, or calls requeue: then the next
-// Dirty returns them as they are by then.
-func (l *Limiter) Dirty() (rows []SavedWindow, requeue func()) {
+// Save saves the windows that have changed since the last call. What cannot be saved is saved by the next call, as it is by
+// then; Stats counts such failures. The windows are those of all nodes if Redis counts.
+func (l *Limiter) Save(ctx context.Context, store Store) error {
 	subjects := l.changed.take()
+	var rows []SavedWindow
 	for _, s := range subjects {
 		s.mu.Lock()
 		if w := s.windows; w.used() {
@@ -80,13 +46,20 @@ func (l *Limiter) Dirty() (rows []SavedWindow, requeue func()) {
 		s.changed = false
 		s.mu.Unlock()
 	}
-	return rows, func() {
-		for _, s := range subjects {
-			s.mu.Lock()
-			l.changed.add(s)
-			s.mu.Unlock()
-		}
+	if len(rows) == 0 {
+		return nil
 	}
+	err := store.SaveLimits(ctx, rows)
+	if err == nil {
+		return nil
+	}
+	l.failedSaves.Add(1)
+	for _, s := range subjects {
+		s.mu.Lock()
+		l.changed.add(s)
+		s.mu.Unlock()
+	}
+	return fmt.Errorf("save rate limits: %w", err)
 }
 
 // Restore takes over saved rows, before the first decision. It leaves out addresses whose windows are over, or for

@@ -1,22 +1,18 @@
 package ratelimit
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"maps"
 	"net/netip"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 )
 
 // table is a Store in memory that can be told to fail.
 type table struct {
-	mu      sync.Mutex
 	windows map[string]SavedWindow
 	fail    error
 	saves   int
@@ -26,11 +22,9 @@ func newTable() *table {
 	return &table{windows: map[string]SavedWindow{}}
 }
 
-func (s *table) SaveLimits(ctx context.Context, rows []SavedWindow) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := cmp.Or(s.fail, ctx.Err()); err != nil {
-		return err
+func (s *table) SaveLimits(_ context.Context, rows []SavedWindow) error {
+	if s.fail != nil {
+		return s.fail
 	}
 	s.saves++
 	for _, r := range rows {
@@ -40,15 +34,7 @@ func (s *table) SaveLimits(ctx context.Context, rows []SavedWindow) error {
 }
 
 func (s *table) LoadLimits(context.Context) ([]SavedWindow, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	return slices.Collect(maps.Values(s.windows)), nil
-}
-
-func (s *table) setFail(err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.fail = err
 }
 
 // restarted returns a new limiter with the rows of the store.
@@ -65,52 +51,40 @@ func restarted(t *testing.T, s Store, cfg Config, now func() time.Time) *Limiter
 	return m
 }
 
-func TestDirtyHasWhatChanged(t *testing.T) {
+// TestSaveHasWhatChanged: a save has what changed since the one before, and what that one could not save.
+func TestSaveHasWhatChanged(t *testing.T) {
 	t.Parallel()
-	clock := newClock(noon)
+	clock, store := newClock(noon), newTable()
 	m := New(smallTable(), clock.Now)
-	if got, _ := m.Dirty(); len(got) > 0 {
-		t.Errorf("Dirty at first = %+v, want nothing", got)
+	save := func(want ...string) {
+		t.Helper()
+		clear(store.windows)
+		if err := m.Save(t.Context(), store); !errors.Is(err, store.fail) {
+			t.Errorf("Save = %v, want %v", err, store.fail)
+		}
+		if got := slices.Sorted(maps.Keys(store.windows)); !slices.Equal(got, want) {
+			t.Errorf("saved %v, want %v", got, want)
+		}
 	}
+	save()
 	a, b := m.Caller(7, "a", free), m.Caller(7, "b", free)
 	m.Admit(a)
 	m.Admit(b)
 	m.AdmitAddress(netip.MustParseAddr("192.0.2.7"))
 	m.AdmitAddress(netip.MustParseAddr("2001:db8:0:1::9"))
 	m.AdmitAddress(netip.Addr{})
-	got, requeue := m.Dirty()
-	want := []string{"a:*", "a:192.0.2.7", "a:2001:db8:0:1::/64", "w:7"}
-	if subjects := subjectsOf(got); !slices.Equal(subjects, want) {
-		t.Errorf("Dirty = %v, want %v", subjects, want)
-	}
-	for _, w := range got {
-		if w.Subject == "w:7" && w != (SavedWindow{"w:7", noon.UnixMilli(), 2, noon.Unix() / 86_400, 2}) {
-			t.Errorf("row = %+v, want 2 used since noon", w)
-		}
-	}
-	if again, _ := m.Dirty(); len(again) > 0 {
-		t.Errorf("Dirty again = %+v, want nothing", again)
-	}
+	store.fail = errors.New("disk full")
+	save()
 	m.Admit(b)
-	requeue()
-	redone, _ := m.Dirty()
-	if subjects := subjectsOf(redone); !slices.Equal(subjects, want) {
-		t.Errorf("Dirty after requeue = %v, want %v", subjects, want)
+	store.fail = nil
+	save("a:*", "a:192.0.2.7", "a:2001:db8:0:1::/64", "w:7")
+	if got, want := store.windows["w:7"], (SavedWindow{"w:7", noon.UnixMilli(), 3, noon.Unix() / 86_400, 3}); got != want {
+		t.Errorf("row = %+v, want %+v", got, want)
 	}
-	for _, w := range redone {
-		if w.Subject == "w:7" && w.DayUsed != 3 {
-			t.Errorf("row after requeue = %+v, want the 3 used by then", w)
-		}
+	save()
+	if got := m.Stats().FailedSaves; got != 1 || store.saves != 1 {
+		t.Errorf("%d saves failed and %d were made, want 1 of each: none without a change", got, store.saves)
 	}
-}
-
-func subjectsOf(rows []SavedWindow) []string {
-	var all []string
-	for _, w := range rows {
-		all = append(all, w.Subject)
-	}
-	slices.Sort(all)
-	return all
 }
 
 func TestARestartForgetsNothing(t *testing.T) {
@@ -122,8 +96,7 @@ func TestARestartForgetsNothing(t *testing.T) {
 	for i := range 5 {
 		m.AdmitAddress(numbered(i))
 	}
-	rows, _ := m.Dirty()
-	if err := store.SaveLimits(t.Context(), rows); err != nil {
+	if err := m.Save(t.Context(), store); err != nil {
 		t.Fatal(err)
 	}
 	m2 := restarted(t, store, smallTable(), clock.Now)
@@ -190,94 +163,5 @@ func TestRestoreNamesTheRowItCannotRead(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), subject) {
 			t.Errorf("Restore of %q = %v, want an error that names it", subject, err)
 		}
-	}
-}
-
-// keeping returns a limiter that saves each second, a key that it admitted once, 1.1 seconds ago, and what ends the
-// saving and returns what Keep did. It is for a bubble.
-func keeping(t *testing.T, store Store) (m *Limiter, c *Caller, end func() error) {
-	t.Helper()
-	m = New(DefaultConfig(), time.Now)
-	c = m.Caller(1, "k", free)
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- m.Keep(ctx, store, time.Second) }()
-	m.Admit(c)
-	time.Sleep(1100 * time.Millisecond)
-	return m, c, func() error {
-		cancel()
-		return <-done
-	}
-}
-
-func TestKeepSavesEachIntervalAndAtTheEnd(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		ctx, store := t.Context(), newTable()
-		m, c, end := keeping(t, store)
-		if rows, _ := store.LoadLimits(ctx); len(rows) != 1 || rows[0].DayUsed != 1 {
-			t.Errorf("after an interval the store has %+v, want 1 used", rows)
-		}
-		store.setFail(errors.New("disk full"))
-		m.Admit(c)
-		time.Sleep(2 * time.Second)
-		if got := m.Stats().FailedSaves; got != 2 {
-			t.Errorf("FailedSaves = %d, want 2", got)
-		}
-		store.setFail(nil)
-		if err := end(); err != nil {
-			t.Errorf("Keep = %v, want nil", err)
-		}
-		if rows, _ := store.LoadLimits(context.Background()); rows[0].DayUsed != 2 {
-			t.Errorf("at the end the store has %+v, want 2 used", rows)
-		}
-		if store.saves != 2 {
-			t.Errorf("saves = %d, want 2: none without a change", store.saves)
-		}
-	})
-}
-
-// slowTable takes its time for each save, and notes those that were broken off.
-type slowTable struct {
-	*table
-	takes  time.Duration
-	broken int
-}
-
-func (s *slowTable) SaveLimits(ctx context.Context, rows []SavedWindow) error {
-	select {
-	case <-time.After(s.takes):
-		return s.table.SaveLimits(ctx, rows)
-	case <-ctx.Done():
-		s.broken++
-		return ctx.Err()
-	}
-}
-
-// TestTheEndBreaksNoSaveOff: of a save that is broken off nobody may know whether it was done. Only its time-out does.
-func TestTheEndBreaksNoSaveOff(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		takes         time.Duration
-		broken        int
-		failed        bool
-		least, atMost time.Duration // from the end on
-	}{
-		{3 * time.Second, 0, false, 5 * time.Second, 6 * time.Second},
-		{time.Hour, 2, true, 2*saveTimeout - time.Second, 2 * saveTimeout},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			store := &slowTable{table: newTable(), takes: test.takes}
-			m, c, end := keeping(t, store)
-			m.Admit(c)
-			began := time.Now()
-			err := end()
-			if took := time.Since(began); (err != nil) != test.failed || took < test.least || took > test.atMost {
-				t.Errorf("saves of %v: Keep = %v, %v after the end, want an error: %v, after %v to %v", test.takes, err, took, test.failed, test.least, test.atMost)
-			}
-			if rows, _ := store.LoadLimits(context.Background()); store.broken != test.broken || !test.failed && rows[0].DayUsed != 2 {
-				t.Errorf("saves of %v: %d were broken off and the store has %+v, want %d, and 2 admitted", test.takes, store.broken, rows, test.broken)
-			}
-		})
 	}
 }

@@ -7,7 +7,7 @@ type Stats struct {
 	Addresses        int   // places taken in the table of addresses
 	AddressCapacity  int   // places in it
 	OverflowAdmitted int64 // requests admitted today from addresses for which it had no place
-	FailedSaves      int64 // saves by Keep that failed
+	FailedSaves      int64 // calls of Save that failed
 }
 
 // Stats returns the figures of this moment. It looks at every key, so call it once in some seconds at most.

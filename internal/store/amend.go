@@ -40,9 +40,6 @@ func (g *Group) refusals() []error {
 	refused := make([]error, len(g.changes))
 	for i, c := range g.changes {
 		refused[i] = c.err
-		if c.panicked != nil {
-			panic(c.panicked)
-		}
 	}
 	return refused
 }

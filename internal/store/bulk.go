@@ -89,7 +89,7 @@ func (l *Load) Run(tx Tx) error {
 // Keep writes the batch in a transaction, after Issue. If the transaction fails, both
 // may be called again.
 func (l *Load) Keep(tx Tx) error {
-	l.refused, l.next, l.highest, l.last.named = nil, *l.last.issued, l.batch.Last, ""
+	l.refused, l.next, l.highest = nil, *l.last.issued, l.batch.Last
 	l.existing = newFoundRows()
 	l.categories, l.pets, l.orders, l.movements = nil, nil, nil, nil
 	l.names.Reset()
@@ -156,7 +156,6 @@ func (l *Load) keepPet(u *petstore.Unit) {
 	}
 	l.pets = append(l.pets, petTable.values(l.workspace, &row))
 	name := petstore.Fold(p.Name)
-	l.last.named = lettersOf(l.last.named, name)
 	if add := l.store.options.Dialect.AddName; add != nil {
 		add(&l.names, l.workspace, p.ID, name)
 	}
@@ -196,7 +195,6 @@ func (l *Load) write(tx Tx) error {
 		}
 	}
 	raiseTo(&l.names, l.workspace, l.highest)
-	l.last.keepLetters(&l.names)
 	return tx.Run(&l.names)
 }
 

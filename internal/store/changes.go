@@ -16,8 +16,7 @@ func changed(tx Tx) error { return exec(tx, "UPDATE access_state SET state = sta
 
 // BannedKeys implements [access.Store].
 func (s *Store) BannedKeys(ctx context.Context) ([]string, error) {
-	return readRows(ctx, s, func(row Row, id *string) error { return row.Scan(id) }, `SELECT b.key_id FROM bans b JOIN api_keys k ON k.id = b.key_id
-		WHERE b.ends_at > $1 AND k.revoked_at IS NULL ORDER BY b.ends_at, b.key_id`, s.now().UnixMilli())
+	return readRows(ctx, s, func(row Row, id *string) error { return row.Scan(id) }, "SELECT id FROM api_keys WHERE banned_until > $1 AND revoked_at IS NULL ORDER BY banned_until, id", s.now().UnixMilli())
 }
 
 // LiveKeys implements [access.Store].
@@ -62,6 +61,6 @@ func withWorkspaces(tx Tx, where string, args ...any) ([]access.Key, []access.Wo
 	if err != nil || len(keys) == 0 {
 		return nil, nil, err
 	}
-	all, err := workspaces(tx, "id IN (SELECT k.workspace FROM api_keys k LEFT JOIN bans b ON b.key_id = k.id WHERE "+where+")", args...)
+	all, err := workspaces(tx, "id IN (SELECT k.workspace FROM api_keys k WHERE "+where+")", args...)
 	return keys, all, err
 }

@@ -48,7 +48,7 @@ func Check(tx Tx, own Dialect) (problems []string, err error) {
 	case err != nil:
 		return nil, err
 	case !incomplete:
-		checks = append(checks, rules.check, checkLedgers)
+		checks = append(checks, rules.check, ledgers.check)
 	}
 	for _, check := range checks {
 		if err := check(tx, report); err != nil {
@@ -58,9 +58,11 @@ func Check(tx Tx, own Dialect) (problems []string, err error) {
 	return problems, nil
 }
 
-// faults are queries for rows that must not exist, each with the text that reports one.
-// The columns of the row are the arguments of the text.
-type faults []struct{ text, query string }
+// A fault is a query for rows that must not exist, with the text that reports one. The
+// columns of the row are the arguments of the text.
+type fault struct{ text, query string }
+
+type faults []fault
 
 func (f faults) check(tx Tx, report Report) error {
 	for _, fault := range f {
@@ -81,8 +83,6 @@ var references = faults{
 		WHERE NOT EXISTS (SELECT 1 FROM categories c WHERE c.workspace = p.workspace AND c.id = p.category)`},
 	{"references: the key %s is of the workspace %d, which does not exist", `SELECT id, workspace FROM api_keys k
 		WHERE NOT EXISTS (SELECT 1 FROM workspaces w WHERE w.id = k.workspace)`},
-	{"references: the key %s is banned, and does not exist", `SELECT key_id FROM bans b
-		WHERE NOT EXISTS (SELECT 1 FROM api_keys k WHERE k.id = b.key_id)`},
 }
 
 // removing finds the workspaces whose rows are being removed.
@@ -97,8 +97,8 @@ var rules = faults{
 }
 
 // issued finds ids that are above their counter, and so would be issued again.
-func issued(table string) struct{ text, query string } {
-	return struct{ text, query string }{
+func issued(table string) fault {
+	return fault{
 		"ids: " + table + " of workspace %d have the id %d, which was never issued",
 		"SELECT workspace, max(id) FROM " + table + " t GROUP BY workspace" +
 			" HAVING max(id) > coalesce((SELECT c." + table + " FROM counters c WHERE c.workspace = t.workspace), 0)",

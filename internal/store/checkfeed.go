@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/maphash"
 	"strings"
@@ -68,22 +69,13 @@ func (c *feedCheck) event(row Row) error {
 
 // resources compares all resources with their last events.
 func (c *feedCheck) resources(tx Tx) error {
-	err := compareAll(tx, c, dumpedCategories, scanCategory, func(g *petstore.Category) {
-		c.compare("category", g.ID, g.AppendJSON(nil))
-	})
-	if err != nil {
-		return err
-	}
-	err = compareAll(tx, c, dumpedPets, scanStockedPet, func(p *petstore.StockedPet) {
-		c.compare("pet", p.ID, p.Pet.AppendJSON(nil))
-		c.compare("inventory", p.ID, p.Item().AppendJSON(nil))
-	})
-	if err != nil {
-		return err
-	}
-	err = compareAll(tx, c, dumpedOrders, scanOrder, func(o *petstore.Order) {
-		c.compare("order", o.ID, o.AppendJSON(nil))
-	})
+	err := errors.Join(
+		compareAll(tx, c, dumpedCategories, scanCategory, func(g *petstore.Category) { c.compare("category", g.ID, g.AppendJSON(nil)) }),
+		compareAll(tx, c, dumpedPets, scanStockedPet, func(p *petstore.StockedPet) {
+			c.compare("pet", p.ID, p.Pet.AppendJSON(nil))
+			c.compare("inventory", p.ID, p.Item().AppendJSON(nil))
+		}),
+		compareAll(tx, c, dumpedOrders, scanOrder, func(o *petstore.Order) { c.compare("order", o.ID, o.AppendJSON(nil)) }))
 	if err != nil {
 		return err
 	}

@@ -1,108 +1,43 @@
 package store
 
-import (
-	"fmt"
-
-	"example.com/petstore/internal/petstore"
-)
-
 const (
-	// selectSuccessions selects all movements, each with the one before it.
-	selectSuccessions = "SELECT m.workspace, m.pet, m.kind, m.number, m.delta, m.quantity, m.before, coalesce(b.id, 0), coalesce(b.number, 0), coalesce(b.quantity, 0)" +
-		" FROM movements m LEFT JOIN movements b ON b.workspace = m.workspace AND b.id = m.before AND b.pet = m.pet AND b.id < m.id ORDER BY m.workspace, m.id"
+	// succession joins each movement m with the one before it of the same pet.
+	succession = " FROM movements m LEFT JOIN movements b ON b.workspace = m.workspace AND b.id = m.before AND b.pet = m.pet AND b.id < m.id WHERE "
 
-	// selectOutcomes selects all pets, each with its last movement and the number of its
-	// open orders.
-	selectOutcomes = "SELECT p.workspace, p.id, p.quantity, p.movements, p.open_orders, coalesce(m.kind, ''), coalesce(m.number, 0), coalesce(m.quantity, 0)," +
-		" (SELECT count(*) FROM orders o WHERE o.workspace = p.workspace AND o.pet = p.id AND o.complete = FALSE)" +
-		" FROM pets p LEFT JOIN movements m ON m.workspace = p.workspace AND m.id = p.last_movement AND m.pet = p.id ORDER BY p.workspace, p.id"
+	// outcome joins each pet p with its last movement m.
+	outcome = " FROM pets p LEFT JOIN movements m ON m.workspace = p.workspace AND m.id = p.last_movement AND m.pet = p.id WHERE "
 )
 
-// checkLedgers compares each movement with the one before it, and each pet with its last
-// movement, its ledger and its orders.
-func checkLedgers(tx Tx, report Report) error {
-	c := &ledgerCheck{report: report, open: map[rowID]int64{}, all: map[int64]int64{}, owned: map[int64]int64{}}
-	if err := Each(tx, selectSuccessions, c.movement); err != nil {
-		return err
-	}
-	if err := Each(tx, selectOutcomes, c.pet); err != nil {
-		return err
-	}
-	for workspace, n := range c.all {
-		if n != c.owned[workspace] {
-			report("ledger: workspace %d has %d movements, and its pets account for %d", workspace, n, c.owned[workspace])
-		}
-	}
-	return nil
+// ledgers compares each movement with the one before it, each pet with its last movement and
+// its orders, and the sums of each workspace.
+var ledgers = faults{
+	{"ledger: pet %d of workspace %d: its ledger lacks the movement %d", "SELECT m.pet, m.workspace, m.before" + succession + "m.before <> 0 AND b.id IS NULL"},
+	{"ledger: pet %d of workspace %d: the movement %d follows the movement %d",
+		"SELECT m.pet, m.workspace, m.number, coalesce(b.number, 0)" + succession + "m.number <> coalesce(b.number, 0) + 1"},
+	{"ledger: pet %d of workspace %d: the movement %d leaves %d, after %d and a change by %d",
+		"SELECT m.pet, m.workspace, m.number, m.quantity, coalesce(b.quantity, 0), m.delta" + succession + "m.quantity <> coalesce(b.quantity, 0) + m.delta"},
+	{"ledger: pet %d of workspace %d was deleted, and its movements leave %d", "SELECT pet, workspace, quantity FROM movements WHERE kind = 'deleted' AND quantity <> 0"},
+
+	{"ledger: pet %d of workspace %d: its ledger lacks the last movement", "SELECT p.id, p.workspace" + outcome + "m.id IS NULL"},
+	{"ledger: pet %d of workspace %d was deleted, and is in the catalogue", "SELECT p.id, p.workspace" + outcome + "m.kind = 'deleted'"},
+	{"ledger: pet %d of workspace %d: the quantity is %d, and its last movement says %d",
+		"SELECT p.id, p.workspace, p.quantity, coalesce(m.quantity, 0)" + outcome + "p.quantity <> coalesce(m.quantity, 0)"},
+	{"ledger: pet %d of workspace %d: the number of movements is %d, and the last one is numbered %d",
+		"SELECT p.id, p.workspace, p.movements, coalesce(m.number, 0)" + outcome + "p.movements <> coalesce(m.number, 0)"},
+	{"ledger: pet %d of workspace %d: the number of open orders is %d, and the orders say %d", `SELECT id, workspace, open_orders, n FROM (SELECT p.id, p.workspace, p.open_orders,
+		(SELECT count(*) FROM orders o WHERE o.workspace = p.workspace AND o.pet = p.id AND o.complete = FALSE) AS n FROM pets p) AS counted WHERE open_orders <> n`},
+
+	sums("open orders", "open_orders", "CASE kind WHEN 'placed' THEN 1 WHEN 'completed' THEN -1 WHEN 'cancelled' THEN -1 ELSE 0 END"),
+	sums("movements", "movements", "1 - CASE kind WHEN 'deleted' THEN number ELSE 0 END"), // a deleted pet's last movement has their number
 }
 
-type ledgerCheck struct {
-	report     Report
-	open       map[rowID]int64 // open orders of pets that have some, by their ledgers
-	all, owned map[int64]int64 // movements of workspaces, and those that are of a pet
+// sums compares what a column of all pets of a workspace adds up to with the same of all
+// movements.
+func sums(what, ofPet, ofMovement string) fault {
+	return fault{
+		"ledger: workspace %d: its pets have %d " + what + ", and its ledger has %d",
+		"SELECT workspace, pets, ledger FROM (SELECT workspace, CAST(sum(" + ofMovement + ") AS bigint) AS ledger," +
+			" (SELECT CAST(coalesce(sum(" + ofPet + "), 0) AS bigint) FROM pets p WHERE p.workspace = m.workspace) AS pets" +
+			" FROM movements m GROUP BY workspace) AS sums WHERE pets <> ledger",
+	}
 }
-
-// movement reports if a movement does not follow from the one before.
-func (c *ledgerCheck) movement(row Row) error {
-	var (
-		pet          rowID
-		m, before    petstore.Movement
-		beforeID, id int64
-	)
-	err := row.Scan(&pet.workspace, &pet.id, (*string)(&m.Kind), &m.Number, &m.Delta, &m.Quantity, &beforeID, &id, &before.Number, &before.Quantity)
-	switch {
-	case id != beforeID:
-		c.report("ledger: %v: its ledger lacks the movement %d", pet, beforeID)
-	case m.Number != before.Number+1:
-		c.report("ledger: %v: the movement %d follows the movement %d", pet, m.Number, before.Number)
-	case m.Quantity != before.Quantity+m.Delta:
-		c.report("ledger: %v: the movement %d leaves %d, after %d and a change by %d", pet, m.Number, m.Quantity, before.Quantity, m.Delta)
-	}
-	c.all[pet.workspace]++
-	switch m.Kind {
-	case petstore.MovedPlaced:
-		c.open[pet]++
-	case petstore.MovedCompleted, petstore.MovedCancelled:
-		if c.open[pet]--; c.open[pet] == 0 {
-			delete(c.open, pet)
-		}
-	case petstore.MovedDeleted:
-		c.owned[pet.workspace] += m.Number
-		if m.Quantity != 0 {
-			c.report("ledger: %v was deleted, and its movements leave %d", pet, m.Quantity)
-		}
-	}
-	return err
-}
-
-// pet reports where a pet differs from its ledger and its orders.
-func (c *ledgerCheck) pet(row Row) error {
-	var (
-		pet    rowID
-		p      petstore.StockedPet
-		last   petstore.Movement
-		orders int64
-	)
-	err := row.Scan(&pet.workspace, &pet.id, &p.Quantity, &p.Movements, &p.OpenOrders, (*string)(&last.Kind), &last.Number, &last.Quantity, &orders)
-	same := func(what string, have int64, source string, want int64) {
-		if have != want {
-			c.report("ledger: %v: %s is %d, and %s %d", pet, what, have, source, want)
-		}
-	}
-	switch last.Kind {
-	case "":
-		c.report("ledger: %v: its ledger lacks the last movement", pet)
-	case petstore.MovedDeleted:
-		c.report("ledger: %v was deleted, and is in the catalogue", pet)
-	default:
-		c.owned[pet.workspace] += last.Number
-	}
-	same("the quantity", p.Quantity, "its last movement says", last.Quantity)
-	same("the number of movements", p.Movements, "the last one is numbered", last.Number)
-	same("the number of open orders", p.OpenOrders, "the ledger says", c.open[pet])
-	same("the number of open orders", p.OpenOrders, "the orders say", orders)
-	return err
-}
-
-// String names a pet.
-func (a rowID) String() string { return fmt.Sprintf("pet %d of workspace %d", a.id, a.workspace) }

@@ -194,34 +194,27 @@ func (s *Store) RecordOutcomes(ctx context.Context, outcomes []webhook.Outcome) 
 	})
 }
 
-// saveOutcome stores an outcome if the condition selects its delivery, and that was not
-// made due again. It returns 0 if not.
-func saveOutcome(tx Tx, o *webhook.Outcome, earlier, where string) (int64, error) {
-	a := &o.Answer
-	return tx.Exec(`UPDATE deliveries SET state = $1, tries = $2, tried_at = $3, status = $4, answer = $5, error = $6, latency = $7, next_at = $8, earlier = $9
-		WHERE webhook = $10 AND event = $11 AND next_at = $12`+where, string(o.State), int64(o.Tries), o.At.UnixMilli(), int64(a.Status), a.Text, a.Error, a.Latency.Milliseconds(),
-		millis(o.Next), earlier, o.Webhook, o.Event, o.DueAt.UnixMilli())
-}
-
-// saveLaterOutcome stores the outcome of a delivery that was tried before, and adds the
-// try before it to the earlier ones.
-func saveLaterOutcome(tx Tx, o *webhook.Outcome) error {
-	before, err := RowsOf(tx, scanDelivery, selectDeliveries+"webhook = $1 AND event = $2 AND tried_at IS NOT NULL", o.Webhook, o.Event)
+// saveOutcome stores an outcome, and adds the try before it, if there was one, to the earlier
+// ones. It changes nothing if the delivery was made due again meanwhile.
+func saveOutcome(tx Tx, o *webhook.Outcome) error {
+	before, err := RowsOf(tx, scanDelivery, selectDeliveries+"webhook = $1 AND event = $2", o.Webhook, o.Event)
 	if err != nil || len(before) == 0 {
 		return err
 	}
-	earlier, err := json.Marshal(before[0].Attempts())
-	if err == nil {
-		_, err = saveOutcome(tx, o, string(earlier), "")
+	earlier := []byte{}
+	if !before[0].TriedAt.IsZero() {
+		if earlier, err = json.Marshal(before[0].Attempts()); err != nil {
+			return err
+		}
 	}
-	return err
+	a := &o.Answer
+	return exec(tx, `UPDATE deliveries SET state = $1, tries = $2, tried_at = $3, status = $4, answer = $5, error = $6, latency = $7, next_at = $8, earlier = $9
+		WHERE webhook = $10 AND event = $11 AND next_at = $12`, string(o.State), int64(o.Tries), o.At.UnixMilli(), int64(a.Status), a.Text, a.Error, a.Latency.Milliseconds(),
+		millis(o.Next), string(earlier), o.Webhook, o.Event, o.DueAt.UnixMilli())
 }
 
 func (s *Store) recordOutcome(tx Tx, o *webhook.Outcome) error {
-	n, err := saveOutcome(tx, o, "", " AND tried_at IS NULL")
-	if err == nil && n == 0 {
-		err = saveLaterOutcome(tx, o)
-	}
+	err := saveOutcome(tx, o)
 	switch {
 	case err != nil:
 		return err
@@ -234,7 +227,7 @@ func (s *Store) recordOutcome(tx Tx, o *webhook.Outcome) error {
 		o.Answer.String(), o.At.UnixMilli(), o.Webhook); err != nil {
 		return err
 	}
-	n, err = tx.Exec("UPDATE webhooks SET state = 'disabled' WHERE id = $1 AND state = 'active' AND failing_for >= $2", o.Webhook, o.DisableAfter.Milliseconds())
+	n, err := tx.Exec("UPDATE webhooks SET state = 'disabled' WHERE id = $1 AND state = 'active' AND failing_for >= $2", o.Webhook, o.DisableAfter.Milliseconds())
 	if err != nil || n == 0 {
 		return err
 	}
@@ -267,11 +260,9 @@ func (s *Store) PruneDeliveries(ctx context.Context, before time.Time, keep int)
 // nextDelivered returns the webhook after the one with the id that has deliveries, "" if
 // there is none, and whether it was not deleted.
 func (s *Store) nextDelivered(ctx context.Context, id string) (next string, kept bool, err error) {
-	err = s.db.Read(ctx, func(tx Tx) (err error) {
-		if _, err = one(tx, "SELECT webhook FROM deliveries WHERE webhook > $1 ORDER BY webhook LIMIT 1", func(row Row) error { return row.Scan(&next) }, id); err != nil {
-			return err
-		}
-		kept, err = exists(tx, "SELECT 1 FROM webhooks WHERE id = $1", next)
+	err = s.db.Read(ctx, func(tx Tx) error {
+		_, err := one(tx, `SELECT webhook, EXISTS (SELECT 1 FROM webhooks w WHERE w.id = webhook) FROM deliveries
+			WHERE webhook > $1 ORDER BY webhook LIMIT 1`, func(row Row) error { return row.Scan(&next, &kept) }, id)
 		return err
 	})
 	return next, kept, err
@@ -295,7 +286,6 @@ func (s *Store) pruneDeliveries(ctx context.Context, id string, before int64, ke
 
 // removeDeliveries removes what a condition selects of the webhook $1, in steps.
 func (s *Store) removeDeliveries(ctx context.Context, where string, args ...any) error {
-	query := fmt.Sprintf("DELETE FROM deliveries WHERE webhook = $1 AND event IN (SELECT event FROM deliveries WHERE %s LIMIT %d)", where, stepRows)
-	_, err := s.steps(ctx, query, args...)
+	_, err := s.steps(ctx, DeleteSome("deliveries", "webhook, event", fmt.Sprintf("%s LIMIT %d", where, stepRows)), args...)
 	return err
 }

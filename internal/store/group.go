@@ -23,13 +23,14 @@ type Group struct {
 	store   *Store
 	dialect *Dialect
 	changes []groupedChange
-	whole   bool // nothing is written if a change is refused
+	writes  []*change // carried out behind the changes
+	whole   bool      // nothing is written if a change is refused
 
 	now        petstore.Time
 	workspaces []*groupedWorkspace // in order
-	pets       map[rowID]*loadedRow[storedPet]
-	categories map[rowID]*loadedRow[petstore.Category]
-	orders     map[rowID]*loadedRow[petstore.Order]
+	pets       rows[storedPet]
+	categories rows[petstore.Category]
+	orders     rows[petstore.Order]
 	inUse      bool // the category of the only change
 	receipts   map[receiptID]*storedReceipt
 	firsts     map[receiptID]*groupedChange // who has done what a key stands for
@@ -57,8 +58,6 @@ type groupedWorkspace struct {
 	removing                 bool     // its rows are being removed
 	needs                    idCounts // how many ids new rows need
 	issued                   *idCounts
-	letters                  string // of the names of pets before, as its row in counters has them
-	named                    string // those of new names
 	events                   []petstore.Event
 }
 
@@ -75,10 +74,39 @@ type loadedRow[T comparable] struct {
 	gone        bool
 }
 
+// Rows are those that a group has loaded.
+type rows[T comparable] map[rowID]*loadedRow[T]
+
+// has returns a copy of a row as it is now, or nil.
+func (r rows[T]) has(id rowID) *T {
+	if l := r[id]; l != nil && !l.gone {
+		return new(l.row)
+	}
+	return nil
+}
+
+// set changes a row, if it is there.
+func (r rows[T]) set(id rowID, row T) {
+	if l := r[id]; l != nil {
+		l.row = row
+	}
+}
+
+// drop removes a row, if it is there.
+func (r rows[T]) drop(id rowID) {
+	if l := r[id]; l != nil {
+		l.gone = true
+	}
+}
+
 func (s *Store) group(changes []*change) *Group {
-	g := &Group{store: s, dialect: &s.options.Dialect, changes: make([]groupedChange, len(changes))}
-	for i, c := range changes {
-		g.changes[i].change = c
+	g := &Group{store: s, dialect: &s.options.Dialect, changes: make([]groupedChange, 0, len(changes))}
+	for _, c := range changes {
+		if c.write != nil {
+			g.writes = append(g.writes, c)
+		} else {
+			g.changes = append(g.changes, groupedChange{change: c})
+		}
 	}
 	return g
 }
@@ -117,7 +145,15 @@ func (g *Group) Run(tx Tx) error {
 	if err := g.Write(&b); err != nil {
 		return err
 	}
-	return tx.Run(&b)
+	if err := tx.Run(&b); err != nil {
+		return err
+	}
+	for _, w := range g.writes {
+		if err := w.write(tx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // The statements that load the rows of a group. All transactions lock in one order:
@@ -178,12 +214,12 @@ func (g *Group) Load(b *Batch) {
 // begin forgets an earlier try.
 func (g *Group) begin() {
 	g.now, g.inUse, g.workspaces = petstore.At(g.store.now()), false, nil
-	g.pets, g.categories, g.orders = map[rowID]*loadedRow[storedPet]{}, map[rowID]*loadedRow[petstore.Category]{}, map[rowID]*loadedRow[petstore.Order]{}
+	g.pets, g.categories, g.orders = rows[storedPet]{}, rows[petstore.Category]{}, rows[petstore.Order]{}
 	g.receipts, g.firsts = map[receiptID]*storedReceipt{}, map[receiptID]*groupedChange{}
 	byID := map[int64]*groupedWorkspace{}
 	for i := range g.changes {
 		c := g.changes[i].change
-		c.err, c.panicked = nil, nil
+		c.err = nil
 		w := byID[c.Workspace]
 		if w == nil {
 			w = &groupedWorkspace{id: c.Workspace}
@@ -275,7 +311,7 @@ func (g *Group) Decide(b *Batch) {
 		}
 	}
 	for _, w := range g.workspaces {
-		if w.needs != (idCounts{}) || w.named != "" {
+		if w.needs != (idCounts{}) {
 			issueIDs(b, w)
 		}
 	}
@@ -304,7 +340,7 @@ func (g *Group) replay(m *groupedChange) bool {
 // decideOne hands the change copies of the rows and takes them over if it succeeds.
 func (g *Group) decideOne(m *groupedChange) {
 	f := g.facts(m.Change)
-	m.panicked, m.err = Guard(func() (err error) {
+	m.err = guard(func() (err error) {
 		m.effects, err = m.Ask(f)
 		return err
 	})
@@ -320,18 +356,13 @@ func (g *Group) decideOne(m *groupedChange) {
 
 func (g *Group) facts(c *petstore.Change) petstore.Facts {
 	w, n := c.Workspace, c.Needs
-	f, petID := petstore.Facts{Now: g.now, CategoryInUse: g.inUse}, n.PetID
-	if o := g.orders[rowID{w, n.OrderID}]; o != nil && !o.gone {
-		row := o.row
-		f.Order, petID = &row, row.PetID
+	f := petstore.Facts{Now: g.now, CategoryInUse: g.inUse, Order: g.orders.has(rowID{w, n.OrderID}), Category: g.categories.has(rowID{w, n.CategoryID})}
+	petID := n.PetID
+	if f.Order != nil {
+		petID = f.Order.PetID
 	}
-	if p := g.pets[rowID{w, petID}]; p != nil && !p.gone {
-		row := p.row.StockedPet
-		f.Pet = &row
-	}
-	if c := g.categories[rowID{w, n.CategoryID}]; c != nil && !c.gone {
-		row := c.row
-		f.Category = &row
+	if p := g.pets.has(rowID{w, petID}); p != nil {
+		f.Pet = &p.StockedPet
 	}
 	return f
 }
@@ -343,38 +374,26 @@ func (g *Group) apply(m *groupedChange) {
 	if p := e.SavePet; p != nil {
 		if m.inserted.pet = p.ID == 0; m.inserted.pet {
 			w.needs.pets++
-			w.named = lettersOf(w.named, petstore.Fold(p.Name))
 		} else if row := g.pets[rowID{w.id, p.ID}]; row != nil {
-			if row.row.Name != p.Name {
-				w.named = lettersOf(w.named, petstore.Fold(p.Name))
-			}
 			row.row.StockedPet = *p
 		}
 	}
 	if c := e.SaveCategory; c != nil {
 		if m.inserted.category = c.ID == 0; m.inserted.category {
 			w.needs.categories++
-		} else if row := g.categories[rowID{w.id, c.ID}]; row != nil {
-			row.row = *c
 		}
+		g.categories.set(rowID{w.id, c.ID}, *c)
 	}
 	if o := e.SaveOrder; o != nil {
 		if m.inserted.order = o.ID == 0; m.inserted.order {
 			w.needs.orders++
-		} else if row := g.orders[rowID{w.id, o.ID}]; row != nil {
-			row.row = *o
 		}
+		g.orders.set(rowID{w.id, o.ID}, *o)
 	}
 	if e.Movement != nil {
 		w.needs.movements++
 	}
-	if row := g.pets[rowID{w.id, e.DropPet}]; row != nil {
-		row.gone = true
-	}
-	if row := g.categories[rowID{w.id, e.DropCategory}]; row != nil {
-		row.gone = true
-	}
-	if row := g.orders[rowID{w.id, e.DropOrder}]; row != nil {
-		row.gone = true
-	}
+	g.pets.drop(rowID{w.id, e.DropPet})
+	g.categories.drop(rowID{w.id, e.DropCategory})
+	g.orders.drop(rowID{w.id, e.DropOrder})
 }

@@ -11,8 +11,7 @@ import (
 )
 
 const selectKeys = `SELECT k.id, k.workspace, k.name, k.prefix, k.hash, k.scopes, k.created_at, k.expires_at, k.revoked_at, k.rotated_to,
-	b.begins_at, b.ends_at, coalesce(b.level, 0), coalesce(b.reason, ''), coalesce(b.imposed_by, '')
-	FROM api_keys k LEFT JOIN bans b ON b.key_id = k.id WHERE `
+	k.banned_at, k.banned_until, k.ban_level, k.ban_reason, k.banned_by FROM api_keys k WHERE `
 
 func scanKey(row Row, k *access.Key) error {
 	var (
@@ -118,42 +117,17 @@ func (s *Store) makeKey(tx Tx, m access.KeyRequest, holder *access.Key) (access.
 	return m.Key, s.audit(tx, m.By, "key.create", m.Key.ID, keyDetail(m.Key))
 }
 
-// insertBounded adds a key unless the workspace then has too many that are live,
-// and revokes what expired long ago.
+// insertBounded adds a key unless the workspace then has too many that are live.
 func (s *Store) insertBounded(tx Tx, k access.Key) error {
 	if err := insertKey(tx, k); err != nil {
 		return err
 	}
-	live, err := number(tx, "SELECT count(*) FROM api_keys WHERE workspace = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)",
-		k.WorkspaceID, s.now().UnixMilli())
+	const unrevoked = "(SELECT count(*) FROM api_keys WHERE workspace = $1 AND revoked_at IS NULL AND expires_at "
+	live, err := number(tx, "SELECT "+unrevoked+"IS NULL) + "+unrevoked+"> $2)", k.WorkspaceID, s.now().UnixMilli()) // however many have expired
 	if err == nil && live > access.MaxKeys {
 		err = petstore.Errorf(access.CodeTooManyKeys, "The workspace has %d live keys, and can have no more. Revoke one first.", access.MaxKeys)
 	}
-	if err != nil {
-		return err
-	}
-	return s.revokeExpired(tx, k.WorkspaceID)
-}
-
-// revokeExpired revokes the keys that expired first, so that a workspace has few that are
-// not revoked: these are listed, and counted when a key is made.
-func (s *Store) revokeExpired(tx Tx, workspace int64) error {
-	now := s.now().UnixMilli()
-	old, err := keysWhere(tx, `k.id IN (SELECT id FROM api_keys WHERE workspace = $1 AND revoked_at IS NULL AND expires_at <= $2
-		ORDER BY expires_at DESC, id LIMIT 1000 OFFSET $3) ORDER BY k.created_at, k.id`, workspace, now, access.MaxKeys)
-	if err != nil {
-		return err
-	}
-	for _, k := range old {
-		if err := exec(tx, "UPDATE api_keys SET revoked_at = $1 WHERE id = $2", now, k.ID); err != nil {
-			return err
-		}
-		detail := fmt.Sprintf("%q expired, and more than %d of workspace %d have since", k.Name, access.MaxKeys, workspace)
-		if err := s.keyChanged(tx, k.ID, "limit", "key.revoke", detail); err != nil {
-			return err
-		}
-	}
-	return nil
+	return err
 }
 
 func keyDetail(k access.Key) string {
@@ -314,10 +288,8 @@ func (s *Store) SetBan(ctx context.Context, b access.Ban, by access.Actor) error
 }
 
 func putBan(tx Tx, b access.Ban) error {
-	return exec(tx, `INSERT INTO bans (key_id, begins_at, ends_at, level, reason, imposed_by) VALUES ($1, $2, $3, $4, $5, $6)
-		ON CONFLICT (key_id) DO UPDATE SET begins_at = excluded.begins_at, ends_at = excluded.ends_at,
-			level = excluded.level, reason = excluded.reason, imposed_by = excluded.imposed_by`,
-		b.KeyID, b.From.UnixMilli(), b.Until.UnixMilli(), int64(b.Level), b.Reason, b.By)
+	return exec(tx, "UPDATE api_keys SET banned_at = $1, banned_until = $2, ban_level = $3, ban_reason = $4, banned_by = $5 WHERE id = $6",
+		b.From.UnixMilli(), b.Until.UnixMilli(), int64(b.Level), b.Reason, b.By, b.KeyID)
 }
 
 // LiftBan implements [access.Store]. A key without a ban is left as it is.
@@ -326,6 +298,6 @@ func (s *Store) LiftBan(ctx context.Context, keyID string, by access.Actor) erro
 		if k.Ban == nil {
 			return "", nil
 		}
-		return "would have run until " + k.Ban.Until.UTC().Format(time.RFC3339), exec(tx, "DELETE FROM bans WHERE key_id = $1", keyID)
+		return "would have run until " + k.Ban.Until.UTC().Format(time.RFC3339), exec(tx, "UPDATE api_keys SET banned_until = NULL WHERE id = $1", keyID)
 	})
 }

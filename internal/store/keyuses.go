@@ -13,14 +13,14 @@ import (
 const (
 	keyUseColumns = "k.id, k.last_used, coalesce(d.success + d.not_modified + d.client_errors + d.server_errors, 0) AS admitted, coalesce(d.limited, 0)"
 	selectKeyUses = "SELECT " + keyUseColumns + ` FROM (SELECT id, workspace, last_used FROM api_keys WHERE last_used > 0 AND id%s) k
-		LEFT JOIN key_days d ON d.workspace = k.workspace AND d.key = k.id AND d.day = $%d`
+		LEFT JOIN usage d ON d.workspace = k.workspace AND d.step = 86400 AND d.key = k.id AND d.start = $%d`
 
 	// SQLite joins in the order that CROSS JOIN says: the workspaces, which are fewer than keys, come first.
 	busiestKeys = "SELECT " + keyUseColumns + ` FROM (
 			SELECT w.id, CAST(l.day_used AS DOUBLE PRECISION) / w.per_day AS share FROM workspaces w CROSS JOIN limit_windows l
 			WHERE l.subject = 'w:' || w.id AND l.day >= $1 ORDER BY share DESC, w.id LIMIT $2) AS busy
-		CROSS JOIN api_keys k CROSS JOIN key_days d
-		WHERE k.workspace = busy.id AND k.revoked_at IS NULL AND d.workspace = k.workspace AND d.key = k.id AND d.day = $3
+		CROSS JOIN api_keys k CROSS JOIN usage d
+		WHERE k.workspace = busy.id AND k.revoked_at IS NULL AND d.workspace = k.workspace AND d.step = 86400 AND d.key = k.id AND d.start = $3
 		ORDER BY busy.share DESC, admitted DESC, k.id LIMIT $2`
 
 	overQuota = `SELECT count(*) FROM workspaces w CROSS JOIN limit_windows d WHERE d.subject = 'w:' || w.id

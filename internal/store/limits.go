@@ -25,14 +25,10 @@ const (
 const keptDays = 8
 
 // LoadLimits implements [ratelimit.Store].
-func (s *Store) LoadLimits(ctx context.Context) (saved []ratelimit.SavedWindow, err error) {
-	err = s.db.Read(ctx, func(tx Tx) (err error) {
-		saved, err = RowsOf(tx, func(row Row, w *ratelimit.SavedWindow) error {
-			return row.Scan(&w.Subject, &w.MinuteStart, &w.MinuteUsed, &w.Day, &w.DayUsed)
-		}, "SELECT "+windowColumns+" FROM limit_windows")
-		return err
-	})
-	return saved, err
+func (s *Store) LoadLimits(ctx context.Context) ([]ratelimit.SavedWindow, error) {
+	return readRows(ctx, s, func(row Row, w *ratelimit.SavedWindow) error {
+		return row.Scan(&w.Subject, &w.MinuteStart, &w.MinuteUsed, &w.Day, &w.DayUsed)
+	}, "SELECT "+windowColumns+" FROM limit_windows")
 }
 
 // savedAtOnce is how many rows of limits one transaction saves: others that write wait for one

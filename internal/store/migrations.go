@@ -51,13 +51,6 @@ func (s *Migrations) Latest() int { return len(s.all) }
 // Script returns the SQL of a version.
 func (s *Migrations) Script(version int) string { return s.scripts[version-1] }
 
-// An AppliedMigration is a migration that a database has.
-type AppliedMigration struct {
-	Version int
-	Name    string
-	Millis  int64 // when it was applied
-}
-
 // ErrNewer says that a newer version of the program has migrated the database.
 var ErrNewer = errors.New("was made by a newer version of petstore")
 
@@ -66,15 +59,26 @@ func (s *Migrations) Newer(has int) error {
 	return fmt.Errorf("%w (schema %d; this one knows 1 to %d)", ErrNewer, has, s.Latest())
 }
 
-// Status returns all migrations, and marks those of rows as applied. It returns
-// ErrNewer if there are rows of migrations that it does not know.
-func (s *Migrations) Status(rows []AppliedMigration) ([]Migration, error) {
-	status := slices.Clone(s.all)
-	for _, r := range rows {
-		if r.Version > s.Latest() {
-			return nil, s.Newer(r.Version)
+// All returns all migrations, as of a database that has none.
+func (s *Migrations) All() []Migration { return slices.Clone(s.all) }
+
+// Of returns all migrations, and marks those as applied that are in a database's table of
+// migrations. It returns ErrNewer if that has some which it does not know.
+func (s *Migrations) Of(tx Tx) ([]Migration, error) {
+	status := s.All()
+	for row, err := range tx.Query("SELECT version, name, at FROM migrations ORDER BY version DESC") {
+		m, version, millis := Migration{Applied: true}, int64(0), int64(0)
+		if err == nil {
+			err = row.Scan(&version, &m.Name, &millis)
 		}
-		status[r.Version-1] = Migration{Version: r.Version, Name: r.Name, Applied: true, At: time.UnixMilli(r.Millis).UTC()}
+		if err != nil {
+			return nil, err
+		}
+		if version > int64(s.Latest()) {
+			return nil, s.Newer(int(version))
+		}
+		m.Version, m.At = int(version), time.UnixMilli(millis).UTC()
+		status[version-1] = m
 	}
 	return status, nil
 }

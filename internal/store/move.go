@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -24,8 +23,6 @@ type Move struct {
 // A MoveSource is a database that nobody else can open.
 type MoveSource interface {
 	Tx
-	// Columns returns those of all tables but the migrations, meta and access_state.
-	Columns() ([]MovedColumn, error)
 	// LastIDs returns the last ids that were issued by tables which count them.
 	LastIDs() (map[string]int64, error)
 	// MarkMoved records durably that everything is now in the database called to. From
@@ -37,7 +34,7 @@ type MoveSource interface {
 // A MoveTarget is a transaction of a database that nobody else can open.
 type MoveTarget interface {
 	Tx
-	// Columns is that of [MoveSource]. Tables that others refer to come first.
+	// Columns returns those of all tables but the migrations, meta and access_state.
 	Columns() ([]MovedColumn, error)
 	// ContinueIDs makes the next ids of tables follow the greatest ones that exist and the
 	// last ones that were issued.
@@ -112,28 +109,14 @@ func tablesOf(columns []MovedColumn) (tables []movedTable) {
 	return tables
 }
 
-// plan finds out what there is to move. A table or a column that one side lacks would be
-// lost, and is an error; so is a row that the target has.
+// plan finds out what there is to move. Both sides have all migrations of this program, and so
+// the same columns. A row that the target has is an error.
 func (r *moveRun) plan() error {
-	have, err := r.From.Columns()
+	columns, err := r.To.Columns()
 	if err != nil {
 		return err
 	}
-	want, err := r.To.Columns()
-	if err != nil {
-		return err
-	}
-	for _, side := range []struct {
-		lacks   string
-		has, of []MovedColumn
-	}{{"the target", want, have}, {"the source", have, want}} {
-		for _, c := range side.of {
-			if !slices.ContainsFunc(side.has, func(h MovedColumn) bool { return h.Table == c.Table && h.Name == c.Name }) {
-				return fmt.Errorf("%s has no column %s in a table %s", side.lacks, c.Name, c.Table)
-			}
-		}
-	}
-	r.tables = tablesOf(want)
+	r.tables = tablesOf(columns)
 	for i := range r.tables {
 		name := r.tables[i].name
 		if some, err := exists(r.To, `SELECT 1 FROM "`+name+`" LIMIT 1`); err != nil {

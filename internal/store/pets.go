@@ -3,8 +3,6 @@ package store
 import (
 	"context"
 	"slices"
-	"strings"
-	"unicode/utf8"
 
 	"example.com/petstore/internal/petstore"
 )
@@ -126,20 +124,11 @@ func petList(d *Dialect, workspace int64, q *petstore.PetQuery) *list[petstore.S
 // for greater ones: with every quantity in the index, each order would change it.
 const lowStock = 100
 
-// selectLetters selects the letters of names, and the last id of a pet.
-const selectLetters = "SELECT letters, pets FROM counters WHERE workspace = $1"
-
 // findByName is the find of a list of pets whose names contain a text.
 func findByName(tx Tx, s *statement, l *list[petstore.StockedPet], text string) error {
-	var letters string
-	var last int64
-	there, err := one(tx, selectLetters, func(row Row) error { return row.Scan(&letters, &last) }, l.workspace)
+	last, err := number(tx, "SELECT pets FROM counters WHERE workspace = $1", l.workspace)
 	if err != nil {
 		return err
-	}
-	if there && lettersLack(letters, text) { // no name has them
-		s.WriteString("SELECT " + l.columns + " FROM pets WHERE FALSE")
-		return nil
 	}
 	search := l.dialect.Search(l.workspace, l.page.Start(), last, text)
 	if search == nil {
@@ -172,35 +161,4 @@ type storedPet struct {
 
 func scanStored(row Row, p *storedPet) error {
 	return row.Scan(&p.ID, &p.Name, &p.CategoryID, &p.Status, &p.Quantity, &p.OpenOrders, &p.Movements, &p.lastMovement)
-}
-
-// The row of a workspace in counters has the letters of all names that its pets ever had.
-// So a search for a text with another letter, which no index of names has if the text is
-// short, ends at once. Where there are mostLetters, as in Chinese, no more are added, and
-// they say nothing.
-const mostLetters = 500
-
-const addLetters = "UPDATE counters SET letters = letters || $1 WHERE workspace = $2 AND length(letters) < $3"
-
-// keepLetters adds the statement for the letters of names that the workspace had not when
-// its ids were issued.
-func (w *groupedWorkspace) keepLetters(b *Batch) {
-	if added := strings.TrimPrefix(lettersOf(w.letters, w.named), w.letters); added != "" {
-		b.Exec(addLetters, added, w.id, mostLetters)
-	}
-}
-
-// lettersOf returns the letters, and those of the text that are not among them, as long as
-// there may be fewer than mostLetters.
-func lettersOf(letters, text string) string {
-	for _, r := range text {
-		if len(letters) < utf8.UTFMax*mostLetters && !strings.ContainsRune(letters, r) {
-			letters += string(r)
-		}
-	}
-	return letters
-}
-
-func lettersLack(letters, text string) bool {
-	return utf8.RuneCountInString(letters) < mostLetters && lettersOf(letters, text) != letters
 }

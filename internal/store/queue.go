@@ -21,32 +21,32 @@ var ErrClosed = errors.New("the database is closed")
 // ErrPanicked is the error of a change that panicked.
 var ErrPanicked = errors.New("the change panicked")
 
-// Guard returns what f returns. If f panics, it returns ErrPanicked, and for somebody else
-// to panic with, what f did, and where.
-func Guard(f func() error) (panicked any, err error) {
+// guard returns what f returns. If f panics, that is ErrPanicked with what f panicked with,
+// and where.
+func guard(f func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			panicked, err = fmt.Sprintf("%v\n\n%s", v, debug.Stack()), ErrPanicked
+			err = fmt.Errorf("%w: %v\n\n%s", ErrPanicked, v, debug.Stack())
 		}
 	}()
-	return nil, f()
+	return f()
 }
 
 // A change waits for a committer. Once it was taken, its outcome is the committer's until
 // done is closed, and then the caller's.
 type change struct {
-	*petstore.Change
+	*petstore.Change                // nil for another write
+	write            func(Tx) error // nil for a Change
 
-	answer   *petstore.Receipt
-	err      error
-	panicked any
-	done     chan struct{}
+	answer *petstore.Receipt
+	err    error
+	done   chan struct{}
 }
 
 // alone reports whether the change must not share a transaction: whether a category is
 // in use has to be asked of the database, which does not know yet what the others of a
 // group have decided.
-func (c *change) alone() bool { return c.Needs.CategoryUse }
+func (c *change) alone() bool { return c.Change != nil && c.Needs.CategoryUse }
 
 // A queue holds the changes that wait, in the order of their coming.
 type queue struct {
@@ -59,25 +59,36 @@ type queue struct {
 // Do implements [petstore.Store].
 //
 // The changes that wait when a committer is free are carried out together, as a [Group].
-// If the database refuses what one of them writes, all are tried again one by one. What a
-// change panics with becomes its caller's.
+// If the database refuses what one of them writes, all are tried again one by one. The error
+// of a change that panics is ErrPanicked.
 func (s *Store) Do(ctx context.Context, c *petstore.Change) (*petstore.Receipt, error) {
-	w := &change{Change: c, done: make(chan struct{})}
-	if err := s.queue.add(ctx, w); err != nil {
-		return nil, petstore.Unavailable(err)
+	w := &change{Change: c}
+	err := s.carryOut(ctx, w)
+	return w.answer, err
+}
+
+// Join carries out a write in the transaction of a group, behind its changes, for an engine
+// with one connection that writes. An error of write is that of the whole group, which is
+// then tried again one by one.
+func (s *Store) Join(ctx context.Context, write func(Tx) error) error {
+	return s.carryOut(ctx, &change{write: write})
+}
+
+// carryOut waits for the outcome of a change, or until the end of ctx withdraws it.
+func (s *Store) carryOut(ctx context.Context, c *change) error {
+	c.done = make(chan struct{})
+	if err := s.queue.add(ctx, c); err != nil {
+		return petstore.Unavailable(err)
 	}
 	select {
-	case <-w.done:
+	case <-c.done:
 	case <-ctx.Done():
-		if s.queue.withdraw(w) {
-			return nil, petstore.Unavailable(ctx.Err())
+		if s.queue.withdraw(c) {
+			return petstore.Unavailable(ctx.Err())
 		}
-		<-w.done
+		<-c.done
 	}
-	if w.panicked != nil {
-		panic(w.panicked)
-	}
-	return w.answer, w.err
+	return c.err
 }
 
 func (q *queue) add(ctx context.Context, c *change) error {
@@ -121,21 +132,14 @@ func (s *Store) Waiting() int {
 }
 
 // CommitChanges is a committer of what [Store.Do] is asked for: it carries out one group
-// after the other. It returns after EndChanges, when none waits any more. It locks the writer,
-// if there is one, before it takes a group, so that nobody waits who cannot withdraw.
+// after the other. It returns after EndChanges, when none waits any more.
 func (s *Store) CommitChanges() {
 	for s.queue.await() {
 		// On one processor the first of many callers wakes the committer before
 		// the others have come so far as to wait: let them.
 		runtime.Gosched()
-		if s.options.Writer != nil {
-			s.options.Writer.Lock()
-		}
 		if group := s.queue.take(); len(group) > 0 {
 			s.commit(group)
-		}
-		if s.options.Writer != nil {
-			s.options.Writer.Unlock()
 		}
 	}
 }
@@ -165,11 +169,10 @@ func (q *queue) take() []*change {
 }
 
 // commit carries out a group and answers it, one by one if the whole of it is refused
-// because of one. What the engine panics with is the error of the group, and the caller's
-// if there is one change alone.
+// because of one.
 func (s *Store) commit(changes []*change) {
 	g := s.group(changes)
-	panicked, err := Guard(func() error { return s.db.Group(context.Background(), g) })
+	err := guard(func() error { return s.db.Group(context.Background(), g) })
 	if err != nil && petstore.CodeOf(err) != petstore.CodeServiceUnavailable && len(changes) > 1 {
 		s.split.Add(1)
 		for i := range changes {
@@ -177,14 +180,11 @@ func (s *Store) commit(changes []*change) {
 		}
 		return
 	}
-	if panicked != nil {
-		changes[0].panicked = panicked
-	}
 	if err != nil {
 		s.lost.Add(1)
-	} else {
+	} else if len(g.changes) > 0 {
 		s.groups.Add(1)
-		s.writes.Add(int64(len(changes)))
+		s.writes.Add(int64(len(g.changes)))
 	}
 	for i := range g.changes {
 		m := &g.changes[i]
@@ -197,6 +197,10 @@ func (s *Store) commit(changes []*change) {
 			m.answer = m.first.receipt
 		}
 		close(m.done)
+	}
+	for _, w := range g.writes {
+		w.err = err
+		close(w.done)
 	}
 	if err == nil {
 		g.notify()

@@ -13,12 +13,6 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// A turn is a lock that a test can wait for.
-type turn chan struct{}
-
-func (t turn) Lock()   { t <- struct{}{} }
-func (t turn) Unlock() { <-t }
-
 // A groupDB is a DB whose groups are carried out by a function.
 type groupDB struct {
 	DB
@@ -30,20 +24,18 @@ func (db groupDB) Group(_ context.Context, g *Group) error {
 	return db.group(g)
 }
 
-func newGroups(writer sync.Locker, group func(*Group) error) *Store {
-	return New(groupDB{group: group}, Options{Now: time.Now, Writer: writer})
+func newGroups(group func(*Group) error) *Store {
+	return New(groupDB{group: group}, Options{Now: time.Now})
 }
 
 // TestGroups: changes are taken in the order of their coming, one that must be alone has a
-// group of its own, and what is withdrawn is left out, even if the writer is locked.
+// group of its own, and what is withdrawn is left out.
 func TestGroups(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		writer := make(turn, 1)
-		writer.Lock()
 		var groups [][]int64
 		refused := errors.New("refused")
-		s := newGroups(writer, func(g *Group) error {
+		s := newGroups(func(g *Group) error {
 			var got []int64
 			for i := range g.changes {
 				got = append(got, g.changes[i].Workspace)
@@ -52,7 +44,6 @@ func TestGroups(t *testing.T) {
 			groups = append(groups, got)
 			return nil
 		})
-		go s.CommitChanges()
 		ctx, withdraw := context.WithCancel(t.Context())
 		errWithdrawn := make(chan error, 2)
 		var callers sync.WaitGroup
@@ -81,7 +72,7 @@ func TestGroups(t *testing.T) {
 				t.Errorf("Do that was withdrawn = %v", err)
 			}
 		}
-		writer.Unlock()
+		go s.CommitChanges()
 		callers.Wait()
 		s.EndChanges()
 		synctest.Wait()
@@ -102,7 +93,7 @@ func TestMost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		largest, all := 0, 0
-		s := newGroups(nil, func(g *Group) error {
+		s := newGroups(func(g *Group) error {
 			mu.Lock()
 			defer mu.Unlock()
 			largest, all = max(largest, g.Len()), all+g.Len()
@@ -128,29 +119,23 @@ func TestMost(t *testing.T) {
 	})
 }
 
-// TestPanics: what a change or the engine panics with is its caller's, and the committer goes on.
+// TestPanics: what a change or the engine panics with is its caller's error, and the committer goes on.
 func TestPanics(t *testing.T) {
 	t.Parallel()
 	groups := 0
-	s := newGroups(nil, func(g *Group) error {
+	s := newGroups(func(g *Group) error {
 		if groups++; groups == 2 {
 			panic("out of range")
 		}
-		m := &g.changes[0]
-		m.panicked, m.err = Guard(func() error { panic("out of range") })
+		g.changes[0].err = guard(func() error { panic("out of range") })
 		return nil
 	})
 	go s.CommitChanges()
 	defer s.EndChanges()
 	for range 3 {
-		func() {
-			defer func() {
-				if v, _ := recover().(string); !strings.HasPrefix(v, "out of range\n") || !strings.Contains(v, "queue_test.go") {
-					t.Errorf("recovered %q, want what the change panicked with, and where", v)
-				}
-			}()
-			_, _ = s.Do(t.Context(), &petstore.Change{})
-			t.Error("Do returned")
-		}()
+		_, err := s.Do(t.Context(), &petstore.Change{})
+		if !errors.Is(err, ErrPanicked) || !strings.Contains(err.Error(), "out of range\n") || !strings.Contains(err.Error(), "queue_test.go") {
+			t.Errorf("Do = %v, want what the change panicked with, and where", err)
+		}
 	}
 }

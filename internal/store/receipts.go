@@ -127,7 +127,6 @@ func (s *Store) Forget(ctx context.Context) (removed int, err error) {
 	if err := s.db.Step(ctx, 0, s.forgetWindows); err != nil {
 		return 0, err
 	}
-	return s.steps(ctx, `DELETE FROM receipts WHERE (workspace, operation, key) IN
-		(SELECT workspace, operation, key FROM receipts WHERE created_at < $1 ORDER BY created_at LIMIT $2)`,
+	return s.steps(ctx, DeleteSome("receipts", "workspace, operation, key", "created_at < $1 ORDER BY created_at LIMIT $2"),
 		s.now().Add(-petstore.KeepReceipts).UnixMilli(), stepRows)
 }

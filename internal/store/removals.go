@@ -25,16 +25,23 @@ const useGrace = time.Hour
 const stepRows = 100
 
 // ShopTables are the tables whose column workspace has the id of a shop. Those that
-// refer to others come first. Key has the columns, separated by commas, that identify a
-// row within a workspace.
+// refer to others come first. Key has the columns that identify a row, separated by commas.
 var ShopTables = []struct{ Name, Key string }{
-	{"receipts", "operation, key"},
+	{"receipts", "workspace, operation, key"},
 	{"deliveries", "webhook, event"},
-	{"events", "id"},
-	{"movements", "id"},
-	{"orders", "id"},
-	{"pets", "id"},
-	{"categories", "id"},
+	{"events", "workspace, id"},
+	{"movements", "workspace, id"},
+	{"orders", "workspace, id"},
+	{"pets", "workspace, id"},
+	{"categories", "workspace, id"},
+}
+
+// DeleteSome returns a statement that deletes the rows of a table whose keys a query selects,
+// which ends with where. All columns of the key must be compared: PostgreSQL then looks up
+// each row by its key. With a condition for one of them beside, it may read all rows that
+// fulfil that, as long as its statistics say that these are few.
+func DeleteSome(table, key, where string) string {
+	return "DELETE FROM " + table + " WHERE (" + key + ") IN (SELECT " + key + " FROM " + table + " WHERE " + where + ")"
 }
 
 // CheckWorkspace returns CodeWorkspaceNotFound unless there is a workspace with the id, and
@@ -158,8 +165,7 @@ func (s *Store) removeSome(tx Tx, workspace int64) (more bool, err error) {
 	}
 	left := int64(stepRows)
 	for _, t := range ShopTables {
-		n, err := tx.Exec("DELETE FROM "+t.Name+" WHERE workspace = $1 AND ("+t.Key+") IN (SELECT "+t.Key+" FROM "+t.Name+
-			" WHERE workspace = $1 LIMIT $2)", workspace, left)
+		n, err := tx.Exec(DeleteSome(t.Name, t.Key, "workspace = $1 LIMIT $2"), workspace, left)
 		if left -= n; err != nil || left == 0 {
 			return true, err
 		}
@@ -171,8 +177,6 @@ func (s *Store) removeSome(tx Tx, workspace int64) (more bool, err error) {
 func forgetUse(tx Tx, workspace int64) error {
 	var b Batch
 	b.Exec("DELETE FROM limit_windows WHERE subject = $1", fmt.Sprint("w:", workspace))
-	for _, table := range []string{"usage", "key_days"} {
-		b.Exec("DELETE FROM "+table+" WHERE workspace = $1", workspace)
-	}
+	b.Exec("DELETE FROM usage WHERE workspace = $1", workspace)
 	return tx.Run(&b)
 }

@@ -7,7 +7,6 @@ package store
 
 import (
 	"context"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -72,10 +71,6 @@ type Options struct {
 
 	NoEvents bool                  // write no events
 	Written  func(workspace int64) // learns that an event was committed
-
-	// Writer is locked while a group is taken and carried out, if the engine has but one
-	// connection that writes. It may be nil.
-	Writer sync.Locker
 }
 
 var _ access.Store = (*Store)(nil)

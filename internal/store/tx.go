@@ -59,13 +59,13 @@ func (b *Batch) Query(row func(Row) error, query string, args ...any) {
 // Reset takes all statements out.
 func (b *Batch) Reset() { b.Statements = b.Statements[:0] }
 
-// Each calls row for each row, until it returns an error.
+// Each calls row, unless it is nil, for each row, until it returns an error.
 func Each(tx Tx, query string, row func(Row) error, args ...any) error {
 	for r, err := range tx.Query(query, args...) {
-		if err != nil {
-			return err
+		if err == nil && row != nil {
+			err = row(r)
 		}
-		if err := row(r); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -183,15 +183,8 @@ func readRows[T any](ctx context.Context, s *Store, scan func(Row, *T) error, qu
 
 // get returns the row that a query of a workspace and an id selects. Without one it
 // returns missing's error.
-func get[T any](ctx context.Context, s *Store, query string, workspace, id int64, scan func(Row, *T) error, missing func(int64) *petstore.Error) (row T, err error) {
-	err = s.db.Read(ctx, func(tx Tx) error {
-		found, err := one(tx, query, func(r Row) error { return scan(r, &row) }, workspace, id)
-		if err == nil && !found {
-			return missing(id)
-		}
-		return err
-	})
-	return row, err
+func get[T any](ctx context.Context, s *Store, query string, workspace, id int64, scan func(Row, *T) error, missing func(int64) *petstore.Error) (T, error) {
+	return read(ctx, s, func(tx Tx) (T, error) { return rowOf(tx, missing(id), scan, query, workspace, id) })
 }
 
 // storable reports whether every engine can hold the text, and look for it.

@@ -68,24 +68,19 @@ func (s *Store) CreateWorkspace(ctx context.Context, w access.Workspace, by acce
 	}
 	w.CreatedAt, w.LowStock = instant(w.CreatedAt.UnixMilli()), access.DefaultLowStock
 	err := s.db.Change(ctx, func(tx Tx) (err error) {
-		w.ID, err = s.createWorkspace(tx, w, by)
-		return err
+		if w.ID, err = insertWorkspace(tx, w, ""); err != nil {
+			return err
+		}
+		if err := s.openShop(tx, w.ID); err != nil {
+			return err
+		}
+		return s.audit(tx, by, "workspace.create", w.Name, planDetail(w))
 	})
 	if err != nil {
 		return access.Workspace{}, err
 	}
 	w.Shop = w.ID
 	return w, nil
-}
-
-func (s *Store) createWorkspace(tx Tx, w access.Workspace, by access.Actor) (id int64, err error) {
-	if id, err = insertWorkspace(tx, w, ""); err != nil {
-		return 0, err
-	}
-	if err := s.openShop(tx, id); err != nil {
-		return 0, err
-	}
-	return id, s.audit(tx, by, "workspace.create", w.Name, planDetail(w))
 }
 
 // insertWorkspace adds a workspace unless its name is taken, a sandbox with the address that made it.

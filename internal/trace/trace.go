@@ -1,6 +1,5 @@
-// Package trace records traces for OpenTelemetry: a span for each request, a child span
-// for each call of the store, and their ids in the log. It is configured by the
-// standard variables, above all OTEL_EXPORTER_OTLP_ENDPOINT. Without them, requests do
+// Package trace records traces for OpenTelemetry: a span for each request, and its ids in
+// the log. It is configured by the standard variables, above all OTEL_EXPORTER_OTLP_ENDPOINT. Without them, requests do
 // not pass through this package.
 package trace
 

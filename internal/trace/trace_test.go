@@ -2,8 +2,6 @@ package trace
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -13,8 +11,6 @@ import (
 
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
-
-	"example.com/petstore/internal/petstore"
 )
 
 func TestWanted(t *testing.T) {
@@ -43,17 +39,8 @@ func TestWanted(t *testing.T) {
 	}
 }
 
-// A fake is a store whose reads fail with err.
-type fake struct {
-	petstore.Store
-	err error
-}
-
-func (f fake) Pet(context.Context, int64, int64) (petstore.Pet, error) { return petstore.Pet{}, f.err }
-
-// serve has a tracer's handler answer one request and returns the spans, in the
-// order in which they ended, and the log.
-func serve(t *testing.T, r *http.Request, storeErr error, status int) (tracetest.SpanStubs, string) {
+// serve has a tracer's handler answer one request with a status. It returns the span, and the log.
+func serve(t *testing.T, r *http.Request, status int) (tracetest.SpanStub, string) {
 	t.Helper()
 	kept := tracetest.NewInMemoryExporter()
 	var log bytes.Buffer
@@ -63,11 +50,9 @@ func serve(t *testing.T, r *http.Request, storeErr error, status int) (tracetest
 	if err != nil {
 		t.Fatal(err)
 	}
-	shop := tracer.Store(fake{err: storeErr})
 	lines := Log(slog.New(slog.NewJSONHandler(&log, nil)))
 	mux := http.NewServeMux()
 	mux.HandleFunc("/pets/{petId}", func(w http.ResponseWriter, r *http.Request) {
-		_, _ = shop.Pet(r.Context(), 7, 1) // its span is what matters
 		lines.InfoContext(r.Context(), "request")
 		w.Header()["X-Request-Id"] = []string{"r-1"}
 		w.WriteHeader(status)
@@ -77,50 +62,37 @@ func serve(t *testing.T, r *http.Request, storeErr error, status int) (tracetest
 	if err := tracer.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	return spans, log.String()
+	if len(spans) != 1 {
+		t.Fatalf("the spans are %v, want one", spans)
+	}
+	return spans[0], log.String()
 }
 
 func TestSpansOfARequest(t *testing.T) {
 	t.Parallel()
-	spans, log := serve(t, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/pets/1?a=pst_secret", http.NoBody), nil, 200)
-	if len(spans) != 2 || spans[0].Name != "store Pet" || spans[1].Name != "GET /pets/{petId}" {
-		t.Fatalf("the spans are %v, want store Pet and GET /pets/{petId}", spans)
-	}
-	below, above := spans[0], spans[1]
-	if below.Parent.SpanID() != above.SpanContext.SpanID() {
-		t.Error("the span of the store is not below that of the request")
-	}
-	got := map[string]string{}
-	for _, a := range above.Attributes {
+	span, log := serve(t, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/pets/1?a=pst_secret", http.NoBody), 200)
+	got := map[string]string{"name": span.Name}
+	for _, a := range span.Attributes {
 		got[string(a.Key)] = a.Value.Emit()
 	}
 	for key, want := range map[string]string{
-		"http.request.method": "GET", "http.route": "/pets/{petId}", "http.response.status_code": "200", "petstore.request_id": "r-1",
+		"name": "GET /pets/{petId}", "http.request.method": "GET", "http.route": "/pets/{petId}", "http.response.status_code": "200", "petstore.request_id": "r-1",
 	} {
 		if got[key] != want {
 			t.Errorf("the attribute %s is %q, want %q", key, got[key], want)
 		}
 	}
-	if id := above.SpanContext.TraceID().String(); !strings.Contains(log, `"trace_id":"`+id+`"`) {
+	if id := span.SpanContext.TraceID().String(); !strings.Contains(log, `"trace_id":"`+id+`"`) {
 		t.Errorf("the log is %s, want the trace id %s in it", log, id)
 	}
 }
 
-func TestFailuresOfTheStore(t *testing.T) {
+func TestFailures(t *testing.T) {
 	t.Parallel()
-	tests := []struct {
-		err    error
-		status int
-		want   [2]string // of the store's span and of the request's
-	}{
-		{petstore.NoPet(1), 404, [2]string{"Unset", "Unset"}},
-		{petstore.Unavailable(errors.New("gone")), 503, [2]string{"Error", "Error"}},
-		{errors.New("broken"), 500, [2]string{"Error", "Error"}},
-	}
-	for _, tt := range tests {
-		spans, _ := serve(t, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/pets/1", http.NoBody), tt.err, tt.status)
-		if got := [2]string{spans[0].Status.Code.String(), spans[1].Status.Code.String()}; got != tt.want {
-			t.Errorf("the spans after %v have the status %v, want %v", tt.err, got, tt.want)
+	for status, want := range map[int]string{404: "Unset", 500: "Error", 503: "Error"} {
+		span, _ := serve(t, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/pets/1", http.NoBody), status)
+		if got := span.Status.Code.String(); got != want {
+			t.Errorf("the span of an answer with %d has the status %s, want %s", status, got, want)
 		}
 	}
 }
@@ -134,28 +106,12 @@ func TestStrangersDoNotJoinATrace(t *testing.T) {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/pets/1", http.NoBody)
 		r.RemoteAddr = peer
 		r.Header.Set("Traceparent", "00-"+theirs+"-00f067aa0ba902b7-01")
-		spans, _ := serve(t, r, nil, 200)
-		above := spans[len(spans)-1]
-		if got := above.SpanContext.TraceID().String() == theirs; got != joins {
+		span, _ := serve(t, r, 200)
+		if got := span.SpanContext.TraceID().String() == theirs; got != joins {
 			t.Errorf("a request from %s joins the trace: %v, want %v", peer, got, joins)
 		}
-		if linked := len(above.Links) == 1; linked == joins {
+		if linked := len(span.Links) == 1; linked == joins {
 			t.Errorf("a request from %s is linked to the trace: %v, want %v", peer, linked, !joins)
 		}
-	}
-}
-
-func TestNoSpanWithoutARequest(t *testing.T) {
-	t.Parallel()
-	kept := tracetest.NewInMemoryExporter()
-	tracer, err := start(t.Context(), Options{Log: slog.New(slog.DiscardHandler)}, sdk.WithSyncer(kept))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := tracer.Store(fake{}).Pet(t.Context(), 1, 1); err != nil {
-		t.Fatal(err)
-	}
-	if n := len(kept.GetSpans()); n != 0 {
-		t.Errorf("a read without a request made %d spans, want none", n)
 	}
 }

@@ -2,6 +2,7 @@ package usage
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -37,12 +38,13 @@ const (
 	ringKinds
 )
 
-// Limits of memory. An event has 200 bytes and up to 500 of text, so all together take less than 34 MB.
+// Limits of memory. An event has 200 bytes, its ring has room for as much again, and up to 500 bytes are text, so all
+// together take less than 33 MB.
 const (
-	ringFirst = 16     // events that a ring has room for at first
-	maxEvents = 48_000 // of all workspaces together
-	maxText   = 200    // bytes of a path, and of a query
-	maxID     = 64     // bytes of a request id: a client may choose a long one
+	maxEvents = 36_000           // of all workspaces together
+	maxText   = 200              // bytes of a path, and of a query
+	maxID     = 64               // bytes of a request id: a client may choose a long one
+	idleFor   = 30 * time.Minute // after which the log of a workspace without requests is removed
 )
 
 // ringSize is how many events each ring of a workspace holds.
@@ -58,20 +60,38 @@ func ringOf(status int) int {
 	return successes
 }
 
+// A requestLog has the latest events of a workspace.
+type requestLog struct {
+	rings [ringKinds]ring
+	last  time.Time // of the latest
+}
+
 // A ring holds the latest events of one kind.
 type ring struct {
-	events []Event // the oldest at next once it is full
+	events []Event // the oldest at next
 	next   int
 }
 
-// log keeps the event in its ring.
-func (m *meter) log(r *Recorder, e *Event) {
-	if e.Query != "" {
+// log keeps an event of a workspace. The recorder is locked.
+func (r *Recorder) log(workspace int64, e Event) {
+	l := r.logs[workspace]
+	if l == nil {
+		l = new(requestLog)
+		r.logs[workspace] = l
+	}
+	if l.last = e.At; e.Query != "" {
 		e.Path = strings.Clone(e.Path) // the path may share memory with the request line, and so keep a long query
 	}
 	e.Path, e.Query, e.RequestID = cut(e.Path, maxText), cut(e.Query, maxText), cut(e.RequestID, maxID)
 	kind := ringOf(e.Status)
-	m.rings[kind].add(r, e, ringSize[kind])
+	switch g := &l.rings[kind]; {
+	case g.next == 0 && len(g.events) < ringSize[kind] && r.logged < maxEvents:
+		g.events = append(g.events, e)
+		r.logged++
+	case len(g.events) > 0:
+		g.events[g.next] = e
+		g.next = (g.next + 1) % len(g.events)
+	}
 }
 
 // cut returns at most n bytes of s. If it cuts s, it copies them, so that s can be freed.
@@ -82,42 +102,31 @@ func cut(s string, n int) string {
 	return strings.ToValidUTF8(strings.Clone(s[:n]), "") + "…"
 }
 
-// add adds an event. Once the ring has most events or may not grow, it replaces the oldest.
-func (g *ring) add(r *Recorder, e *Event, most int) {
-	switch {
-	case len(g.events) < cap(g.events):
-		g.events = append(g.events, *e)
-	case len(g.events) < most && r.grow(g, most):
-		g.events = append(g.events, *e)
-	case len(g.events) > 0:
-		g.events[g.next] = *e
-		g.next = (g.next + 1) % len(g.events)
-	}
+// removeIdleLogs removes the logs of workspaces without requests for a while. The recorder is locked.
+func (r *Recorder) removeIdleLogs() {
+	now := r.now()
+	maps.DeleteFunc(r.logs, func(_ int64, l *requestLog) bool {
+		if now.Sub(l.last) < idleFor {
+			return false
+		}
+		for _, g := range l.rings {
+			r.logged -= len(g.events)
+		}
+		return true
+	})
 }
 
-// grow doubles the capacity of a full ring, up to most, if the recorder allows that many more events. It reports false if not.
-func (r *Recorder) grow(g *ring, most int) bool {
-	size := min(max(ringFirst, 2*cap(g.events)), most)
-	more := int64(size - cap(g.events))
-	if r.events.Add(more) > maxEvents {
-		r.events.Add(-more)
-		return false
-	}
-	events := make([]Event, 0, size)
-	events = append(append(events, g.events[g.next:]...), g.events[:g.next]...)
-	g.events, g.next = events, 0
-	return true
-}
-
-// latest returns the events of all rings, the newest first; those of one instant by their request ids.
-func (m *meter) latest() []Event {
+// Latest returns the latest requests of a workspace that this process answered, the newest first, those of one instant by
+// their request ids: a few hundred each of successes, errors and refusals, so that none of these pushes out another.
+func (r *Recorder) Latest(workspace int64) []Event {
 	var events []Event
-	m.mu.Lock()
-	for i := range m.rings {
-		g := &m.rings[i]
-		events = append(append(events, g.events[g.next:]...), g.events[:g.next]...)
+	r.mu.Lock()
+	if l := r.logs[workspace]; l != nil {
+		for _, g := range l.rings {
+			events = append(append(events, g.events[g.next:]...), g.events[:g.next]...)
+		}
 	}
-	m.mu.Unlock()
+	r.mu.Unlock()
 	slices.Reverse(events)
 	slices.SortStableFunc(events, func(a, b Event) int { return cmp.Or(b.At.Compare(a.At), cmp.Compare(b.RequestID, a.RequestID)) })
 	return events

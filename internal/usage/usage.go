@@ -110,10 +110,11 @@ func (c *Counts) Quantile(q float64) time.Duration {
 // An Interval is the span of a row, in seconds.
 type Interval int64
 
-// The intervals of rows.
+// The intervals of rows, and that of a KeyDay.
 const (
 	Minute Interval = 60
 	Hour   Interval = 3600
+	Day    Interval = 86400
 )
 
 // start returns the beginning of the span that contains t, in Unix seconds.
@@ -131,6 +132,36 @@ type Row struct {
 	Interval  Interval
 	Start     int64 // Unix seconds, a multiple of Interval
 	Counts
+}
+
+// A KeyDay is what one key did on one UTC day.
+type KeyDay struct {
+	Workspace  int64
+	KeyID      string
+	Day        int64 // Unix seconds of its start
+	Requests   [Classes]int64
+	Deprecated int64 // how many of them were for a deprecated operation
+	LastUsed   int64 // Unix milliseconds of the latest; a store returns 0
+}
+
+// Forms is the key id under which all forms of the console are counted, whatever key they were sent with.
+const Forms = "console"
+
+// Total returns the number of requests.
+func (k *KeyDay) Total() (n int64) {
+	for _, m := range k.Requests {
+		n += m
+	}
+	return n
+}
+
+// Add adds what o counted to k.
+func (k *KeyDay) Add(o *KeyDay) {
+	for i, n := range o.Requests {
+		k.Requests[i] += n
+	}
+	k.Deprecated += o.Deprecated
+	k.LastUsed = max(k.LastUsed, o.LastUsed)
 }
 
 // A Store keeps rows. Its methods may be called concurrently, also by several processes.

@@ -15,7 +15,7 @@ import (
 const (
 	perProcess    = 128                   // messages that are in flight or whose outcome is not stored yet; shared fairly by workspaces
 	perWebhook    = 8                     // of these, for one webhook; only one of them is in flight
-	batchSize     = 100                   // deliveries, or outcomes, in one transaction of the store
+	batchSize     = 100                   // deliveries in one transaction of the store
 	storeAfter    = 50 * time.Millisecond // after which outcomes do not wait for those of further messages
 	lookEvery     = time.Second           // how often webhooks are read, which other nodes may have changed
 	pollEvery     = 5 * time.Second       // how often events are looked for if Written says nothing
@@ -54,17 +54,12 @@ type Observation struct {
 // A Deliverer posts due deliveries to the webhooks that it holds. One deliverer of a
 // database holds each webhook.
 type Deliverer struct {
-	o       Options
-	slots   *fairshare.Pool // see perProcess
-	pause   time.Duration
-	changed chan struct{}
-	results chan result
-}
+	o     Options
+	slots *fairshare.Pool // see perProcess
+	pause time.Duration
 
-// A result has the outcomes of one webhook that are to be stored. done is closed after that.
-type result struct {
-	outcomes []Outcome
-	done     chan struct{}
+	mu    sync.Mutex
+	woken chan struct{} // is closed by Wake, which makes another
 }
 
 // NewDeliverer returns a deliverer that does nothing before Run.
@@ -73,15 +68,23 @@ func NewDeliverer(o Options) *Deliverer {
 		o.Node = rand.Text()
 	}
 	slots := fairshare.New(fairshare.Options{Capacity: perProcess, Queue: math.MaxInt64}) // each worker waits for one
-	return &Deliverer{o: o, slots: slots, pause: pauseAfterYield, changed: make(chan struct{}, 1), results: make(chan result, perProcess)}
+	return &Deliverer{o: o, slots: slots, pause: pauseAfterYield, woken: make(chan struct{})}
 }
 
-// Wake has the deliverer look at once for webhooks that have changed.
+// Wake has the deliverer look at once for webhooks that have changed, and for deliveries
+// that are due.
 func (d *Deliverer) Wake() {
-	select {
-	case d.changed <- struct{}{}:
-	default:
-	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	close(d.woken)
+	d.woken = make(chan struct{})
+}
+
+// wakes returns the channel that the next Wake closes.
+func (d *Deliverer) wakes() <-chan struct{} {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.woken
 }
 
 // InFlight returns how many messages wait for their answers, or for their outcomes to
@@ -95,13 +98,10 @@ func (d *Deliverer) Run(ctx context.Context) {
 	posting, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	context.AfterFunc(ctx, func() { time.AfterFunc(shutdownGrace, cancel) })
-	var recording, working sync.WaitGroup
-	recording.Go(func() { d.record(posting) })
+	var working sync.WaitGroup
 	working.Go(func() { d.prune(ctx) })
 	d.runWorkers(ctx, posting, &working)
 	working.Wait()
-	close(d.results)
-	recording.Wait()
 	if err := d.o.Store.ReleaseWebhooks(context.WithoutCancel(ctx), d.o.Node); err != nil {
 		d.o.Log.Warn("webhooks could not be released; another node takes them over soon", "err", err)
 	}
@@ -110,14 +110,14 @@ func (d *Deliverer) Run(ctx context.Context) {
 
 // runWorkers has a worker for each webhook that this node holds.
 func (d *Deliverer) runWorkers(ctx, posting context.Context, working *sync.WaitGroup) {
-	workers, woken := make(map[string]*worker), false
+	workers := make(map[string]*worker)
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
-		now := d.o.Now()
+		now, woken := d.o.Now(), d.wakes()
 		held, err := d.o.Store.HoldWebhooks(ctx, Lease{Node: d.o.Node, Now: now, Until: now.Add(lease)})
 		if err == nil {
-			for _, w := range d.assign(workers, held, woken) {
+			for _, w := range assign(workers, held) {
 				one := newWorker(ctx, posting, d, w)
 				workers[w.ID] = one
 				working.Go(func() {
@@ -132,70 +132,35 @@ func (d *Deliverer) runWorkers(ctx, posting context.Context, working *sync.WaitG
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			woken = false
-		case <-d.changed:
-			woken = true
+		case <-woken:
 		}
 	}
 }
 
 // assign passes the webhooks that are held to their workers, stops the workers of other
-// webhooks and of changed URLs, and returns the webhooks that have no worker. If woken,
-// all workers look for due deliveries.
-func (d *Deliverer) assign(workers map[string]*worker, held []Webhook, woken bool) (without []Webhook) {
+// webhooks and of changed URLs, and returns the webhooks that have no worker.
+func assign(workers map[string]*worker, held []Webhook) (without []Webhook) {
 	now := make(map[string]bool, len(held))
 	for _, w := range held {
 		now[w.ID] = true
 		switch one := workers[w.ID]; {
-		case one == nil || one.ended():
+		case one == nil || one.ended.Load():
 			without = append(without, w)
-		case one.current().URL != w.URL:
+		case one.webhook.Load().URL != w.URL:
 			one.stop()
 		default:
-			one.update(w, woken)
+			one.webhook.Store(&w)
 		}
 	}
 	for id, one := range workers {
 		if !now[id] {
 			one.stop()
 		}
-		if one.ended() {
+		if one.ended.Load() {
 			delete(workers, id)
 		}
 	}
 	return without
-}
-
-// store returns when the outcomes of a webhook are stored.
-func (d *Deliverer) store(outcomes []Outcome) {
-	r := result{outcomes, make(chan struct{})}
-	d.results <- r
-	<-r.done
-}
-
-// record stores outcomes, all that wait in one transaction. A delivery whose outcome
-// cannot be stored stays due.
-func (d *Deliverer) record(ctx context.Context) {
-	for first := range d.results {
-		batch, outcomes := []result{first}, first.outcomes
-		for len(outcomes) <= batchSize-perWebhook && len(d.results) > 0 {
-			next := <-d.results
-			batch, outcomes = append(batch, next), append(outcomes, next.outcomes...)
-		}
-		for {
-			err := d.o.Store.RecordOutcomes(context.WithoutCancel(ctx), outcomes)
-			if err == nil {
-				break
-			}
-			d.o.Log.Error("the outcomes of deliveries could not be stored", "deliveries", len(outcomes), "err", err)
-			if !sleep(ctx, lookEvery) {
-				break
-			}
-		}
-		for _, r := range batch {
-			close(r.done)
-		}
-	}
 }
 
 func (d *Deliverer) prune(ctx context.Context) {

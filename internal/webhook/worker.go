@@ -4,7 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"strconv"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"example.com/petstore/internal/fairshare"
@@ -19,54 +19,24 @@ type worker struct {
 	ctx     context.Context //nolint:containedctx // ends when no further message is to be posted
 	posting context.Context //nolint:containedctx // ends a message in flight
 	stop    func()          // ends both; a message in flight stays due
-	done    chan struct{}
-	changed chan struct{}
-
-	mu      sync.Mutex
-	webhook Webhook
+	webhook atomic.Pointer[Webhook]
+	ended   atomic.Bool
 }
 
 func newWorker(ctx, posting context.Context, d *Deliverer, webhook Webhook) *worker {
-	w := &worker{d: d, done: make(chan struct{}), changed: make(chan struct{}, 1), webhook: webhook}
+	w := &worker{d: d}
+	w.webhook.Store(&webhook)
 	ctx, end := context.WithCancel(ctx)
 	posting, cut := context.WithCancel(posting)
 	w.ctx, w.posting, w.stop = ctx, posting, func() { end(); cut() }
 	return w
 }
 
-func (w *worker) ended() bool {
-	select {
-	case <-w.done:
-		return true
-	default:
-		return false
-	}
-}
-
-// update replaces the webhook. If look is set, the worker looks for due deliveries.
-func (w *worker) update(now Webhook, look bool) {
-	w.mu.Lock()
-	w.webhook = now
-	w.mu.Unlock()
-	if look {
-		select {
-		case w.changed <- struct{}{}:
-		default:
-		}
-	}
-}
-
-func (w *worker) current() Webhook {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.webhook
-}
-
 // run posts until the worker is stopped.
 func (w *worker) run() {
-	defer close(w.done)
+	defer w.ended.Store(true)
 	for w.ctx.Err() == nil {
-		webhook := w.current()
+		webhook, woken := w.webhook.Load(), w.d.wakes()
 		written := w.d.o.Written(webhook.Workspace)
 		found, next, err := w.deliverDue(webhook.ID)
 		switch {
@@ -74,13 +44,13 @@ func (w *worker) run() {
 			w.d.o.Log.Error("the deliveries of a webhook could not be read", "webhook", webhook.ID, "err", err)
 			sleep(w.ctx, lookEvery)
 		case err == nil && !found:
-			w.wait(written, next)
+			w.wait(written, woken, next)
 		}
 	}
 }
 
 // wait waits until there may be something to do.
-func (w *worker) wait(written <-chan struct{}, next time.Time) {
+func (w *worker) wait(written, woken <-chan struct{}, next time.Time) {
 	pause := pollEvery
 	if !next.IsZero() {
 		pause = min(pause, max(next.Sub(w.d.o.Now()), time.Millisecond))
@@ -91,7 +61,7 @@ func (w *worker) wait(written <-chan struct{}, next time.Time) {
 	case <-w.ctx.Done():
 	case <-timer.C:
 	case <-written:
-	case <-w.changed:
+	case <-woken:
 	}
 }
 
@@ -127,7 +97,7 @@ func (w *worker) deliver(due []DueDelivery) (tried int, gaveWay bool) {
 	began := time.Now()
 	var outcomes []Outcome
 	for _, one := range due[:min(len(due), perWebhook)] {
-		share, err := w.d.slots.Enter(entering, fairshare.Holder{Workspace: w.current().Workspace}, 1, giveWay)
+		share, err := w.d.slots.Enter(entering, fairshare.Holder{Workspace: w.webhook.Load().Workspace}, 1, giveWay)
 		if err != nil {
 			break // it is stopped, or gives way while nothing is in flight
 		}
@@ -143,20 +113,32 @@ func (w *worker) deliver(due []DueDelivery) (tried int, gaveWay bool) {
 		}
 	}
 	if len(outcomes) > 0 {
-		w.d.store(outcomes)
+		w.store(outcomes)
 	}
 	return len(outcomes), gaveWay
 }
 
+// store stores outcomes, again and again until that succeeds or the worker is stopped. A
+// delivery whose outcome is not stored stays due.
+func (w *worker) store(outcomes []Outcome) {
+	for again := true; again; again = sleep(w.posting, lookEvery) {
+		err := w.d.o.Store.RecordOutcomes(context.WithoutCancel(w.posting), outcomes)
+		if err == nil {
+			return
+		}
+		w.d.o.Log.Error("the outcomes of deliveries could not be stored", "deliveries", len(outcomes), "err", err)
+	}
+}
+
 // try posts a delivery, and returns an error if ctx ends before it is answered.
 func (w *worker) try(ctx context.Context, due DueDelivery) (Outcome, error) {
-	webhook := w.current()
+	webhook := w.webhook.Load()
 	o := Outcome{Webhook: webhook.ID, Event: due.Event.ID, DueAt: due.DueAt, Tries: due.Tries, State: Failed, At: w.d.o.Now()}
 	if due.Event.Data == nil {
 		o.Answer.Error = "The event is no longer kept."
 		return o, nil
 	}
-	o.Answer = w.d.o.Sender.Send(ctx, messageOf(&webhook, due.Event, o.At))
+	o.Answer = w.d.o.Sender.Send(ctx, messageOf(webhook, due.Event, o.At))
 	if ctx.Err() != nil && o.Answer.Status == 0 {
 		return o, ctx.Err()
 	}

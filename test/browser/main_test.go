@@ -19,10 +19,13 @@ import (
 // petstore is the binary under test; TestMain sets it once.
 var petstore servertest.Binary
 
+var (
+	pictures   = flag.String("pictures", "", "make pictures of the pages in `FOLDER`")
+	everyWidth = flag.Bool("every-width", false, "have axe-core look at each page in four widths")
+)
+
 // must ends a test if there is an error.
 var must = servertest.Must
-
-var pictures = flag.String("pictures", "", "make pictures of the pages in `FOLDER`")
 
 func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", strconv.Itoa(runtime.NumCPU()+1)); err != nil { // some wait for a page that is live

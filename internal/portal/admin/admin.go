@@ -99,7 +99,8 @@ func SignInPath(ctx context.Context, store access.Store, now time.Time, by acces
 	if err != nil {
 		return "", err
 	}
-	path, until, err := page.SignInLink(secret, linkPurpose, now, "operator")
+	until := now.Add(page.LinkLife)
+	path, err := page.LinkPath(secret, linkPurpose, until, "operator")
 	if err != nil {
 		return "", err
 	}

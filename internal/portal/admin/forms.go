@@ -20,7 +20,7 @@ func newWorkspace(v *visit) (page.Form, error) {
 		Send: func(in *page.Input) error {
 			n := operator.NewWorkspace{Name: strings.TrimSpace(in.Text("name")), Plan: planOf(in, access.Quota{})}
 			w, err := v.acting().CreateWorkspace(v.R.Context(), n)
-			return v.ThenRefresh(workspacePath(w.ID)+"/owner", "The workspace was created.", err)
+			return v.Then(workspacePath(w.ID)+"/owner", "The workspace was created.", err)
 		},
 	}, nil
 }
@@ -33,7 +33,7 @@ func renameWorkspace(v *visit) (page.Form, error) {
 		Fields: []page.Field{{Name: "name", Label: "Name", Value: w.Name, Required: true, Max: access.MaxName}},
 		Send: func(in *page.Input) error {
 			_, err := v.acting().Rename(v.R.Context(), w.ID, strings.TrimSpace(in.Text("name")))
-			return v.ThenRefresh(workspacePath(w.ID), "The workspace was renamed.", err)
+			return v.Then(workspacePath(w.ID), "The workspace was renamed.", err)
 		},
 	}, err
 }
@@ -48,7 +48,9 @@ func newWorkspaceKey(v *visit) (page.Form, error) {
 			end := v.Now().Add(life)
 			n.ExpiresAt = &end
 		}
-		k, _, err := v.acting().CreateKeyOnce(v.R.Context(), w.ID, n, v.OnceHere())
+		op := v.acting()
+		op.Once = v.OnceHere()
+		k, err := op.CreateKey(v.R.Context(), w.ID, n)
 		return showMade(v, k, workspacePath(w.ID), err)
 	}
 	return f, err
@@ -81,7 +83,7 @@ func letOwnerIn(v *visit) (page.Form, error) {
 			}
 			return page.ShowSecret(v.Visit, page.Secret{
 				Title: "A link for the owner of " + name, Lead: "Send it to the owner. It works once, within 7 days, for whoever opens it first. It is not stored.",
-				Secret: v.Public + v.site.OwnerPath(w.ID, until), Next: page.Link{Title: "To the workspace", URL: workspacePath(w.ID)},
+				Secret: v.Public + v.LinkPath(page.OwnerLink, until, page.Text(w.ID)), Next: page.Link{Title: "To the workspace", URL: workspacePath(w.ID)},
 			})
 		},
 	}, err
@@ -110,7 +112,9 @@ func rotateKey(v *visit) (page.Form, error) {
 	f := page.RotateForm()
 	f.Heading, f.Facts, f.Back = access.Printable(k.Name), facts, back
 	f.Send = func(in *page.Input) error {
-		made, _, err := v.acting().RotateKeyOnce(v.R.Context(), k.ID, in.Hours("overlap"), v.OnceHere())
+		op := v.acting()
+		op.Once = v.OnceHere()
+		made, err := op.RotateKey(v.R.Context(), k.ID, in.Hours("overlap"))
 		return showMade(v, made, back.URL, err)
 	}
 	return f, err
@@ -126,7 +130,7 @@ func revokeKey(v *visit) (page.Form, error) {
 		Heading: access.Printable(k.Name), Back: back, Facts: facts,
 		Send: func(*page.Input) error {
 			_, err := v.acting().RevokeKey(v.R.Context(), k.ID)
-			return v.ThenRefresh(back.URL, "The key was revoked.", err)
+			return v.Then(back.URL, "The key was revoked.", err)
 		},
 	}, err
 }
@@ -145,7 +149,7 @@ func banKey(v *visit) (page.Form, error) {
 		Send: func(in *page.Input) error {
 			ban := operator.NewBan{For: in.Hours("for"), Reason: strings.TrimSpace(in.Text("reason"))}
 			_, err := v.acting().BanKey(v.R.Context(), k.ID, ban)
-			return v.ThenRefresh(back.URL, "The key is banned.", err)
+			return v.Then(back.URL, "The key is banned.", err)
 		},
 	}, err
 }
@@ -163,7 +167,7 @@ func changePlan(v *visit) (page.Form, error) {
 	f.Send = func(in *page.Input) error {
 		p := planOf(in, access.Quota{PerMinute: w.PerMinute, PerDay: w.PerDay})
 		_, err := v.acting().SetPlan(v.R.Context(), w.ID, p)
-		return v.ThenRefresh(f.Back.URL, fmt.Sprintf("The plan of %s is now %s.", access.Printable(w.Name), p.Plan), err)
+		return v.Then(f.Back.URL, fmt.Sprintf("The plan of %s is now %s.", access.Printable(w.Name), p.Plan), err)
 	}
 	return f, err
 }
@@ -222,7 +226,7 @@ func liftBan(v *visit) (page.Form, error) {
 			if _, err := v.acting().UnbanKey(v.R.Context(), k.ID); err != nil {
 				return err
 			}
-			v.Refresh(v.R.Context())
+			v.Refresh(v.R.Context()) // which what is said goes by
 			return v.Then("/console/bans", "The ban was lifted. "+usableAfter(v, k.ID, "The key may be used again."), nil)
 		},
 	}, err

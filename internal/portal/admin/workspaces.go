@@ -234,7 +234,7 @@ func removal(what, lead, said, to string, do func(*operator.Local, context.Conte
 				}
 				page.Extend(v.W, removalTimeout)
 				// The removal goes on if the client disconnects.
-				return v.ThenRefresh(cmp.Or(to, at), said, do(v.acting(), context.WithoutCancel(v.R.Context()), w.ID))
+				return v.Then(cmp.Or(to, at), said, do(v.acting(), context.WithoutCancel(v.R.Context()), w.ID))
 			},
 		}, err
 	}

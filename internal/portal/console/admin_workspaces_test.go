@@ -95,8 +95,7 @@ func TestOverQuota(t *testing.T) {
 			h.limiter.Admit(entry.Attachment)
 		}
 	}
-	rows, _ := h.limiter.Dirty()
-	if err := h.db.SaveLimits(t.Context(), rows); err != nil {
+	if err := h.limiter.Save(t.Context(), h.db); err != nil {
 		t.Fatal(err)
 	}
 	g := h.signedInOperator()

@@ -77,7 +77,9 @@ func (c *Console) Serve(w http.ResponseWriter, r *http.Request, g Gate) {
 
 // SignInPath returns the path of a page on which one can sign in with the key of that id, on every node that has the
 // secret: once, within ten minutes.
-func (c *Console) SignInPath(keyID string) string { return c.site.SignInPath(keyID) }
+func (c *Console) SignInPath(keyID string) string {
+	return c.site.LinkPath(c.site.Link, c.site.Now().Add(page.LinkLife), keyID)
+}
 
 // Routes returns the whole workspace's console.
 func Routes() []page.Route { return routesOf(true) }

@@ -147,13 +147,15 @@ func importFile(v *visit, in *page.Input, file []byte) error {
 	f := &in.Form
 	ctx := context.WithoutCancel(v.R.Context()) // an import that has begun is completed
 	report, err := runImport(v, file, func(i *interchange.Import) (interchange.Report, error) {
-		i.SkipFaults, i.MaxFaults = true, petstore.MaxFields
-		i.OnFault = func(fault *interchange.Fault) { f.Faults = append(f.Faults, faultLine(fault)) }
+		i.SkipFaults = true
 		return i.DryRun(ctx)
 	})
+	for _, fault := range report.Faults {
+		f.Faults = append(f.Faults, faultLine(fault))
+	}
 	if fault, ok := errors.AsType[*interchange.Fault](err); ok {
 		f.Faults = append(f.Faults, faultLine(fault))
-	} else if err != nil && !errors.Is(err, interchange.ErrFaults) {
+	} else if err != nil {
 		return err
 	}
 	doubts, err := doubtsOf(v, ctx, file, report)

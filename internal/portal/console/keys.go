@@ -2,6 +2,7 @@ package console
 
 import (
 	"cmp"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -157,7 +158,7 @@ func revokeKey(v *visit) (page.Form, error) {
 		Heading: access.Printable(k.Name), Back: page.Link{Title: access.Printable(k.Name), URL: "/console/keys/" + k.ID}, Facts: facts,
 		Send: func(*page.Input) error {
 			err := v.keyring().Revoke(v.R.Context(), k.ID, petstore.Condition{})
-			return v.ThenRefresh("/console/keys", "The key was revoked.", err)
+			return v.Then("/console/keys", "The key was revoked.", err)
 		},
 	}
 	if k.ID == v.who.Key.ID {
@@ -166,16 +167,8 @@ func revokeKey(v *visit) (page.Form, error) {
 	return f, err
 }
 
-// A keyUse is what a key was used for lately.
-type keyUse struct {
-	What          string
-	Times, Failed int64
-	Last          time.Time
-	Deprecated    bool
-}
-
-// keySheets returns what a key did by day, the latest first, and what it was used for lately.
-func keySheets(v *visit, k access.Key) ([]page.List, error) {
+// keySheet returns what a key did by day, the latest first.
+func keySheet(v *visit, k access.Key) (page.List, error) {
 	l := page.NewList("Use by day", "", "No program used it in the last 14 days.", "Day (UTC)", "Answered", "Errors", "Refused")
 	l.Numbers = map[int]bool{1: true, 2: true, 3: true}
 	days, err := v.Usage.KeyDays(v.R.Context(), v.who.Workspace.ID, k.ID, v.Now().AddDate(0, 0, -13))
@@ -191,20 +184,7 @@ func keySheets(v *visit, k access.Key) ([]page.List, error) {
 	if len(l.Rows) > 0 {
 		l.Lead = requestsIn(days) + " in the last 14 days. Forms of this console are not among them."
 	}
-	uses, since := usesOf(v, k.ID)
-	if len(uses) == 0 {
-		return []page.List{l}, err
-	}
-	recent := page.NewList("Recent use", "What the log of this server still has of it, since "+page.InWords(since)+".", "", "Operation", "Requests", "Errors", "Last")
-	recent.Numbers = map[int]bool{1: true, 2: true}
-	for _, u := range uses {
-		what := page.Cell{Text: u.What, Code: true}
-		if u.Deprecated {
-			what.Note = "deprecated"
-		}
-		recent.Rows = append(recent.Rows, []page.Cell{what, {Text: page.Number(u.Times)}, {Text: page.Number(u.Failed)}, {At: u.Last}})
-	}
-	return []page.List{l, recent}, err
+	return l, err
 }
 
 // requestsIn returns in words how many requests there were on days.
@@ -214,31 +194,6 @@ func requestsIn(days []usage.KeyDay) string {
 		sum += days[i].Total()
 	}
 	return page.Counted(sum, "request", "requests")
-}
-
-// usesOf returns what a key was used for in the log, the most frequent first, and when the oldest of that was. What was
-// refused by a limit is no use.
-func usesOf(v *visit, keyID string) (list []keyUse, since time.Time) {
-	uses := map[string]*keyUse{}
-	for _, e := range v.Usage.Latest(v.who.Workspace.ID) {
-		if e.KeyID != keyID || e.Console || usage.ClassOf(e.Status) == usage.Limited {
-			continue
-		}
-		since = e.At
-		what := cmp.Or(e.Operation, e.Method+" "+e.Path)
-		if uses[what] == nil {
-			uses[what] = &keyUse{What: what, Last: e.At, Deprecated: e.Deprecated}
-		}
-		uses[what].Times++
-		if e.Status >= http.StatusBadRequest {
-			uses[what].Failed++
-		}
-	}
-	for _, u := range uses {
-		list = append(list, *u)
-	}
-	slices.SortFunc(list, func(a, b keyUse) int { return cmp.Or(cmp.Compare(b.Times, a.Times), cmp.Compare(a.What, b.What)) })
-	return list[:min(len(list), page.PageSize)], since
 }
 
 func showKey(v *visit) (page.Form, error) {
@@ -256,20 +211,23 @@ func showKey(v *visit) (page.Form, error) {
 		if p.Facts, err = page.KeyFacts(v.Visit, k); err != nil {
 			return err
 		}
-		inLog := func(title, filter string) page.Fact {
-			return page.Fact{Title: title, Cell: page.Cell{Text: "In the log", URL: "/console/requests?key=" + k.ID + filter}}
-		}
-		p.Facts = append(p.Facts, inLog("Requests", ""), inLog("Errors", "&outcome=errors"), inLog("Refusals", "&outcome=429"))
-		p.Sheets, err = keySheets(v, k)
+		p.Facts = append(p.Facts, inLog("Requests", k, ""), inLog("Errors", k, "&outcome=errors"), inLog("Refusals", k, "&outcome=429"))
+		days, err := keySheet(v, k)
+		p.Sheets = []page.List{days}
 		return err
 	}
 	f := p.form(v, 0)
 	f.Send = func(in *page.Input) error {
 		patch := access.KeyPatch{Name: petstore.Some(strings.TrimSpace(in.Text("name")))}
 		_, err := v.keyring().Update(v.R.Context(), k.ID, patch, in.Condition())
-		return v.ThenRefresh(f.Action, "The key was renamed.", err)
+		return v.Then(f.Action, "The key was renamed.", err)
 	}
 	return f, nil
+}
+
+// inLog is a fact with a link to the requests of a key in the log.
+func inLog(title string, k access.Key, filter string) page.Fact {
+	return page.Fact{Title: title, Cell: page.Cell{Text: "In the log", URL: "/console/requests?key=" + k.ID + filter}}
 }
 
 // whatBreaks says, of a key that is to be revoked, what still uses it.
@@ -280,13 +238,21 @@ func whatBreaks(v *visit, k access.Key) ([]page.Fact, error) {
 	}
 	facts, err := page.KeyFacts(v.Visit, k)
 	facts = append(facts, page.Fact{Title: "In the last 7 days", Cell: page.Cell{Text: requestsIn(days)}})
-	var uses []string
-	list, since := usesOf(v, k.ID)
-	for _, u := range list {
-		uses = append(uses, u.What)
-	}
-	if len(uses) > 0 {
+	if uses, since := usesOf(v, k.ID); len(uses) > 0 {
 		facts = append(facts, page.Fact{Title: "In the log of this server", Cell: page.Cell{Text: strings.Join(uses[:min(len(uses), few)], ", "), Note: "since", At: since}})
 	}
 	return facts, err
+}
+
+// usesOf returns what a key was used for in the log, the most frequent first, and when the oldest of that was. What was
+// refused by a limit is no use.
+func usesOf(v *visit, keyID string) (uses []string, since time.Time) {
+	times := map[string]int{}
+	for _, e := range v.Usage.Latest(v.who.Workspace.ID) {
+		if e.KeyID == keyID && !e.Console && usage.ClassOf(e.Status) != usage.Limited {
+			since = e.At
+			times[cmp.Or(e.Operation, e.Method+" "+e.Path)]++
+		}
+	}
+	return slices.SortedFunc(maps.Keys(times), func(a, b string) int { return cmp.Or(times[b]-times[a], cmp.Compare(a, b)) }), since
 }

@@ -19,8 +19,8 @@ const (
 
 // A choice is a pet or a category that can be chosen.
 type choice struct {
-	id         int64
-	name, note string
+	id   int64
+	name string
 }
 
 // String returns the text that is offered and entered for a choice: its name with its
@@ -44,7 +44,7 @@ var categoryPicker = &picker{what: "category", label: "Category", member: "categ
 func findPets(v *visit, ids []int64, part string, most int) (found []choice, err error) {
 	pets, err := v.Service.Pets(v.R.Context(), v.shop(), petstore.PetQuery{Page: petstore.Page{Limit: most}, IDs: ids, Name: part})
 	for _, p := range pets {
-		found = append(found, choice{p.ID, p.Name, string(p.Status)})
+		found = append(found, choice{p.ID, p.Name})
 	}
 	return found, err
 }
@@ -55,11 +55,11 @@ func findCategories(v *visit, ids []int64, part string, most int) (found []choic
 		if name == "" {
 			return nil, err
 		}
-		return []choice{{id: ids[0], name: name}}, nil
+		return []choice{{ids[0], name}}, nil
 	}
 	all, err := v.Service.Categories(v.R.Context(), v.shop(), petstore.CategoryQuery{Page: petstore.Page{Limit: most}, Name: part})
 	for _, c := range all {
-		found = append(found, choice{id: c.ID, name: c.Name})
+		found = append(found, choice{c.ID, c.Name})
 	}
 	return found, err
 }
@@ -71,10 +71,15 @@ func (p *picker) field(v *visit, value string, required bool) (page.Field, error
 		return f, nil
 	}
 	found, err := p.find(v, nil, "", p.offers)
-	for _, c := range found {
-		f.Options = append(f.Options, page.Option{Value: c.String()})
-	}
+	f.Options = optionsOf(found)
 	return f, err
+}
+
+func optionsOf(all []choice) (options []page.Option) {
+	for _, c := range all {
+		options = append(options, page.Option{Value: c.String()})
+	}
+	return options
 }
 
 // pickedID returns the number that was entered, with or without a #, or 0.
@@ -114,14 +119,13 @@ func sameName(a, b string) bool {
 	return petstore.Fold(strings.TrimSpace(a)) == petstore.Fold(strings.TrimSpace(b))
 }
 
-// pick returns the id that a form gives by number or by the whole name, or 0 for a new name, if that is allowed. If
-// the name is ambiguous or only a part of names, it adds a field to the form to choose one of them, and returns an
-// error.
+// severalNames is said of a name that several have, which are then offered.
+const severalNames = "Several have this in their names. Choose one from the list."
+
+// pick returns the id that a form gives by number or by the whole name, or 0 for a new name, if that is allowed. If the name
+// is ambiguous or only a part of names, it returns an error, and the field offers those.
 func (p *picker) pick(v *visit, in *page.Input, mayBeNew bool) (int64, error) {
 	entered := in.Text(p.member)
-	if chosen := pickedID(in.R.PostForm.Get("which")); chosen > 0 && in.R.PostForm.Get("asked") == entered {
-		return chosen, nil
-	}
 	id, others, err := p.meant(v, entered)
 	switch {
 	case err != nil || id > 0 || mayBeNew && (len(others) == 0 || !sameName(others[0].name, entered)):
@@ -131,18 +135,12 @@ func (p *picker) pick(v *visit, in *page.Input, mayBeNew bool) (int64, error) {
 	case len(others) == 0:
 		return 0, page.FieldError(p.member, "There is no "+p.what+" with this name. Enter a part of its name, or its number.")
 	}
-	options := make([]page.Option, len(others))
-	for i, c := range others {
-		options[i] = page.Option{Value: page.Text(c.id), Label: strings.TrimSuffix(c.String()+", "+c.note, ", ")}
+	fields := in.Form.Fields
+	fields[slices.IndexFunc(fields, func(f page.Field) bool { return f.Name == p.member })].Options = optionsOf(others)
+	if len(others) == 1 {
+		return 0, page.FieldError(p.member, "Is it "+others[0].String()+"? Choose it from the list, or enter its number.")
 	}
-	f := &in.Form
-	at := 1 + slices.IndexFunc(f.Fields, func(field page.Field) bool { return field.Name == p.member })
-	f.Fields = slices.Insert(f.Fields, at, page.Field{Name: "which", Label: "Which one?", Kind: "select", Options: options}, page.Field{Name: "asked", Kind: "hidden", Value: entered})
-	which := "Choose the " + p.what + " that is meant."
-	if len(others) == maxPicks {
-		which += " There may be more than these: enter more of the name to see them."
-	}
-	return 0, page.FieldError("which", which)
+	return 0, page.FieldError(p.member, severalNames)
 }
 
 // tell answers the script with the choices whose names contain the entered text.
@@ -160,8 +158,8 @@ func (p *picker) tell(v *visit) error {
 	return v.RenderJSON(names)
 }
 
-// filter adds a filter to a list, and returns the id that was entered, or 0. For an ambiguous name it adds a link to
-// the list of each.
+// filter adds a filter to a list, and returns the id that was entered, or 0. For an ambiguous name the field offers those that
+// have it.
 func (p *picker) filter(v *visit, f *page.Filters) (id int64, err error) {
 	field, err := p.field(v, "", false)
 	if err != nil {
@@ -171,19 +169,13 @@ func (p *picker) filter(v *visit, f *page.Filters) (id int64, err error) {
 	id, others, err := p.meant(v, entered)
 	switch {
 	case err != nil || id > 0 || entered == "":
-		return id, err
 	case len(others) == 1:
-		return others[0].id, nil
+		id = others[0].id
 	case len(others) == 0:
 		f.Fault("There is no " + p.what + " with this name.")
-		return 0, nil
+	default:
+		f.Fault(severalNames)
+		f.Fields[len(f.Fields)-1].Options = optionsOf(others)
 	}
-	f.Fault("Several have this in their names.")
-	query := v.R.URL.Query()
-	query.Del("after")
-	for _, c := range others {
-		query.Set(p.member, c.String())
-		f.Choices = append(f.Choices, page.Link{Title: c.String(), URL: page.Address(v.R.URL.Path, query)})
-	}
-	return 0, nil
+	return id, err
 }

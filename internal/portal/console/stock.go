@@ -21,7 +21,7 @@ func setLowStock(v *visit) (page.Form, error) {
 				return page.FieldError("units", "It can be 0 to "+page.Number(access.MaxLowStock)+".")
 			}
 			_, err := v.Access.SetLowStock(v.R.Context(), v.who.Workspace.ID, units, access.Actor(v.actor()))
-			return v.ThenRefresh("/console/pets", "Stock is low with "+page.Counted(units, "unit", "units")+" or fewer.", err)
+			return v.Then("/console/pets", "Stock is low with "+page.Counted(units, "unit", "units")+" or fewer.", err)
 		},
 	}, nil
 }

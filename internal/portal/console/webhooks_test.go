@@ -178,17 +178,6 @@ func TestAuditOfWebhooks(t *testing.T) {
 	}
 }
 
-// TestTestFails: a receiver that fails is shown with what it said.
-func TestTestFails(t *testing.T) {
-	t.Parallel()
-	h := newHouse(t)
-	g := h.signedIn(h.workspace("shop"), access.Read|access.Write|access.Manage)
-	to, _ := receiver(t, 500, "out of order")
-	at, _ := g.addHook(to)
-	g.post(at+"/test").want(200, "It was not delivered: 500").want(200, "out of order")
-	g.post("/console/webhooks/new", "url", "http://10.0.0.1/").want(422, "public address")
-}
-
 // fail has the store keep that the first events were tried and failed.
 func (h *house) fail(w access.Workspace, id string) {
 	h.t.Helper()
@@ -268,23 +257,4 @@ func TestDeliveries(t *testing.T) {
 		g.get(at+"/delivery"+query).want(404, "There is no delivery")
 		g.post(at+"/delivery"+query).want(404, "There is no delivery")
 	}
-}
-
-// TestWebhooksOfOthers: another workspace has none of them.
-func TestWebhooksOfOthers(t *testing.T) {
-	t.Parallel()
-	h := newHouse(t)
-	to, got := receiver(t, 200, "")
-	owner, foreign := h.signedIn(h.workspace("shop"), access.Read|access.Manage), h.signedIn(h.workspace("other"), access.Read|access.Write|access.Manage)
-	at, _ := owner.addHook(to)
-	for _, act := range []string{"", "/edit", "/pause", "/test", "/rotate", "/replay", "/delete", "/delivery?event=1"} {
-		foreign.get(at+act).want(404, "There is no webhook")
-		if act != "" {
-			foreign.post(at+act, "url", to).want(404, "There is no webhook")
-		}
-	}
-	if len(got) > 0 {
-		t.Error("a test was sent for one who may not")
-	}
-	owner.get(at).want(200, `<span class="badge active">active</span>`)
 }

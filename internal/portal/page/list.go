@@ -114,9 +114,8 @@ func Text(n int64) string { return strconv.FormatInt(n, 10) }
 // applied is a fault of its field, since without it the list would look filtered though it
 // is not.
 type Filters struct {
-	Query   url.Values
-	Fields  []Field
-	Choices []Link // what one of them may have meant
+	Query  url.Values
+	Fields []Field
 }
 
 // Add adds a field, and returns what was entered into it.

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize"
+
 	"example.com/petstore/internal/accept"
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/fairshare"
@@ -174,23 +176,15 @@ func (v *Visit) RenderJSON(value any) error {
 	return nil
 }
 
-// Then redirects to a page, which shows said. If err is not nil, it returns err
-// instead.
+// Then redirects to a page, which shows said, after a change, which may be of keys: this node uses them at once. If err is not
+// nil, it returns err instead.
 func (v *Visit) Then(to, said string, err error) error {
 	if err != nil {
 		return err
 	}
+	v.Refresh(v.R.Context())
 	v.note(said)
 	return v.Redirect(to)
-}
-
-// ThenRefresh is like Then after a change of workspaces or keys, which this node then uses
-// at once.
-func (v *Visit) ThenRefresh(to, said string, err error) error {
-	if err == nil {
-		v.Refresh(v.R.Context())
-	}
-	return v.Then(to, said, err)
 }
 
 // RetryAfter has the response say after how many seconds the request may be sent again.
@@ -265,13 +259,7 @@ func (s *Site) functions() template.FuncMap {
 func (s *Site) At(path string) string { return s.prefix + path }
 
 // Number returns n with commas between thousands.
-func Number(n int64) string {
-	text := strconv.FormatInt(n, 10)
-	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
-}
+func Number(n int64) string { return humanize.Comma(n) }
 
 // Counted returns n with the word for what is counted.
 func Counted(n int64, one, many string) string {

@@ -23,15 +23,12 @@ import (
 // How long things hold.
 const (
 	sessionLife = 12 * time.Hour
-	linkLife    = 10 * time.Minute
+	LinkLife    = 10 * time.Minute // of a link to sign in, but for one of an owner's
 	noteLife    = time.Minute
 )
 
-// Where links lead, and the purpose of those for owners.
-const (
-	linkPath     = "/console/link"
-	ownerPurpose = "owner's link"
-)
+// OwnerLink is the purpose of links for owners, who get a key in the workspace's console.
+const OwnerLink = "owner's link"
 
 // noteCookie has what to say on the next page.
 const noteCookie = "petstore_note"
@@ -162,30 +159,23 @@ func EverywhereForm(lead string) Form {
 	return Form{Title: "Sign out everywhere?", Lead: lead, Submit: "Sign out everywhere", Danger: true, Always: true, Back: Link{Title: "Overview", URL: "/console"}}
 }
 
-// SignInPath returns the path of a page on which one can sign in, on every node that has the secret: once, within ten
-// minutes. who is what the console is told of who does.
-func (s *Site) SignInPath(who string) string {
-	return s.sessions.link(s.Link, s.Now().Add(linkLife), who)
-}
-
-// SignInLink is SignInPath without a site. It returns until when the link holds, too.
-func SignInLink(secret []byte, purpose string, now time.Time, who string) (path string, until time.Time, err error) {
+// LinkPath returns the path of a page on which one can sign in: once, until an instant, on every node that has the secret. who
+// is what the console is told of who does.
+func LinkPath(secret []byte, purpose string, until time.Time, who string) (string, error) {
 	s, err := newSealer(secret)
 	if err != nil {
-		return "", time.Time{}, err
+		return "", err
 	}
-	until = now.Add(linkLife)
-	return s.link(purpose, until, who), until, nil
+	return s.linkPath(purpose, until, who), nil
 }
 
-func (s sealer) link(purpose string, until time.Time, who string) (path string) {
-	return linkPath + "?token=" + s.seal(purpose, until, who)
+// LinkPath is like the function of that name.
+func (s *Site) LinkPath(purpose string, until time.Time, who string) string {
+	return s.sessions.linkPath(purpose, until, who)
 }
 
-// OwnerPath returns the path of a page of the workspace's console on which its owner can sign in and gets a key: once, until
-// then, on every node that has the secret.
-func (s *Site) OwnerPath(workspace int64, until time.Time) string {
-	return s.sessions.link(ownerPurpose, until, Text(workspace))
+func (s sealer) linkPath(purpose string, until time.Time, who string) string {
+	return "/console/link?token=" + s.seal(purpose, until, who)
 }
 
 // A linkPage is the page of a link, which asks before the link is used up: programs look at links too.
@@ -194,7 +184,7 @@ type linkPage struct{ Lead, Submit, Token, Once string }
 // ShowLink asks before the link is used up: programs look at links too. ended answers for one that holds no more.
 func (v *Visit) ShowLink(ended func() error) error {
 	p := linkPage{"This link signs you in to the console once. It then ends.", "Sign in to the console", v.R.URL.Query().Get("token"), rand.Text()}
-	if _, _, ok := v.sessions.open(ownerPurpose, p.Token, v.Now()); ok {
+	if _, _, ok := v.sessions.open(OwnerLink, p.Token, v.Now()); ok {
 		p.Lead, p.Submit = "This link lets the owner of a workspace in, once. You get a key of your own, which you need to sign in again: keep it like a password.", "Sign in and get a key"
 	} else if _, _, ok := v.sessions.open(v.Link, p.Token, v.Now()); !ok {
 		return ended()
@@ -204,7 +194,7 @@ func (v *Visit) ShowLink(ended func() error) error {
 
 // OwnerOf returns the workspace whose owner has the link with the token, and the link.
 func (s *Site) OwnerOf(token string) (workspace int64, l access.Link, ok bool) {
-	who, l, ok := s.sessions.linkOf(ownerPurpose, token, s.Now())
+	who, l, ok := s.sessions.linkOf(OwnerLink, token, s.Now())
 	workspace, err := strconv.ParseInt(who, 10, 64)
 	return workspace, l, ok && err == nil
 }

@@ -11,13 +11,12 @@ import (
 
 // The codes of SQLSTATE that are told apart (PostgreSQL, appendix A).
 const (
-	stateUniqueViolation     = "23505"
-	stateForeignKeyViolation = "23503"
-	stateSerialization       = "40001"
-	stateDeadlock            = "40P01"
-	stateStatementUnknown    = "26000" // a prepared statement of a session that is gone
-	stateReadOnly            = "25006"
-	stateLockNotAvailable    = "55P03"
+	stateUniqueViolation  = "23505"
+	stateSerialization    = "40001"
+	stateDeadlock         = "40P01"
+	stateStatementUnknown = "26000" // a prepared statement of a session that is gone
+	stateReadOnly         = "25006"
+	stateLockNotAvailable = "55P03"
 )
 
 // A severity says what an error of the database means for the calls that come next.

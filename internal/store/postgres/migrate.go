@@ -5,7 +5,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"example.com/petstore/internal/store"
@@ -102,20 +101,17 @@ func status(ctx context.Context, c *pgx.Conn, set *store.Migrations) ([]store.Mi
 		return nil, err
 	}
 	if !there {
-		return set.Status(nil)
+		return set.All(), nil
 	}
-	rows, err := c.Query(ctx, "SELECT version, name, at FROM migrations ORDER BY version DESC")
+	var older bool
+	err = c.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM migrations WHERE version = 1 AND name IN ('init', 'tables'))").Scan(&older)
+	if err == nil && older {
+		err = errOlder
+	}
 	if err != nil {
 		return nil, err
 	}
-	has, err := pgx.CollectRows(rows, pgx.RowToStructByPos[store.AppliedMigration])
-	if err != nil {
-		return nil, err
-	}
-	if slices.ContainsFunc(has, func(m store.AppliedMigration) bool { return m.Version == 1 && (m.Name == "init" || m.Name == "tables") }) {
-		return nil, errOlder
-	}
-	return set.Status(has)
+	return set.Of(sqlTx{ctx, c})
 }
 
 // migrate applies what the database lacks of set, and returns it. A database that

@@ -20,7 +20,6 @@ func pinned() map[string]string {
 		"search_path":                    schema,
 		"default_transaction_isolation":  "read committed", // groups lock their rows, and see what others have committed since
 		"default_transaction_deferrable": "off",
-		"session_replication_role":       "origin", // references are checked
 		"client_min_messages":            "notice", // see errUnconfirmed
 		"standard_conforming_strings":    "on",
 		"client_encoding":                "UTF8",

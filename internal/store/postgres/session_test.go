@@ -66,7 +66,7 @@ func TestSettingsOfTheRole(t *testing.T) {
 		"search_path": "public", "standard_conforming_strings": "off", "bytea_output": "escape", "datestyle": "'German'",
 		"intervalstyle": "iso_8601", "timezone": "'Asia/Tokyo'", "statement_timeout": "3000", "lock_timeout": "3000",
 		"idle_in_transaction_session_timeout": "3000", "idle_session_timeout": "3000", "synchronous_commit": "off",
-		"client_min_messages": "error", "session_replication_role": "replica",
+		"client_min_messages": "error",
 	} {
 		fmt.Fprintf(&all, "EXECUTE format('ALTER DATABASE %%I SET %s = %s', current_database());", setting, strings.ReplaceAll(value, "'", "''"))
 	}

@@ -88,7 +88,7 @@ func (t *Target) Columns() ([]store.MovedColumn, error) {
 	rows, err := t.querier.Query(t.ctx, `SELECT r.relname::text, a.attname::text, a.atttypid = 'boolean'::regtype
 		FROM pg_class r JOIN pg_attribute a ON a.attrelid = r.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
 		WHERE r.relnamespace = $1::text::regnamespace AND r.relkind IN ('r', 'p') AND NOT r.relispartition AND r.relname NOT IN ('migrations', 'meta', 'access_state')
-		ORDER BY r.relname NOT IN ('workspaces', 'api_keys', 'categories'), r.relname = 'api_keys', r.relname, a.attnum`, schema)
+		ORDER BY r.relname, a.attnum`, schema)
 	if err != nil {
 		return nil, err
 	}

@@ -60,7 +60,7 @@ func again(err error, sent, anew bool) bool {
 	switch code := state(err); {
 	case severityOf(err) == conflict:
 		return true
-	case code == stateUniqueViolation, code == stateForeignKeyViolation:
+	case code == stateUniqueViolation:
 		return anew
 	}
 	return !sent && lost(err)

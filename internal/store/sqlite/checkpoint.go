@@ -8,12 +8,11 @@ import (
 // logLengths are of the log, in frames of a page each.
 type logLengths struct {
 	short int64 // frames since the last checkpoint that start the next one
-	long  int64 // the writer itself moves the rest, however much it is
-	few   int64 // so few that the writer itself moves them
+	long  int64 // the writer itself moves the rest
 }
 
 // usualLog has at most 48 MiB.
-func usualLog() logLengths { return logLengths{short: 1000, long: 12000, few: 256} }
+func usualLog() logLengths { return logLengths{short: 1000, long: 12000} }
 
 // restartWait is how long a restart of the log waits for others.
 const restartWait = 20 * time.Millisecond
@@ -22,8 +21,7 @@ const restartWait = 20 * time.Millisecond
 // does so in the commit that makes the log long, and all writes wait for the disk
 // meanwhile. SQLite overwrites the log from its start only after a checkpoint has moved
 // all frames (https://sqlite.org/wal.html, section 2.3), which never happens under
-// steady load: so the writer moves the rest when few frames are left, or when the log
-// is long.
+// steady load: so the writer moves the rest when the log is long.
 type checkpointer struct {
 	conn *conn
 	wake chan struct{} // starts a checkpoint beside the writes
@@ -59,38 +57,32 @@ func (db *DB) moveLog() {
 // commit.
 func (db *DB) logGrew() {
 	p := db.checkpointer
-	frames, moved, _, err := db.writer.checkpoint("NOOP")
+	frames, _, err := db.writer.checkpoint("NOOP")
 	if err != nil {
 		return // the next commit will report the error
 	}
 	if frames < p.next-p.short { // the log was overwritten from its start
 		p.next = p.short
 	}
-	switch {
-	case frames < p.next:
+	if frames < p.next {
 		return
-	case frames >= p.long:
-		db.restartLog()
-	case frames-moved > p.few:
-		select {
-		case p.wake <- struct{}{}:
-		default: // it was woken already
-		}
-		return
-	default:
-		if db.move(db.writer, "PASSIVE") {
-			return // the one beside the writes is about to end
-		}
 	}
 	p.next = frames + p.short // a reader may keep SQLite from overwriting the log
+	if frames >= p.long {
+		db.restartLog()
+		return
+	}
+	select {
+	case p.wake <- struct{}{}:
+	default: // it was woken already
+	}
 }
 
-// checkpoint makes a checkpoint in a mode, and returns how many frames the log has, and
-// how many of them are in the database file. busy reports that others kept it from
-// doing all that the mode asks for.
-func (c *conn) checkpoint(mode string) (frames, moved int64, busy bool, err error) {
-	err = c.first("PRAGMA wal_checkpoint("+mode+")", &busy, &frames, &moved)
-	return frames, moved, busy, err
+// checkpoint makes a checkpoint in a mode, and returns how many frames the log has. busy
+// reports that others kept it from doing all that the mode asks for.
+func (c *conn) checkpoint(mode string) (frames int64, busy bool, err error) {
+	err = c.first("PRAGMA wal_checkpoint("+mode+")", &busy, &frames)
+	return frames, busy, err
 }
 
 // move moves the frames that no reader needs from the log into the file. It does nothing
@@ -100,7 +92,7 @@ func (db *DB) move(c *conn, mode string) (busy bool) {
 	if !db.intact() {
 		return false
 	}
-	_, _, busy, err := c.checkpoint(mode)
+	_, busy, err := c.checkpoint(mode)
 	switch {
 	case severityOf(err) == fatal:
 		db.fail(fmt.Errorf("moving the log into the file: %w", err))

@@ -17,7 +17,7 @@ const (
 func shorten(db *DB) *DB {
 	db.writing.Lock()
 	defer db.writing.Unlock()
-	db.checkpointer.logLengths = logLengths{short: shortLog, long: longLog, few: 64}
+	db.checkpointer.logLengths = logLengths{short: shortLog, long: longLog}
 	db.checkpointer.next = shortLog
 	return db
 }
@@ -35,7 +35,7 @@ func writeFrames(t *testing.T, db *DB, name string) {
 func frames(t *testing.T, db *DB) (all int64) {
 	t.Helper()
 	err := db.read(t.Context(), func(c *conn) (err error) {
-		all, _, _, err = c.checkpoint("NOOP")
+		all, _, err = c.checkpoint("NOOP")
 		return err
 	})
 	must(t, err)
@@ -97,19 +97,4 @@ func countMeta(t *testing.T, c *conn) int64 {
 	n, err := c.number("SELECT count(*) FROM meta")
 	must(t, err)
 	return n
-}
-
-func TestTheLogStaysShortWhileLittleIsWritten(t *testing.T) {
-	db := shorten(openTest(t, Options{}))
-	most := int64(0)
-	for i := range 4 * shortLog {
-		err := db.change(t.Context(), func(c *conn) error {
-			return c.exec("INSERT OR REPLACE INTO meta (name, value) VALUES ('count', ?)", []byte(fmt.Sprint(i)))
-		})
-		must(t, err)
-		most = max(most, frames(t, db))
-	}
-	if most < shortLog || most >= 4*shortLog {
-		t.Errorf("the log had up to %d frames, want %d, and little more on a fast disk", most, shortLog)
-	}
 }

@@ -23,7 +23,7 @@ func TestDamage(t *testing.T) {
 		t.Helper()
 		path := filepath.Join(t.TempDir(), "petstore.db")
 		return openAt(t, path, Options{Now: now, Readers: 1}), func(statements string) {
-			script(t, path, "PRAGMA foreign_keys=OFF; PRAGMA ignore_check_constraints=ON; "+statements)
+			script(t, path, "PRAGMA ignore_check_constraints=ON; "+statements)
 		}
 	})
 }

@@ -60,7 +60,6 @@ func openConn(path string, readOnly bool) (*conn, error) {
 	c := &conn{Conn: raw, known: known}
 	for _, pragma := range []string{
 		"PRAGMA synchronous=FULL", // NORMAL loses acknowledged writes at a power cut
-		"PRAGMA foreign_keys=ON",
 		"PRAGMA temp_store=MEMORY",
 		"PRAGMA trusted_schema=OFF",
 		"PRAGMA journal_size_limit=67108864",
@@ -114,35 +113,20 @@ func (c *conn) Query(query string, args ...any) iter.Seq2[store.Row, error] {
 	}
 }
 
-// run runs a statement and calls take, unless that is nil, for each of its rows.
-func (c *conn) run(query string, args []any, take func(store.Row) error) error {
-	for r, err := range c.Query(query, args...) {
-		if err == nil && take != nil {
-			err = take(r)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // exec runs a statement and drops its rows.
-func (c *conn) exec(query string, args ...any) error { return c.run(query, args, nil) }
+func (c *conn) exec(query string, args ...any) error { return store.Each(c, query, nil, args...) }
 
 // Exec implements [store.Tx].
 func (c *conn) Exec(query string, args ...any) (int64, error) {
-	if err := c.run(query, args, nil); err != nil {
-		return 0, err
-	}
-	return int64(c.Changes()), nil
+	err := c.exec(query, args...)
+	return int64(c.Changes()), err
 }
 
 // Run implements [store.Tx].
 func (c *conn) Run(b *store.Batch) error {
 	for i := range b.Statements {
 		s := &b.Statements[i]
-		if err := c.run(s.Query, s.Args, s.Row); err != nil {
+		if err := store.Each(c, s.Query, s.Row, s.Args...); err != nil {
 			return err
 		}
 	}
@@ -153,7 +137,7 @@ func (c *conn) Run(b *store.Batch) error {
 func (c *conn) Fill(table string, columns []string, rows [][]any) error {
 	query := "INSERT INTO " + table + " (" + strings.Join(columns, ", ") + ") VALUES (?" + strings.Repeat(", ?", len(columns)-1) + ")"
 	for _, values := range rows {
-		if err := c.run(query, values, nil); err != nil {
+		if err := c.exec(query, values...); err != nil {
 			return err
 		}
 	}

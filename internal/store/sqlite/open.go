@@ -60,12 +60,11 @@ func open(ctx context.Context, path string, o Options) (*DB, error) {
 	}
 	db := &DB{
 		path: path, log: o.Log, readOnly: o.ReadOnly,
-		writing: make(chan struct{}, 1),
 		readers: make(chan *conn, o.Readers),
 		lock:    lock, stop: make(chan struct{}), failed: make(chan struct{}),
 	}
 	db.Store = store.New(engine{db}, store.Options{
-		Dialect: dialect, Now: o.Now, NoEvents: o.NoEvents, Written: db.WakeReaders, Writer: db.writing,
+		Dialect: dialect, Now: o.Now, NoEvents: o.NoEvents, Written: db.WakeReaders,
 	})
 	if err := db.connect(ctx, o); err != nil {
 		_ = db.disconnect() // the first failure is what counts
@@ -144,10 +143,7 @@ func (db *DB) Close() error {
 		close(db.stop)
 		db.EndChanges()
 		db.running.Wait()
-		db.writing.Lock()
-		db.carryOut()
 		db.fault.CompareAndSwap(nil, &closed)
-		db.writing.Unlock()
 		for range cap(db.readers) {
 			<-db.readers
 		}

@@ -37,21 +37,12 @@ func (c *conn) migrations() ([]store.Migration, error) {
 		return nil, err
 	}
 	if !ours {
-		return c.known.Status(nil)
+		return c.known.All(), nil
 	}
-	rows, err := store.RowsOf(c, func(row store.Row, m *store.AppliedMigration) error {
-		var version int64
-		err := row.Scan(&version, &m.Name, &m.Millis)
-		m.Version = int(version)
-		return err
-	}, "SELECT version, name, at FROM migrations")
-	if err == nil {
-		err = c.checkSchema()
-	}
-	if err != nil {
+	if err := c.checkSchema(); err != nil {
 		return nil, err
 	}
-	return c.known.Status(rows)
+	return c.known.Of(c)
 }
 
 // isOurs reports whether the file is marked as ours. It returns an error for a file of
@@ -177,27 +168,15 @@ func (c *conn) checkSchema() error {
 // MigrateStatus returns all migrations that the program knows and says which of
 // them the file at path has. A file that does not exist has none, and is not
 // created.
-func MigrateStatus(ctx context.Context, path string) ([]store.Migration, error) {
-	all, err := status(path)
-	if err != nil {
-		return nil, fmt.Errorf("database %s: %w", path, explain(err))
+func MigrateStatus(ctx context.Context, path string) (all []store.Migration, err error) {
+	err = inspect(ctx, path, func(c *conn) error {
+		all, err = c.migrations()
+		return err
+	})
+	if errors.Is(err, errMissing) || errors.Is(err, errEmpty) {
+		return known.All(), nil
 	}
-	return all, ctx.Err()
-}
-
-func status(path string) ([]store.Migration, error) {
-	c, err := openFile(path, true)
-	if errors.Is(err, errMissing) {
-		return known.Status(nil)
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer c.Close()
-	if err := c.refuseMoved(); err != nil {
-		return nil, err
-	}
-	return c.migrations()
+	return all, err
 }
 
 // MigrateUp creates the file if there is none, applies the migrations that it

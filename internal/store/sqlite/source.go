@@ -73,13 +73,6 @@ func (s *Source) Close() (err error) {
 	return errors.Join(err, s.conn.Close())
 }
 
-// Columns implements [store.MoveSource].
-func (s *Source) Columns() ([]store.MovedColumn, error) {
-	return store.RowsOf(s, func(row store.Row, c *store.MovedColumn) error { return row.Scan(&c.Table, &c.Name) },
-		`SELECT t.name, c.name FROM pragma_table_list t JOIN pragma_table_info(t.name) c
-		WHERE t.schema='main' AND t.type='table' AND t.name NOT LIKE 'sqlite\_%' ESCAPE '\' AND t.name NOT IN ('migrations', 'meta', 'access_state')`)
-}
-
 // LastIDs implements [store.MoveSource].
 func (s *Source) LastIDs() (map[string]int64, error) {
 	last := map[string]int64{}

@@ -49,10 +49,8 @@ type DB struct {
 	readOnly bool
 
 	writer  *conn
-	writing lock // of the writer
-	mu      sync.Mutex
-	writes  []*write  // that wait for a transaction; under mu
-	wrote   time.Time // when the writer committed last
+	writing sync.Mutex // of the writer
+	wrote   time.Time  // when the writer committed last
 
 	checkpointer *checkpointer // nil if the database is opened for reading only
 	versions     petVersions

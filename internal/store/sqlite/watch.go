@@ -36,7 +36,7 @@ func (db *DB) watch() (err error) {
 	if err := touchFile(db.writer); err != nil {
 		return err
 	}
-	if _, _, _, err := db.writer.checkpoint("PASSIVE"); err != nil { // the watch reads the change counter from the file
+	if _, _, err := db.writer.checkpoint("PASSIVE"); err != nil { // the watch reads the change counter from the file
 		return err
 	}
 	db.files, err = db.lock.watch()
@@ -72,11 +72,9 @@ func (db *DB) look() {
 	if db.lock != nil {
 		db.intact()
 	}
-	select {
-	case db.writing <- struct{}{}:
+	if db.writing.TryLock() { // else the transaction that is running checks it
 		_ = db.checkForeignCommit() // an error here comes again with the next write, which reports it
 		db.writing.Unlock()
-	default: // the transaction that is running checks it
 	}
 }
 

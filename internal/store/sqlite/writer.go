@@ -1,103 +1,39 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/store"
 	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// A lock is held by one goroutine at a time, in the order in which they asked for it.
-type lock chan struct{}
-
-func (l lock) Lock()   { l <- struct{}{} }
-func (l lock) Unlock() { <-l }
-
-// A write waits for a transaction. When done is closed its caller may read the outcome.
-type write struct {
-	run      func(*conn) error
-	err      error
-	panicked any
-	done     chan struct{}
-}
-
 // change calls run in a transaction and returns after it is durable. run must change no pets,
-// except those of workspaces that it adds to conn.changedPets, and may be called again. While change waits for the
-// writer, the end of ctx withdraws it. If run panics, change panics. The goroutine that gets the writer
-// carries out all writes that wait; the groups of [store.Store.Do] have transactions of their
-// own.
+// except those of workspaces that it adds to conn.changedPets, and may be called again. While
+// change waits for the writer, the end of ctx withdraws it. Others share the transaction: what
+// a run that fails has done is undone alone.
 func (db *DB) change(ctx context.Context, run func(*conn) error) error {
-	if err := ctx.Err(); err != nil {
-		return petstore.Unavailable(err)
-	}
-	w := &write{run: run, done: make(chan struct{})}
-	db.mu.Lock()
-	db.writes = append(db.writes, w)
-	db.mu.Unlock()
-	select {
-	case db.writing <- struct{}{}:
-		db.carryOut()
-		db.writing.Unlock()
-	case <-w.done:
-	case <-ctx.Done():
-		if db.withdraw(w) {
-			return petstore.Unavailable(ctx.Err())
-		}
-	}
-	<-w.done
-	if w.panicked != nil {
-		panic(w.panicked)
-	}
-	return w.err
-}
-
-// withdraw takes back a write unless it was begun.
-func (db *DB) withdraw(w *write) bool {
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	i := slices.Index(db.writes, w)
-	if i >= 0 {
-		db.writes = slices.Delete(db.writes, i, i+1)
-	}
-	return i >= 0
-}
-
-// carryOut carries out the writes that wait. The caller has locked the writer.
-func (db *DB) carryOut() {
-	db.mu.Lock()
-	writes := db.writes
-	db.writes = nil
-	db.mu.Unlock()
-	if len(writes) > 0 {
-		db.carryOutAll(writes)
-	}
-}
-
-// carryOutAll carries out writes in one transaction, or one by one if one of them fails.
-func (db *DB) carryOutAll(writes []*write) {
-	err := db.transact(func(c *conn) error {
-		for _, w := range writes {
-			if w.panicked, w.err = store.Guard(func() error { return w.run(c) }); w.err != nil {
-				return w.err
-			}
+	var refused error
+	err := db.Join(ctx, func(tx store.Tx) error {
+		c := tx.(*conn) //nolint:forcetypeassert // that of Group
+		refused = c.undoable(run)
+		if c.AutocommitEnabled() || severityOf(refused) != ordinary {
+			return refused
 		}
 		return nil
 	})
-	if len(writes) > 1 && slices.ContainsFunc(writes, func(w *write) bool { return w.err != nil }) {
-		for i := range writes {
-			db.carryOutAll(writes[i : i+1])
-		}
-		return
-	}
-	for _, w := range writes {
-		w.err = err
-		close(w.done)
-	}
+	return cmp.Or(err, refused)
+}
+
+// undoable calls run in a savepoint, to which the transaction goes back if run fails.
+func (c *conn) undoable(run func(*conn) error) (err error) {
+	defer sqlitex.Save(c.Conn)(&err)
+	return run(c)
 }
 
 // bulkPause lets other processes write: it is longer than askEvery, after which they
@@ -111,7 +47,7 @@ func (db *DB) changeMuch(ctx context.Context, f func(*conn) error) error {
 	return db.change(ctx, f)
 }
 
-// Group is called with the writer locked, see [store.Options].
+// Group implements [store.DB].
 func (a engine) Group(_ context.Context, g *store.Group) error {
 	return a.db.transact(func(c *conn) error {
 		err := g.Run(c)
@@ -120,14 +56,15 @@ func (a engine) Group(_ context.Context, g *store.Group) error {
 	})
 }
 
-// transact calls f in a transaction of the writer, which the caller has locked, and
-// returns after it is durable. If f fails or panics the transaction is rolled back. It
+// transact calls f in a transaction of the writer, and returns after it is durable. If f fails or panics the transaction is rolled back. It
 // returns Unavailable if the transaction failed for another reason; then f may have
 // succeeded.
 func (db *DB) transact(f func(*conn) error) error {
 	if db.readOnly {
 		return petstore.Unavailable(errors.New("the database is open for reading only"))
 	}
+	db.writing.Lock()
+	defer db.writing.Unlock()
 	if err := db.broken(); err != nil {
 		return petstore.Unavailable(err)
 	}

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/store"
 	"github.com/anishathalye/porcupine"
 )
 
@@ -113,21 +115,15 @@ func testSameKey(s *tenant) {
 func testNeighbours(s *tenant) {
 	pet := s.pet(1000)
 	const callers = 50
-	do := func(decide func(petstore.Facts) (petstore.Effects, error)) (err error) {
-		defer func() {
-			if v := recover(); v != nil {
-				err = fmt.Errorf("panicked with %.4s", v)
-			}
-		}()
-		_, err = s.Do(s.ctx, &petstore.Change{Workspace: s.workspace, Needs: petstore.Needs{PetID: pet}, Decide: decide})
-		return err
+	do := func(decide func(petstore.Facts) (petstore.Effects, error)) error {
+		return errOf(s.Do(s.ctx, &petstore.Change{Workspace: s.workspace, Needs: petstore.Needs{PetID: pet}, Decide: decide}))
 	}
 	ghost := &petstore.Category{Name: "ghost"}
 	for i, err := range parallel(callers, func(i int) error {
 		switch i % 5 {
 		case 0:
 			return do(func(petstore.Facts) (petstore.Effects, error) { // after it has written
-				return petstore.Effects{SaveCategory: ghost, SavePet: &petstore.StockedPet{Pet: petstore.Pet{Name: "Rex", CategoryID: 99, Status: petstore.Available}}}, nil
+				return petstore.Effects{SaveCategory: ghost, SavePet: &petstore.StockedPet{Pet: petstore.Pet{Name: "Rex", CategoryID: 1, Status: petstore.Available}, Quantity: -5}}, nil
 			})
 		case 1:
 			return do(func(f petstore.Facts) (petstore.Effects, error) {
@@ -141,7 +137,7 @@ func testNeighbours(s *tenant) {
 		}
 		return errOf(s.CreateOrder(s.ctx, s.workspace, petstore.NewOrder{PetID: pet, Quantity: 1}, nil))
 	}) {
-		if (err == nil) != (i%5 == 4) || (err != nil && strings.Contains(err.Error(), "panicked with boom")) != (i%5 == 2) {
+		if (err == nil) != (i%5 == 4) || (errors.Is(err, store.ErrPanicked) && strings.Contains(err.Error(), "boom")) != (i%5 == 2) {
 			s.Errorf("change %d = %v", i, err)
 		}
 	}

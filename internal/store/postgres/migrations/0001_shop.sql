@@ -6,7 +6,7 @@ CREATE TABLE meta (
   value bytea NOT NULL
 );
 
--- Workspaces, keys and bans. Each change of them changes the state, which tells servers
+-- Workspaces, and keys with their bans. Each change of them changes the state, which tells servers
 -- that what they know of keys may be old.
 
 CREATE TABLE access_state (
@@ -31,29 +31,26 @@ CREATE TABLE workspaces (
 CREATE INDEX workspaces_sandboxes ON workspaces (expires_at) WHERE expires_at IS NOT NULL;
 
 CREATE TABLE api_keys (
-  id         text COLLATE "C" PRIMARY KEY,
-  workspace  bigint NOT NULL REFERENCES workspaces (id),
-  name       text NOT NULL,
-  prefix     text NOT NULL,
-  hash       bytea NOT NULL UNIQUE CHECK (length(hash) = 32),
-  scopes     smallint NOT NULL,
-  created_at bigint NOT NULL,
-  expires_at bigint,
-  revoked_at bigint,
-  rotated_to text NOT NULL DEFAULT '',
-  last_used  bigint NOT NULL DEFAULT 0
+  id           text COLLATE "C" PRIMARY KEY,
+  workspace    bigint NOT NULL,
+  name         text NOT NULL,
+  prefix       text NOT NULL,
+  hash         bytea NOT NULL UNIQUE CHECK (length(hash) = 32),
+  scopes       smallint NOT NULL,
+  created_at   bigint NOT NULL,
+  expires_at   bigint,
+  revoked_at   bigint,
+  rotated_to   text NOT NULL DEFAULT '',
+  last_used    bigint NOT NULL DEFAULT 0,
+  banned_at    bigint,
+  banned_until bigint, -- NULL if it is not banned
+  ban_level    bigint NOT NULL DEFAULT 0,
+  ban_reason   text NOT NULL DEFAULT '',
+  banned_by    text NOT NULL DEFAULT ''
 );
 CREATE INDEX api_keys_by_age ON api_keys (workspace, created_at, id);
 CREATE INDEX api_keys_live ON api_keys (workspace, expires_at) WHERE revoked_at IS NULL;
-
-CREATE TABLE bans (
-  key_id     text COLLATE "C" PRIMARY KEY REFERENCES api_keys (id) ON DELETE CASCADE,
-  begins_at  bigint NOT NULL,
-  ends_at    bigint NOT NULL,
-  level      bigint NOT NULL,
-  reason     text NOT NULL,
-  imposed_by text NOT NULL
-);
+CREATE INDEX api_keys_banned ON api_keys (banned_until) WHERE banned_until IS NOT NULL;
 
 CREATE TABLE audit (
   id      bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -95,8 +92,7 @@ CREATE TABLE counters (
   pets       bigint NOT NULL DEFAULT 0 CHECK (pets >= 0),
   categories bigint NOT NULL DEFAULT 0 CHECK (categories >= 0),
   orders     bigint NOT NULL DEFAULT 0 CHECK (orders >= 0),
-  movements  bigint NOT NULL DEFAULT 0 CHECK (movements >= 0),
-  letters    text COLLATE "C" NOT NULL DEFAULT '' -- those of all names that pets had, folded; a long text may lack some
+  movements  bigint NOT NULL DEFAULT 0 CHECK (movements >= 0)
 ) WITH (fillfactor = 50);
 
 CREATE TABLE categories (
@@ -108,6 +104,7 @@ CREATE TABLE categories (
   PRIMARY KEY (workspace, id)
 );
 
+-- There are no foreign keys: whoever refers to a row locks it, and so does who deletes it.
 -- Most changes move nothing but stock: room in the page keeps them off the
 -- indexes.
 CREATE TABLE pets (
@@ -122,8 +119,7 @@ CREATE TABLE pets (
   name          text COLLATE "C" NOT NULL,
   folded        text COLLATE "C" NOT NULL,
   low_stock     bigint GENERATED ALWAYS AS (CASE WHEN quantity <= 100 THEN quantity END) STORED,
-  PRIMARY KEY (workspace, id),
-  FOREIGN KEY (workspace, category) REFERENCES categories (workspace, id)
+  PRIMARY KEY (workspace, id)
 ) WITH (fillfactor = 70);
 CREATE INDEX pets_by_status ON pets (workspace, status, id);
 CREATE INDEX pets_by_category ON pets (workspace, category, status, id);
@@ -180,13 +176,15 @@ CREATE TABLE receipts (
 );
 CREATE INDEX receipts_by_created ON receipts (created_at);
 
--- What the workspaces did, by the minute and by the hour: step is 60 or 3600
--- seconds, start is in Unix seconds. l0 to l9 are a histogram of latencies.
+-- What the workspaces did, by the minute and by the hour, and each key by the UTC day: step
+-- is 60, 3600 or 86400 seconds, start is in Unix seconds. l0 to l9 are a histogram of
+-- latencies, of workspaces only.
 -- Every node adds to the same rows.
 
 CREATE TABLE usage (
   workspace     bigint NOT NULL,
   step          bigint NOT NULL,
+  key           text COLLATE "C" NOT NULL, -- '' for the whole workspace
   start         bigint NOT NULL,
   success       bigint NOT NULL,
   not_modified  bigint NOT NULL,
@@ -203,7 +201,8 @@ CREATE TABLE usage (
   l7 bigint NOT NULL,
   l8 bigint NOT NULL,
   l9 bigint NOT NULL,
-  PRIMARY KEY (workspace, step, start)
+  deprecated    bigint NOT NULL, -- requests of operations that will end; of a key only
+  PRIMARY KEY (workspace, step, key, start)
 ) WITH (fillfactor = 70);
 CREATE INDEX usage_by_start ON usage (step, start);
 
@@ -313,20 +312,3 @@ CREATE TABLE deliveries (
 CREATE INDEX deliveries_due ON deliveries (webhook, next_at, event) WHERE next_at IS NOT NULL;
 CREATE INDEX deliveries_ended ON deliveries (webhook, tried_at) WHERE next_at IS NULL;
 CREATE INDEX deliveries_workspace ON deliveries (workspace);
-
--- What each key did on each UTC day, which begins at day in Unix seconds.
-
-CREATE TABLE key_days (
-  workspace     bigint NOT NULL,
-  key           text NOT NULL,
-  day           bigint NOT NULL,
-  success       bigint NOT NULL,
-  not_modified  bigint NOT NULL,
-  client_errors bigint NOT NULL,
-  limited       bigint NOT NULL,
-  server_errors bigint NOT NULL,
-  deprecated    bigint NOT NULL, -- requests of operations that will end
-  PRIMARY KEY (workspace, key, day)
-);
-
-CREATE INDEX key_days_by_day ON key_days (day);

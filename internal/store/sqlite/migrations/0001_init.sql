@@ -12,7 +12,7 @@ CREATE TABLE meta (
   value BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Workspaces, keys and bans. Each change of them changes the state, which tells servers
+-- Workspaces, and keys with their bans. Each change of them changes the state, which tells servers
 -- that what they know of keys may be old.
 
 CREATE TABLE access_state (
@@ -46,30 +46,26 @@ CREATE TABLE removals (
 ) STRICT;
 
 CREATE TABLE api_keys (
-  id         TEXT PRIMARY KEY,
-  workspace  INTEGER NOT NULL REFERENCES workspaces (id),
-  name       TEXT NOT NULL,
-  prefix     TEXT NOT NULL,
-  hash       BLOB NOT NULL UNIQUE CHECK (length(hash) = 32),
-  scopes     INTEGER NOT NULL,
-  created_at INTEGER NOT NULL,
-  expires_at INTEGER,
-  revoked_at INTEGER,
-  rotated_to TEXT NOT NULL DEFAULT '',
-  last_used  INTEGER NOT NULL DEFAULT 0
+  id           TEXT PRIMARY KEY,
+  workspace    INTEGER NOT NULL,
+  name         TEXT NOT NULL,
+  prefix       TEXT NOT NULL,
+  hash         BLOB NOT NULL UNIQUE CHECK (length(hash) = 32),
+  scopes       INTEGER NOT NULL,
+  created_at   INTEGER NOT NULL,
+  expires_at   INTEGER,
+  revoked_at   INTEGER,
+  rotated_to   TEXT NOT NULL DEFAULT '',
+  last_used    INTEGER NOT NULL DEFAULT 0,
+  banned_at    INTEGER,
+  banned_until INTEGER, -- NULL if it is not banned
+  ban_level    INTEGER NOT NULL DEFAULT 0,
+  ban_reason   TEXT NOT NULL DEFAULT '',
+  banned_by    TEXT NOT NULL DEFAULT ''
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX api_keys_by_workspace ON api_keys (workspace);
 CREATE INDEX api_keys_by_age ON api_keys (workspace, created_at, id);
 CREATE INDEX api_keys_live ON api_keys (workspace, expires_at) WHERE revoked_at IS NULL;
-
-CREATE TABLE bans (
-  key_id     TEXT PRIMARY KEY REFERENCES api_keys (id) ON DELETE CASCADE,
-  begins_at  INTEGER NOT NULL,
-  ends_at    INTEGER NOT NULL,
-  level      INTEGER NOT NULL,
-  reason     TEXT NOT NULL,
-  imposed_by TEXT NOT NULL
-) STRICT, WITHOUT ROWID;
+CREATE INDEX api_keys_banned ON api_keys (banned_until) WHERE banned_until IS NOT NULL;
 
 CREATE TABLE audit (
   id      INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -118,11 +114,13 @@ CREATE TABLE limit_windows (
   day_used     INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- What the workspaces did, by the minute and by the hour: step is 60 or 3600 seconds,
--- start is in Unix seconds. l0 to l9 are a histogram of latencies.
+-- What the workspaces did, by the minute and by the hour, and each key by the UTC day: step
+-- is 60, 3600 or 86400 seconds, start is in Unix seconds. l0 to l9 are a histogram of
+-- latencies, of workspaces only.
 CREATE TABLE usage (
   workspace     INTEGER NOT NULL,
   step          INTEGER NOT NULL,
+  key           TEXT NOT NULL, -- '' for the whole workspace
   start         INTEGER NOT NULL,
   success       INTEGER NOT NULL,
   not_modified  INTEGER NOT NULL,
@@ -139,24 +137,10 @@ CREATE TABLE usage (
   l7 INTEGER NOT NULL,
   l8 INTEGER NOT NULL,
   l9 INTEGER NOT NULL,
-  PRIMARY KEY (workspace, step, start)
+  deprecated    INTEGER NOT NULL, -- requests of operations that will end; of a key only
+  PRIMARY KEY (workspace, step, key, start)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX usage_by_start ON usage (step, start);
-
--- What each key did on each UTC day, which begins at day in Unix seconds.
-CREATE TABLE key_days (
-  workspace     INTEGER NOT NULL,
-  key           TEXT NOT NULL,
-  day           INTEGER NOT NULL,
-  success       INTEGER NOT NULL,
-  not_modified  INTEGER NOT NULL,
-  client_errors INTEGER NOT NULL,
-  limited       INTEGER NOT NULL,
-  server_errors INTEGER NOT NULL,
-  deprecated    INTEGER NOT NULL, -- requests of operations that will end
-  PRIMARY KEY (workspace, key, day)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX key_days_by_day ON key_days (day);
 
 -- The shops. The counters hold the last id issued of each kind. They outlive the rows,
 -- so that no id is issued again.
@@ -166,8 +150,7 @@ CREATE TABLE counters (
   pets       INTEGER NOT NULL DEFAULT 0,
   categories INTEGER NOT NULL DEFAULT 0,
   orders     INTEGER NOT NULL DEFAULT 0,
-  movements  INTEGER NOT NULL DEFAULT 0,
-  letters    TEXT NOT NULL DEFAULT '' -- those of all names that pets had, folded; a long text may lack some
+  movements  INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 CREATE TABLE categories (
@@ -179,6 +162,8 @@ CREATE TABLE categories (
   PRIMARY KEY (workspace, id)
 ) STRICT, WITHOUT ROWID;
 
+-- There are no foreign keys: whoever refers to a row locks it, and so does who deletes it. For
+-- one to the category SQLite would read all pets of the workspace, whatever their index.
 CREATE TABLE pets (
   workspace     INTEGER NOT NULL,
   id            INTEGER NOT NULL,
@@ -190,8 +175,7 @@ CREATE TABLE pets (
   movements     INTEGER NOT NULL, -- how many there are of the pet
   last_movement INTEGER NOT NULL DEFAULT 0, -- 0 for none
   folded        TEXT NOT NULL, -- the name in the form in which texts are compared
-  PRIMARY KEY (workspace, id),
-  FOREIGN KEY (workspace, category) REFERENCES categories (workspace, id)
+  PRIMARY KEY (workspace, id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX pets_by_status ON pets (workspace, status, id);
 CREATE INDEX pets_by_category ON pets (workspace, category, status, id);
