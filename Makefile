@@ -79,7 +79,7 @@ peers: ## generate and vet the servers that the benchmark measures beside ours
 secrets: $(GITLEAKS) ## search every commit for secrets
 	@if git rev-parse --git-dir >/dev/null 2>&1; then $(GITLEAKS) git --no-banner --no-color --redact -v .; else $(GITLEAKS) dir --no-banner --no-color --redact -v .; fi
 
-slow: tools $(NFPM)
+slow: tools $(NFPM) axe
 	$(TEST) -count=1 $(SLOW)
 
 # Programs of others, of pinned versions, which only a new description can break.
@@ -101,7 +101,7 @@ generate: ## generate what is committed
 pictures: tools ## the pictures in the README and docs, of the pages as they are now
 	go test -count=1 ./test/browser -run Pictures -pictures $(CURDIR)/docs/images
 
-axe: tools ## every page in four widths and both schemes, with axe-core (ten minutes)
+axe: tools ## every page in four widths and both schemes, with axe-core
 	$(TEST) -count=1 ./test/browser -run TestEveryPage -args -every-width
 
 bench: ## measure the service beside what bounds it; writes bench/RESULTS.md (15 minutes)

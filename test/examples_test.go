@@ -30,10 +30,7 @@ func newDemo(t *testing.T, flags ...string) demo {
 	t.Helper()
 	dir := t.TempDir()
 	s := petstore.Start(t, servertest.Options{Dir: dir, Flags: append(flags, "--demo")})
-	printed := regexp.MustCompile(`with the key (\S+)`)
-	var key []string
-	servertest.Eventually(t, "the demo prints its key", func() bool { key = printed.FindStringSubmatch(s.Printed()); return key != nil })
-	return demo{dir, s.URL, s.Ops, key[1]}
+	return demo{dir, s.URL, s.Ops, regexp.MustCompile(`with the key (\S+)`).FindStringSubmatch(s.Printed())[1]}
 }
 
 // An example is a request made of the examples of the description.
@@ -162,43 +159,36 @@ func samplesOn(t *testing.T, d demo, path, lang string) []string {
 }
 
 // TestSamplesOfTheReference runs the samples for the shell and for JavaScript as
-// they stand on the pages, each language on one demo, page after page. Those for
-// Python and Go make the same requests.
+// they stand on the pages, each language on one demo, one after the other. Those for
+// Python and Go make the same requests. None may print an error of the API.
 func TestSamplesOfTheReference(t *testing.T) {
 	t.Parallel()
 	for lang, program := range map[string][]string{
-		"sh":         {"sh", "-euc", `uuidgen() { cat /proc/sys/kernel/random/uuid; }; . "$0"`},
-		"javascript": {"node"},
+		"sh":         {"sh", "-euc", `uuidgen() { cat /proc/sys/kernel/random/uuid; }; for sample; do echo "$sample:"; . "$sample"; done`, "samples"},
+		"javascript": {"node", "--input-type=module", "-e", `for (const sample of process.argv.slice(1)) { console.log(sample + ":"); await import(sample); }`},
 	} {
 		t.Run(lang, func(t *testing.T) {
 			t.Parallel()
 			servertest.Need(t, program[0], map[string]string{"sh": "dash", "node": "nodejs"}[program[0]])
 			servertest.Need(t, "curl", "curl")
-			d, count := newDemo(t, "--sandbox"), 0
+			d, dir, all := newDemo(t, "--sandbox"), t.TempDir(), slices.Clone(program[1:])
 			for _, page := range []string{"animals", "categories", "orders", "inventory", "account", "keys"} {
-				for _, sample := range samplesOn(t, d, "/docs/"+page, lang) {
-					count++
+				for n, sample := range samplesOn(t, d, "/docs/"+page, lang) {
 					if !strings.Contains(sample, "/account/reset") { // of sandboxes: see TestEveryExampleSucceeds
-						d.run(t, program, sample)
+						all = append(all, filepath.Join(dir, fmt.Sprint(page, n, ".mjs")))
+						must(t, os.WriteFile(all[len(all)-1], []byte(sample), 0o600))
 					}
 				}
 			}
-			if count < 25 {
-				t.Errorf("the reference has %d samples, want one for each operation", count)
+			if len(all) < 28 {
+				t.Errorf("the reference has few samples, want one for each operation: %q", all)
+			}
+			cmd := exec.CommandContext(t.Context(), program[0], all...)
+			cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "PETSTORE_KEY=" + d.key}
+			out, err := cmd.CombinedOutput()
+			if err != nil || strings.Contains(string(out), `"code":"`) {
+				t.Errorf("the samples end with %v and print\n%s", err, out)
 			}
 		})
-	}
-}
-
-// run runs a sample, which must end well and print no error of the API.
-func (d demo) run(t *testing.T, program []string, sample string) {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "sample.mjs")
-	must(t, os.WriteFile(file, []byte(sample), 0o600))
-	cmd := exec.CommandContext(t.Context(), program[0], append(slices.Clone(program[1:]), file)...)
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "PETSTORE_KEY=" + d.key}
-	out, err := cmd.CombinedOutput()
-	if err != nil || strings.Contains(string(out), `"code":"`) {
-		t.Errorf("%s\n\nends with %v and prints\n%s", sample, err, out)
 	}
 }

@@ -63,10 +63,5 @@ func copyFile(to, from string) error {
 	return os.WriteFile(to, text, 0o600)
 }
 
-// must ends the test if err is not nil.
-func must(tb testing.TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
-	}
-}
+// must ends a test if there is an error.
+var must = servertest.Must

@@ -11,13 +11,13 @@ import (
 	"example.com/petstore/test/servertest"
 )
 
-// TestScriptsOnPostgres runs the scripts on what a shop and its keys go through
-// once more, each on a database of its own, and those about several nodes.
+// TestScriptsOnPostgres runs the scripts on what a shop goes through once more,
+// each on a database of its own, and those about several nodes.
 func TestScriptsOnPostgres(t *testing.T) {
 	t.Parallel()
 	server := database.Server(t)
 	p := params("")
-	for _, name := range []string{"shop", "keys", "bans", "data", "demo", "postgres/nodes"} {
+	for _, name := range []string{"shop", "bans", "data", "demo", "postgres/nodes"} {
 		p.Files = append(p.Files, filepath.Join("testdata", name+".txtar"))
 	}
 	setup := p.Setup

@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -37,44 +36,15 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 	log := ts.MkAbs(args[0] + ".log")
 	_ = os.Remove(log) // of a server of this name before
 	ts.Check(os.Symlink(s.Log, log))
-	said := announcement(ts, s, slices.Contains(args, "--demo"))
-	said["OPSADDR"] = strings.TrimPrefix(said["OPS"], "http://")
-	said["ADDR"] = strings.TrimPrefix(said["URL"], "http://")
-	for name, value := range said {
-		ts.Setenv(name, value)
-	}
-}
-
-// announced says what of the announcement becomes which variable.
-func announced() map[string]*regexp.Regexp {
-	return map[string]*regexp.Regexp{
-		"URL":  regexp.MustCompile(`(?m)^Petstore .* serves (\S+)$`),
-		"OPS":  regexp.MustCompile(`(?m)^  operations +(\S+)$`),
-		"KEY":  regexp.MustCompile(`with the key (\S+)`),
-		"CURL": regexp.MustCompile(`(?m)^  (curl .*)$`),
-		"DB":   regexp.MustCompile(`(?m)^  database +(.*)$`),
-	}
-}
-
-// announcement returns what the server prints when it is ready; a demo prints more.
-func announcement(ts *testscript.TestScript, s *servertest.Server, demo bool) map[string]string {
-	last := "DB"
-	if demo {
-		last = "CURL"
-	}
-	for deadline := time.Now().Add(servertest.Patience); time.Now().Before(deadline); time.Sleep(time.Millisecond) { // between two polls
-		said := map[string]string{}
-		for name, re := range announced() {
-			if m := re.FindStringSubmatch(s.Printed()); m != nil {
-				said[name] = m[1]
-			}
-		}
-		if said[last] != "" {
-			return said
+	ts.Setenv("URL", s.URL)
+	ts.Setenv("OPS", s.Ops)
+	ts.Setenv("ADDR", strings.TrimPrefix(s.URL, "http://"))
+	ts.Setenv("OPSADDR", strings.TrimPrefix(s.Ops, "http://"))
+	for name, re := range map[string]*regexp.Regexp{"KEY": regexp.MustCompile(`with the key (\S+)`), "CURL": regexp.MustCompile(`(?m)^  (curl .*)$`)} {
+		if m := re.FindStringSubmatch(s.Printed()); m != nil { // of a demo
+			ts.Setenv(name, m[1])
 		}
 	}
-	ts.Fatalf("the server announced only\n%s", s.Printed())
-	return nil
 }
 
 // named returns the server of a script.

@@ -63,23 +63,17 @@ func (a *app) awaitServer(ctx context.Context, db node.Store) error {
 	return err
 }
 
-// withFile runs f on the database, which must be a SQLite file.
-func (a *app) withFile(ctx context.Context, o sqlite.Options, f func(*sqlite.DB) error) (err error) {
-	o.Now, o.Readers = a.now, 1
-	db, err := sqlite.Open(ctx, a.config.DB, o)
+// withReader runs f, which changes nothing, on the database.
+func (a *app) withReader(ctx context.Context, f func(node.Store) error) (err error) {
+	if a.config.OnPostgres() {
+		return a.withStore(ctx, f)
+	}
+	db, err := sqlite.Open(ctx, a.config.DB, sqlite.Options{ReadOnly: true, Now: a.now, Readers: 1})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	return f(db)
-}
-
-// withReader runs f, which changes nothing, on the database.
-func (a *app) withReader(ctx context.Context, f func(node.Store) error) error {
-	if a.config.OnPostgres() {
-		return a.withStore(ctx, f)
-	}
-	return a.withFile(ctx, sqlite.Options{ReadOnly: true}, func(db *sqlite.DB) error { return f(node.FileStore{DB: db}) })
+	return f(node.FileStore{DB: db})
 }
 
 // onlyFile returns an error that says what to do instead unless the database is

@@ -229,11 +229,10 @@ func (a *Admin) createKey(x *exchange) error {
 		end := asked.ExpiresAt.UTC()
 		n.ExpiresAt = &end
 	}
-	k, again, err := a.operator(x).CreateKeyOnce(x.ctx, x.param, n, once)
-	if err != nil {
-		return err
-	}
-	return a.sendMade(x, k, again)
+	op := a.operator(x)
+	op.Once = once
+	k, err := op.CreateKey(x.ctx, x.param, n)
+	return a.sendMade(x, k, err)
 }
 
 func (a *Admin) rotateKey(x *exchange) error {
@@ -241,16 +240,18 @@ func (a *Admin) rotateKey(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	k, again, err := a.operator(x).RotateKeyOnce(x.ctx, x.pathID, overlap, once)
+	op := a.operator(x)
+	op.Once = once
+	k, err := op.RotateKey(x.ctx, x.pathID, overlap)
+	return a.sendMade(x, k, err)
+}
+
+func (a *Admin) sendMade(x *exchange, k operator.Key, err error) error {
 	if err != nil {
 		return err
 	}
-	return a.sendMade(x, k, again)
-}
-
-func (a *Admin) sendMade(x *exchange, k operator.Key, again bool) error {
 	x.set("Location", operator.Root+"/keys/"+k.ID)
-	x.setReplayed(again)
+	x.setReplayed(k.Replayed)
 	return a.sendChanged(x, http.StatusCreated, k)
 }
 

@@ -66,7 +66,7 @@ func (e *events) list(x *exchange) error {
 		return err
 	}
 	links := x.link(eventsAfter(p.values, page.Next), "next") + ", " + x.link(eventsAfter(p.values, page.Last), "last")
-	return sendEntries(x, page.Events, links, page.More)
+	return x.represent(pageOf(appendList(page.Events), links, page.More))
 }
 
 // eventsAfter returns the query for the events after one, with the other parameters
@@ -125,26 +125,21 @@ func (f *feedReader) next(within time.Duration) (petstore.EventPage, error) {
 		if err != nil || len(page.Events) > 0 {
 			return page, err
 		}
+		pause := pollEvery
 		if page.More {
-			written = closedChannel
+			pause = 0
 		}
-		if !f.sleep(written, over.C) {
+		if !f.sleep(written, over.C, pause) {
 			return page, nil
 		}
 	}
 }
 
-var closedChannel = func() chan struct{} {
-	c := make(chan struct{})
-	close(c)
-	return c
-}()
-
-// sleep returns true when it is time to read again, and false when the time is over or
-// the request has to end.
-func (f *feedReader) sleep(written <-chan struct{}, over <-chan time.Time) bool {
+// sleep returns true when it is time to read again, after the pause at the latest, and false
+// when the time is over or the request has to end.
+func (f *feedReader) sleep(written <-chan struct{}, over <-chan time.Time, pause time.Duration) bool {
 	defer func(began time.Time) { f.x.waited += f.now().Sub(began) }(f.now())
-	look, key := time.NewTimer(pollEvery), time.NewTicker(checkKeyEvery)
+	look, key := time.NewTimer(pause), time.NewTicker(checkKeyEvery)
 	defer look.Stop()
 	defer key.Stop()
 	for !f.ended() {
@@ -229,7 +224,7 @@ func (f *feedReader) stream() error {
 	}
 	for err = f.send(&page, fmt.Sprintf("retry: %d\n\n", streamPause)); err == nil && x.breaks == "" && !f.ended(); {
 		if page, err = f.next(streamHeartbeat); petstore.CodeOf(err) == petstore.CodeServiceUnavailable {
-			f.sleep(nil, nil)
+			f.sleep(nil, nil, pollEvery)
 			err = nil
 		} else if err == nil {
 			err = f.send(&page, "")

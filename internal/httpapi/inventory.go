@@ -39,7 +39,7 @@ func listMovements(s *petstore.Service) handler {
 		if next != 0 {
 			link = l.next(numbered(next))
 		}
-		return sendEntries(x, page, link, next != 0)
+		return x.represent(pageOf(appendList(page), link, next != 0))
 	}
 }
 

@@ -14,6 +14,7 @@ type listRequest struct {
 	query   *query
 	filters string // the query in canonical form, without limit and cursor
 	limit   int
+	one     bool // one entry is asked for by its id
 }
 
 // newListRequest reads the parameters that every list has. The caller then reads the
@@ -69,17 +70,15 @@ func (l *listRequest) position() (position, error) {
 }
 
 // sendList answers with one page. entries may be one longer than the page. positionOf
-// returns the position after an entry.
+// returns the position after an entry. A page of one entry that was asked for by its id has
+// the entry's own entity tag, so that clients can use that in If-Match.
 func sendList[T resource](l *listRequest, entries []T, positionOf func(T) position) error {
 	entries, link := trimPage(l, entries, positionOf)
-	return sendEntries(l.x, entries, link, link != "")
-}
-
-// sendEntries answers with a page of a list. link is the link to the next page, or "".
-// more says whether there are more entries now.
-func sendEntries[T resource](x *exchange, entries []T, link string, more bool) error {
-	body := appendList(make([]byte, 0, listRoom(len(entries))), entries)
-	return x.represent(pageOf(body, link, more))
+	page := pageOf(appendList(entries), link, link != "")
+	if l.one && len(entries) == 1 {
+		page.etag = strong(petstore.TagOf(page.body[1 : len(page.body)-1]))
+	}
+	return l.x.represent(page)
 }
 
 // pageOf returns the representation of a page with the body.
@@ -100,11 +99,8 @@ func trimPage[T any](l *listRequest, entries []T, positionOf func(T) position) (
 	return entries[:l.limit], l.next(positionOf(entries[l.limit-1]))
 }
 
-// listRoom returns the capacity that is enough for most lists of n entries.
-func listRoom(n int) int { return 32 + 96*n }
-
-func appendList[T resource](dst []byte, entries []T) []byte {
-	dst = append(dst, '[')
+func appendList[T resource](entries []T) []byte {
+	dst := append(make([]byte, 0, 32+96*len(entries)), '[') // enough for most
 	for i, e := range entries {
 		if i > 0 {
 			dst = append(dst, ',')

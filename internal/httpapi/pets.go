@@ -11,7 +11,7 @@ import (
 func petPaths(s *petstore.Service) []path {
 	return []path{
 		{pattern: "/pets", routes: []route{
-			{method: "GET", id: "listPets", scope: access.Read, handle: listPets(s), cached: true, query: []string{"limit", "cursor", "sort", "id", "status", "categoryId", "name"}},
+			{method: "GET", id: "listPets", scope: access.Read, handle: list(readPetsQuery, s.Pets, positionOfPet), cached: true, query: []string{"limit", "cursor", "sort", "id", "status", "categoryId", "name"}},
 			{method: "POST", id: "createPet", scope: access.Write, handle: create(readNewPet, s.CreatePet), body: jsonBody},
 		}},
 		{pattern: "/pets/{petId}", routes: []route{
@@ -20,30 +20,6 @@ func petPaths(s *petstore.Service) []path {
 			{method: "PATCH", id: "updatePet", scope: access.Write, handle: change(readPetPatch, s.UpdatePet), body: patchBody},
 			{method: "DELETE", id: "deletePet", scope: access.Write, handle: remove(s.DeletePet)},
 		}},
-	}
-}
-
-// listPets answers a request for exactly one id with the pet's own entity tag, so that
-// clients can use it in If-Match as they used that of getPet.
-func listPets(s *petstore.Service) handler {
-	return func(x *exchange) error {
-		l, err := newListRequest(x)
-		if err != nil {
-			return err
-		}
-		q, err := readPetsQuery(l)
-		if err != nil {
-			return err
-		}
-		all, err := s.Pets(x.ctx, x.shop(), q)
-		if err != nil {
-			return err
-		}
-		if len(q.IDs) != 1 || len(all) != 1 {
-			return sendList(l, all, positionOfPet)
-		}
-		body := appendList(make([]byte, 0, bodyRoom), all)
-		return x.represent(&representation{etag: strong(petstore.TagOf(body[1 : len(body)-1])), body: body, more: "false"})
 	}
 }
 
@@ -59,6 +35,7 @@ func readPetsQuery(l *listRequest) (q petstore.PetQuery, err error) {
 	if len(q.IDs) > 0 && l.query.values["limit"] == nil {
 		l.limit = petstore.MaxPage // a request with ids is for all of them
 	}
+	l.one = len(q.IDs) == 1
 	q.Page, err = l.pageQuery()
 	return q, err
 }

@@ -1,8 +1,10 @@
 package httpapi
 
 import (
+	"context"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
@@ -29,7 +31,7 @@ func (h webhooks) paths() []path {
 	test[0].waits = true
 	return []path{
 		{pattern: "/webhooks", routes: []route{
-			{method: "GET", id: "listWebhooks", scope: webhookScopes, handle: h.list, query: []string{"limit", "cursor"}},
+			{method: "GET", id: "listWebhooks", scope: webhookScopes, handle: list((*listRequest).position, h.after, positionOfWebhook), query: []string{"limit", "cursor"}},
 			{method: "POST", id: "createWebhook", scope: webhookScopes, handle: h.create, body: jsonBody},
 		}},
 		{pattern: one, text: true, routes: []route{
@@ -47,19 +49,10 @@ func (h webhooks) paths() []path {
 	}
 }
 
-func (h webhooks) list(x *exchange) error {
-	l, after, err := newListRequestAt(x)
-	if err != nil {
-		return err
-	}
-	all, err := h.service.Store.Webhooks(x.ctx, x.shop())
-	if err != nil {
-		return err
-	}
-	for len(all) > 0 && positionOfWebhook(all[0]) <= after {
-		all = all[1:]
-	}
-	return sendList(l, all, positionOfWebhook)
+// after returns the webhooks of a workspace after a position.
+func (h webhooks) after(ctx context.Context, workspace int64, at position) ([]webhook.Webhook, error) {
+	all, err := h.service.Store.Webhooks(ctx, workspace)
+	return slices.DeleteFunc(all, func(w webhook.Webhook) bool { return positionOfWebhook(w) <= at }), err
 }
 
 // positionOfWebhook returns the position after w. Webhooks are in the order of their

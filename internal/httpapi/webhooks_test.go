@@ -219,30 +219,6 @@ func TestWebhookTestEnds(t *testing.T) {
 	}
 }
 
-// TestDeliveries: what is due is listed, the newest first, and can be made due again.
-func TestDeliveries(t *testing.T) {
-	t.Parallel()
-	s := openService(t)
-	s.stock()
-	page := s.get("/webhooks/"+sampleHook+"/deliveries?limit=2").want(200, "")
-	var all []struct {
-		ID    int64
-		State string
-	}
-	if err := json.Unmarshal(page.body, &all); err != nil || len(all) != 2 || all[0].ID != all[1].ID+1 || all[0].State != "pending" {
-		t.Errorf("listDeliveries = %s, %v", page.body, err)
-	}
-	if !strings.Contains(page.header.Get("Link"), "/webhooks/"+sampleHook+"/deliveries?limit=2&cursor=") {
-		t.Errorf("Link = %s", page.header.Get("Link"))
-	}
-	if a := s.post("/webhooks/"+sampleHook+"/deliveries/1/retry", "").want(200, ""); !strings.Contains(string(a.body), `"id":1,"type":"category.created","state":"pending","tries":0`) {
-		t.Errorf("retryDelivery = %s", a.body)
-	}
-	if list := s.get("/webhooks?limit=1").want(200, ""); list.header.Get("X-Has-More") != "true" {
-		t.Errorf("listWebhooks of one of two: X-Has-More = %s", list.header.Get("X-Has-More"))
-	}
-}
-
 func TestWebhookInput(t *testing.T) {
 	t.Parallel()
 	s := openService(t)

@@ -20,7 +20,9 @@ type Local struct {
 	Counts Counts
 	Now    func() time.Time
 	By     access.Actor
-	Secret string // the secret token of By; needed for keys with an Idempotency
+
+	Once   *petstore.Idempotency // of the request, if it creates or rotates a key; nil for none
+	Secret string                // the secret token of By; needed for Once
 }
 
 var _ Operator = (*Local)(nil)
@@ -187,51 +189,38 @@ func (l *Local) ring() access.Keyring {
 
 // CreateKey implements [Operator].
 func (l *Local) CreateKey(ctx context.Context, workspace int64, n NewKey) (Key, error) {
-	k, _, err := l.CreateKeyOnce(ctx, workspace, n, nil)
-	return k, err
-}
-
-// CreateKeyOnce is CreateKey for a request with an Idempotency-Key. again is whether
-// the request is repeated.
-func (l *Local) CreateKeyOnce(ctx context.Context, workspace int64, n NewKey, once *petstore.Idempotency) (k Key, again bool, err error) {
 	scopes, fields := n.scopes()
 	if err := petstore.Invalid(fields); err != nil {
-		return Key{}, false, err
+		return Key{}, err
 	}
 	asked := access.NewKey{Name: n.Name, Scopes: scopes}
 	if n.ExpiresAt != nil {
 		asked.ExpiresAt = petstore.At(*n.ExpiresAt)
 	}
-	made, err := l.ring().Create(ctx, workspace, asked, once)
+	made, err := l.ring().Create(ctx, workspace, asked, l.Once)
 	return l.withSecret(ctx, made, err)
 }
 
 // RotateKey implements [Operator].
 func (l *Local) RotateKey(ctx context.Context, id string, overlap time.Duration) (Key, error) {
-	k, _, err := l.RotateKeyOnce(ctx, id, overlap, nil)
-	return k, err
-}
-
-// RotateKeyOnce is RotateKey for a request with an Idempotency-Key.
-func (l *Local) RotateKeyOnce(ctx context.Context, id string, overlap time.Duration, once *petstore.Idempotency) (k Key, again bool, err error) {
 	if overlap < 0 || overlap > MaxOverlap {
-		return Key{}, false, petstore.Invalid([]petstore.Field{outOfRange("overlap", "from 0s", MaxOverlap)})
+		return Key{}, petstore.Invalid([]petstore.Field{outOfRange("overlap", "from 0s", MaxOverlap)})
 	}
-	made, err := l.ring().Rotate(ctx, id, overlap, once)
+	made, err := l.ring().Rotate(ctx, id, overlap, l.Once)
 	return l.withSecret(ctx, made, err)
 }
 
 // withSecret returns a new key with its secret.
-func (l *Local) withSecret(ctx context.Context, made access.IssuedKey, err error) (Key, bool, error) {
+func (l *Local) withSecret(ctx context.Context, made access.IssuedKey, err error) (Key, error) {
 	if err == nil && made.Replayed {
 		made.Key, err = l.Store.Key(ctx, made.ID)
 	}
 	if err != nil {
-		return Key{}, false, err
+		return Key{}, err
 	}
 	v := l.view(made.Key)
-	v.Key, v.Workspace = made.Secret, l.nameOf(ctx, made.Key.WorkspaceID)
-	return v, made.Replayed, nil
+	v.Key, v.Workspace, v.Replayed = made.Secret, l.nameOf(ctx, made.Key.WorkspaceID), made.Replayed
+	return v, nil
 }
 
 // nameOf returns the name of a workspace, or "" if it cannot be read, since the change

@@ -93,7 +93,8 @@ type NewBan struct {
 }
 
 // A Key is an API key with what it did. Key is the key itself, which is known only
-// when it is made.
+// when it is made; Replayed is whether an earlier request with the same
+// Idempotency-Key has made it.
 type Key struct {
 	ID           string     `json:"id"`
 	Key          string     `json:"key,omitempty"`
@@ -111,6 +112,7 @@ type Key struct {
 	RefusedToday int64      `json:"refusedToday"`
 	BannedUntil  *time.Time `json:"bannedUntil,omitempty"`
 	BanReason    string     `json:"banReason,omitempty"`
+	Replayed     bool       `json:"-"`
 }
 
 // check puts the name into the form in which it is kept.

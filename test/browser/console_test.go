@@ -2,7 +2,6 @@ package browser
 
 import (
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -10,27 +9,6 @@ import (
 
 	"github.com/chromedp/chromedp"
 )
-
-// page returns the status and the body of a page.
-func (s *site) page(client *http.Client, cookie *http.Cookie, path string) (int, []byte) {
-	s.t.Helper()
-	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.url+path, nil)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	r.AddCookie(cookie)
-	r.Header.Set("Accept-Encoding", "gzip")
-	answer, err := client.Do(r)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return answer.StatusCode, body
-}
 
 // TestKeyLife: make a key, use it, watch the meter move, hit the limit, see the ban, lift it, revoke the key.
 func TestKeyLife(t *testing.T) {

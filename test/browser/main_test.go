@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"regexp"
@@ -13,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"example.com/petstore/test/servertest"
 )
@@ -25,6 +23,9 @@ var (
 	pictures   = flag.String("pictures", "", "make pictures of the pages in `FOLDER`")
 	everyWidth = flag.Bool("every-width", false, "have axe-core look at each page in four widths")
 )
+
+// must ends a test if there is an error.
+var must = servertest.Must
 
 func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", strconv.Itoa(runtime.NumCPU()+1)); err != nil { // some wait for a page that is live
@@ -51,9 +52,7 @@ func serve(t *testing.T, flags ...string) *site {
 	t.Helper()
 	s := &site{t: t, dir: t.TempDir()}
 	server, err := petstore.Serve(servertest.Options{Dir: s.dir, Flags: append([]string{"--demo", "--drain-delay=0s", "--console-pages=100000"}, flags...)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if err := server.Stop(); err != nil {
 			t.Errorf("the service ended with %v:\n%s", err, server.LogText())
@@ -62,14 +61,8 @@ func serve(t *testing.T, flags ...string) *site {
 			t.Errorf("the service logged errors:\n%s", log)
 		}
 	})
-	s.url, s.ops = server.URL, server.Ops
-	found := regexp.MustCompile(`with the key (\S+)[^$]*?\s(http\S+/console/link\?\S+)\n`)
-	s.until(func() bool {
-		if m := found.FindStringSubmatch(server.Printed()); m != nil {
-			s.key, s.signIn = m[1], m[2]
-		}
-		return s.signIn != ""
-	})
+	found := regexp.MustCompile(`with the key (\S+)[^$]*?\s(http\S+/console/link\?\S+)\n`).FindStringSubmatch(server.Printed())
+	s.url, s.ops, s.key, s.signIn = server.URL, server.Ops, found[1], found[2]
 	return s
 }
 
@@ -77,9 +70,7 @@ func serve(t *testing.T, flags ...string) *site {
 func (s *site) command(args ...string) map[string]any {
 	s.t.Helper()
 	out, err := petstore.Run(s.dir, args...)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	var answer map[string]any
 	_ = json.Unmarshal([]byte(out), &answer) // some answer with a list, or nothing
 	return answer
@@ -104,34 +95,15 @@ func (s *site) call(key, method, path, body string) int {
 // send sends a request to the API and returns its status and what it answers.
 func (s *site) send(key, method, path, body string) (status int, text string) {
 	s.t.Helper()
-	r, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	r.Header.Set("Authorization", "Bearer "+key)
-	if body != "" {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	read, err := io.ReadAll(answer.Body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return answer.StatusCode, string(read)
+	a, err := servertest.Send(s.t.Context(), http.DefaultClient, servertest.Request{Method: method, URL: s.url + path, Key: key, Body: body})
+	must(s.t, err)
+	return a.Status, a.Body
 }
 
 // until waits for something to hold, at most as long as a busy machine takes.
 func (s *site) until(holds func() bool) {
 	s.t.Helper()
-	for deadline := time.Now().Add(servertest.Patience); !holds(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			s.t.Fatal("it did not come to hold")
-		}
-	}
+	servertest.Eventually(s.t, "something holds", holds)
 }
 
 // A key is what "petstore key list" says of one.

@@ -46,8 +46,6 @@ func TestOperatorLive(t *testing.T) {
 func (s *site) operatorLink() string {
 	s.t.Helper()
 	link, err := petstore.Run(s.dir, "operator", "login", "--ops-addr", strings.TrimPrefix(s.ops, "http://"))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	return strings.TrimSpace(link)
 }

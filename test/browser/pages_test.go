@@ -4,13 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
-
-	"example.com/petstore/test/servertest"
 
 	"github.com/chromedp/chromedp"
 )
@@ -137,61 +132,4 @@ func TestForms(t *testing.T) {
 		b.look(t, s.url+"/console/keys/"+s.keyNamed("demo", "kiosk")+what)
 	}
 	b.quiet(t)
-}
-
-// TestBigShop: with 100,000 pets every page is quick, and has at most 40 KB on its way. Under the race detector,
-// with which the binary is many times slower, there are 10,000.
-func TestBigShop(t *testing.T) {
-	t.Parallel()
-	s := serve(t)
-	pets := 100_000
-	if servertest.Raced {
-		pets = 10_000
-	}
-	var rows strings.Builder
-	rows.WriteString("name,category,stock\n")
-	for i := range pets {
-		fmt.Fprintf(&rows, "Pet number %d,Kind %d,%d\n", i, i%150, 4+i%90)
-	}
-	file := filepath.Join(s.dir, "pets.csv")
-	if err := os.WriteFile(file, []byte(rows.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s.command("import", "demo", file)
-	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	cookie := s.session(client)
-	for _, path := range append(inside(), fmt.Sprint("/console/pets?name=number+", pets-1), "/console/pets?name=nothing+like+it",
-		fmt.Sprint("/console/pets?after=", pets-1000), "/console/orders?state=open", "/console/events?type=pet.created", "/console/events?petId=4",
-		"/console/pets?status=available&max=1", "/console/pets?status=sold&max=3", "/console/pets?max=50", "/console/pets?max=1&categoryId=1", "/console/pets?max=4&name=99", "/console/pets?categoryId=Kind+149") {
-		quickest, size := time.Hour, 0
-		// The machine has other things to do: a page that once was quick enough is.
-		for deadline := time.Now().Add(servertest.Patience); quickest > 200*time.Millisecond && time.Now().Before(deadline); {
-			began := time.Now()
-			status, body := s.page(client, cookie, path)
-			quickest, size = min(quickest, time.Since(began)), len(body)
-			if status != http.StatusOK {
-				t.Errorf("%s answers %d", path, status)
-			}
-		}
-		if quickest > 200*time.Millisecond || size > 40_000 {
-			t.Errorf("%s took %v and has %d bytes, want at most 200 ms and 40,000 bytes", path, quickest, size)
-		}
-	}
-}
-
-// session signs in without a browser and returns the cookie.
-func (s *site) session(client *http.Client) *http.Cookie {
-	s.t.Helper()
-	answer, err := client.PostForm(s.url+"/console/signin", map[string][]string{"key": {s.key}})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	answer.Body.Close()
-	for _, c := range answer.Cookies() {
-		if c.Name == "petstore_session" {
-			return c
-		}
-	}
-	s.t.Fatalf("signing in answered %s without a session", answer.Status)
-	return nil
 }

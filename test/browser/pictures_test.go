@@ -19,14 +19,10 @@ import (
 func (s *site) history(shop string, n int64) {
 	s.t.Helper()
 	db, err := sqlite.Open(s.t.Context(), filepath.Join(s.dir, "petstore.db"), sqlite.Options{Readers: 1})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	defer db.Close()
 	w, err := db.Workspace(s.t.Context(), shop)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	var rows []usage.Row
 	now := time.Now().Unix() / 60 * 60
 	for i := range int64(60) {
@@ -36,9 +32,7 @@ func (s *site) history(shop string, n int64) {
 		row.Latency = [usage.Buckets]int64{int64(wave / 2), int64(wave / 3), int64(wave / 5), int64(wave / 8), int64(wave / 20), int64(wave / 60), int64(wave / 90)}
 		rows = append(rows, row)
 	}
-	if err := db.AddUsage(s.t.Context(), rows); err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, db.AddUsage(s.t.Context(), rows))
 }
 
 // TestPictures makes pictures of the pages, if it is asked to.
@@ -46,9 +40,7 @@ func TestPictures(t *testing.T) {
 	if *pictures == "" {
 		t.Skip("no -pictures FOLDER is given")
 	}
-	if err := os.MkdirAll(*pictures, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(*pictures, 0o755))
 	s := serve(t)
 	s.history("demo", 1)
 	for i, shop := range []string{"corner-shop", "zoo", "aquarium"} {
@@ -75,9 +67,7 @@ func TestPictures(t *testing.T) {
 			b.until(t, `document.querySelector(".live:not([hidden])") !== null`)
 		}
 		png := ask(t, b, chromedp.CaptureScreenshot())
-		if err := os.WriteFile(filepath.Join(*pictures, name+".png"), png, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(*pictures, name+".png"), png, 0o644))
 	}
 	take := func(name, url string) {
 		for _, scheme := range []string{"light", "dark"} {

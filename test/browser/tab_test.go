@@ -73,9 +73,7 @@ func newTab(t *testing.T) *tab {
 	t.Cleanup(func() { closeTab(); stop() })
 	b := &tab{ctx: ctx}
 	b.do(t)
-	if err := chromedp.Listen(ctx, b.listen); err != nil {
-		t.Fatal(err)
-	}
+	must(t, chromedp.Listen(ctx, b.listen))
 	b.window(t, 1440, 900)
 	return b
 }

@@ -230,6 +230,9 @@ func refusedTasks(t *testing.T, s *site) []task {
 		{"why 429", 2, []leg{{b, s.url + "/console", func() {
 			b.click(t, `.nav a[href$="/console/requests"]`, titled("Requests"))
 			b.click(t, `main tbody tr:first-child td:nth-child(2)`, `document.querySelector(".sheet .hint")?.textContent.includes("The 9 requests of the minute were spent")`)
+			b.until(t, `["9 of 9", "more strikes ban the key"].every((text) => document.querySelector(".sheet").textContent.includes(text)) &&
+				new Date(document.querySelector(".sheet .hint time").dateTime) > Date.now() && document.querySelector("#code").textContent.includes("/pets'")`)
+			b.inspect(t, "a refused request")
 		}}}},
 		{"last week's refusals of one key", 4, []leg{{b, s.url + "/console", func() {
 			b.click(t, `.nav a[href$="/console/keys"]`, titled("API keys"))

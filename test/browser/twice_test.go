@@ -17,9 +17,7 @@ import (
 func (s *site) slowly() (slow site, orders *atomic.Int64, release func()) {
 	s.t.Helper()
 	to, err := url.Parse(s.url)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	orders = new(atomic.Int64)
 	held := make(chan struct{})
 	link := httptest.NewServer(&httputil.ReverseProxy{

@@ -31,7 +31,7 @@ func TestOpenAPIGenerator(t *testing.T) {
 	java := servertest.Need(t, "java", "default-jre-headless")
 	jar := filepath.Join(others.Dir(t), "node_modules/@openapitools/openapi-generator-cli/bin/openapi-generator.jar")
 	s := serve(t, "business", "shop")
-	served, afterwards := s.description(t), later(t, s.url)
+	served, afterwards := s.description(t), later(t, s.URL)
 	for _, l := range languages {
 		t.Run(l.generator, func(t *testing.T) {
 			t.Parallel()
@@ -39,7 +39,7 @@ func TestOpenAPIGenerator(t *testing.T) {
 			run(t, dir, java, append([]string{"-jar", jar, "generate", "-g", l.generator, "-i", served, "-o", filepath.Join(dir, "petstore")}, l.flags...)...)
 			run(t, ".", "cp", filepath.Join("testdata", l.program), dir)
 			command := l.build(t, dir)
-			for where, url := range map[string]string{"the server": s.url, "a later server": afterwards} {
+			for where, url := range map[string]string{"the server": s.URL, "a later server": afterwards} {
 				args := append(command[1:], url, s.keys["shop"])
 				if out := run(t, dir, command[0], args...); !strings.Contains(out, "all worked") {
 					t.Errorf("against %s it printed %q, want that all worked", where, out)
@@ -75,9 +75,7 @@ func buildKotlin(t *testing.T, dir string) []string {
 
 func buildTypeScript(t *testing.T, dir string) []string {
 	t.Helper()
-	if err := os.Symlink(filepath.Join(others.Dir(t), "node_modules"), filepath.Join(dir, "node_modules")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(filepath.Join(others.Dir(t), "node_modules"), filepath.Join(dir, "node_modules")))
 	run(t, dir, others.Program(t, "tsc"), "--strict", "--skipLibCheck", "--esModuleInterop", "--target", "es2022", "--module", "commonjs", "--types", "node", "shop.ts")
 	return []string{"node", "shop.js"}
 }

@@ -25,9 +25,7 @@ var laterAnswers = strings.NewReplacer(
 func later(t *testing.T, upstream string) string {
 	t.Helper()
 	to, err := url.Parse(upstream)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	replace := func(body io.ReadCloser, change func(string) string) (io.ReadCloser, int64, error) {
 		text, err := io.ReadAll(body)
 		text = []byte(change(string(text)))
@@ -74,12 +72,12 @@ func TestShortLives(t *testing.T) {
 		names = append(names, name, name+" later")
 	}
 	s := serve(t, "enterprise --per-minute 25 --per-day 1000", names...)
-	behind := later(t, s.url)
+	behind := later(t, s.URL)
 	for name, command := range lives {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := command(t, name)
-			for _, args := range [][]string{{s.url, s.keys[name]}, {behind, s.keys[name+" later"], "later"}} {
+			for _, args := range [][]string{{s.URL, s.keys[name]}, {behind, s.keys[name+" later"], "later"}} {
 				if out := run(t, ".", c[0], append(c[1:], args...)...); !strings.Contains(out, "a shop's life is over") {
 					t.Errorf("with %v it printed %q, want the end of the shop's life", args[2:], out)
 				}

@@ -35,14 +35,14 @@ func TestLimitedClientsRecover(t *testing.T) {
 	var running sync.WaitGroup
 	for name, requests := range libraries {
 		running.Go(func() {
-			out, err := requests(t.Context(), s.url, s.keys[name])
+			out, err := requests(t.Context(), s.URL, s.keys[name])
 			if got := strings.TrimSpace(out); err != nil || got != "refused 1" {
 				t.Errorf("%s printed %q (%v), want that one request was refused", name, got, err)
 			}
 		})
 	}
 	running.Wait()
-	s.stop(t)
+	must(t, s.Stop())
 	for _, name := range names {
 		if got, want := s.usage(t, name), (usage{UsedToday: perMinute + 1, RefusedToday: 1}); got != want {
 			t.Errorf("the server counted %+v by %s, want %+v", got, name, want)

@@ -19,9 +19,7 @@ const patience = 3 * time.Minute
 func description(t *testing.T) string {
 	t.Helper()
 	path, err := filepath.Abs("../../api/openapi.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return path
 }
 
@@ -31,9 +29,7 @@ var others = npmtest.Packages{From: ".", Without: "the clients of others are not
 func run(t *testing.T, dir, name string, args ...string) string {
 	t.Helper()
 	out, err := output(t.Context(), dir, name, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return out
 }
 

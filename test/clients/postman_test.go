@@ -18,7 +18,7 @@ func TestPostmanCollection(t *testing.T) {
 	s := serveDemo(t)
 	served, collection, report := s.description(t), filepath.Join(t.TempDir(), "collection.json"), filepath.Join(t.TempDir(), "report.json")
 	run(t, ".", others.Program(t, "openapi2postmanv2"), "-s", served, "-o", collection, "-O", "parametersResolution=Example,enableOptionalParameters=false")
-	run(t, ".", others.Program(t, "newman"), "run", collection, "--env-var", "baseUrl="+s.url, "--env-var", "bearerToken="+s.keys["demo"],
+	run(t, ".", others.Program(t, "newman"), "run", collection, "--env-var", "baseUrl="+s.URL, "--env-var", "bearerToken="+s.keys["demo"],
 		"--reporters", "json", "--reporter-json-export", report)
 	var got struct {
 		Run struct {
@@ -50,18 +50,14 @@ func read(t *testing.T, path string, into any) {
 	if err == nil {
 		err = json.Unmarshal(text, into)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 // operations returns how many a description has.
 func operations(t *testing.T, path string) (n int) {
 	t.Helper()
 	d, err := openapi3.NewLoader().LoadFromFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, item := range d.Paths.Map() {
 		n += len(item.Operations())
 	}

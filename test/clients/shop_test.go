@@ -1,6 +1,8 @@
 package clients
 
 import (
+	"bufio"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -28,10 +30,8 @@ var scripts, programs built
 func (b *built) build(t *testing.T, fill func(dir string)) string {
 	t.Helper()
 	b.once.Do(func() {
-		dir, err := os.MkdirTemp(filepath.Dir(binary), "built-")
-		if err != nil {
-			t.Fatal(err)
-		}
+		dir, err := os.MkdirTemp(filepath.Dir(string(petstore)), "built-")
+		must(t, err)
 		fill(dir)
 		b.dir = dir
 	})
@@ -47,9 +47,7 @@ func typeScript(t *testing.T) string {
 	packages := others.Dir(t)
 	dir := scripts.build(t, func(dir string) {
 		run(t, ".", "cp", "-R", "src", "tsconfig.json", "package.json", "openapi-ts.config.mjs", "kubb.config.mjs", dir)
-		if err := os.Symlink(filepath.Join(packages, "node_modules"), filepath.Join(dir, "node_modules")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Symlink(filepath.Join(packages, "node_modules"), filepath.Join(dir, "node_modules")))
 		run(t, dir, others.Program(t, "openapi-typescript"), description(t), "--output", "src/schema.ts")
 		run(t, dir, others.Program(t, "openapi-ts"), "--input", description(t))
 		run(t, dir, others.Program(t, "swagger-typescript-api"), "generate", "--enum-style", "union", "-p", description(t), "-o", "src/generated", "-n", "swagger-typescript-api.ts")
@@ -67,9 +65,7 @@ func goPrograms(t *testing.T) string {
 	t.Helper()
 	dir := programs.build(t, func(dir string) {
 		run(t, ".", "cp", "-R", "goclient/.", dir)
-		if err := os.MkdirAll(filepath.Join(dir, "petstore"), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Join(dir, "petstore"), 0o755))
 		run(t, ".", "go", "run", oapiCodegen, "-generate", "types,client", "-package", "petstore", "-o", filepath.Join(dir, "petstore", "petstore.gen.go"), description(t))
 		run(t, ".", "go", "run", ogen, "--config", "ogen.yml", "--package", "ogen", "--target", filepath.Join(dir, "ogen"), description(t))
 		run(t, dir, "go", "vet", "./shop", "./limited", "./ogenshop")
@@ -84,13 +80,27 @@ func prism(t *testing.T, upstream string, flags ...string) string {
 	t.Helper()
 	cmd := exec.Command(others.Program(t, "prism"), append([]string{"proxy", description(t), upstream, "--host", "127.0.0.1", "--port", "0"}, flags...)...)
 	cmd.Env = append(os.Environ(), "NO_COLOR=1")
-	return started(t, cmd, regexp.MustCompile(`listening on (http://127\.0\.0\.1:\d+)`))
+	out, err := cmd.StdoutPipe()
+	must(t, err)
+	must(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // it may be gone
+		_ = cmd.Wait()
+	})
+	for lines, address := bufio.NewScanner(out), regexp.MustCompile(`listening on (http://127\.0\.0\.1:\d+)`); lines.Scan(); {
+		if m := address.FindStringSubmatch(lines.Text()); m != nil {
+			go io.Copy(io.Discard, out)
+			return m[1]
+		}
+	}
+	t.Fatal("prism ended before it was ready")
+	return ""
 }
 
 func TestShopOfOthers(t *testing.T) {
 	t.Parallel()
 	direct := serve(t, "business", "shop")
-	behind, afterwards := prism(t, direct.url, "--errors"), later(t, direct.url)
+	behind, afterwards := prism(t, direct.URL, "--errors"), later(t, direct.URL)
 	for _, tc := range []struct {
 		name    string
 		command func(t *testing.T) []string
@@ -102,7 +112,7 @@ func TestShopOfOthers(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			command := tc.command(t)
-			for where, url := range map[string]string{"the server": direct.url, "the validating proxy": behind, "a later server": afterwards} {
+			for where, url := range map[string]string{"the server": direct.URL, "the validating proxy": behind, "a later server": afterwards} {
 				args := append(command[1:], url, direct.keys["shop"])
 				if out := run(t, ".", command[0], args...); !strings.Contains(out, "a shop's life is over") {
 					t.Errorf("against %s it printed %q, want the end of the shop's life", where, out)
@@ -115,17 +125,13 @@ func TestShopOfOthers(t *testing.T) {
 // TestProxySees has the proxy see what it is there to see.
 func TestProxySees(t *testing.T) {
 	t.Parallel()
-	url := prism(t, serve(t, "business", "shop").url, "--errors")
+	url := prism(t, serve(t, "business", "shop").URL, "--errors")
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/categories", strings.NewReader(`{"name":""}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	req.Header.Set("Authorization", "Bearer pst_any")
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer resp.Body.Close()
 	if got := resp.Header.Get("Content-Type"); got != "application/problem+json" {
 		t.Errorf("the proxy answered an empty name with %d %s, want a violation", resp.StatusCode, got)

@@ -81,9 +81,7 @@ func exchanges(t *testing.T) []exchange {
 	file := filepath.Join(t.TempDir(), "exchanges.jsonl")
 	run(t, "../..", "go", "test", "-count=1", "./internal/httpapi", "-args", "-record="+file)
 	f, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	var all []exchange
 	for lines := json.NewDecoder(bufio.NewReader(f)); ; {

@@ -14,9 +14,7 @@ const suites = "../../internal/portal/suite"
 func TestSuitesOfTheGuide(t *testing.T) {
 	t.Parallel()
 	dir, err := filepath.Abs(suites)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for name, command := range map[string]func(t *testing.T) []string{
 		"Python": func(*testing.T) []string { return []string{"python3", filepath.Join(dir, "suite.py")} },
 		"shell":  func(*testing.T) []string { return []string{"sh", filepath.Join(dir, "suite.sh")} },
@@ -34,7 +32,7 @@ func TestSuitesOfTheGuide(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			out := run(t, t.TempDir(), binary, append([]string{"sandbox", "--"}, command(t)...)...)
+			out := run(t, t.TempDir(), string(petstore), append([]string{"sandbox", "--"}, command(t)...)...)
 			if strings.Contains(out, "no test files") || strings.Contains(out, "[no tests to run]") {
 				t.Errorf("nothing was tested:\n%s", out)
 			}

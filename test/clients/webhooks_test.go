@@ -11,7 +11,7 @@ import (
 func TestStandardWebhooks(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "business", "shop")
-	if out := run(t, ".", "node", filepath.Join(typeScript(t), "webhook.js"), s.url, s.keys["shop"]); !strings.Contains(out, "all worked") {
+	if out := run(t, ".", "node", filepath.Join(typeScript(t), "webhook.js"), s.URL, s.keys["shop"]); !strings.Contains(out, "all worked") {
 		t.Errorf("it printed %q, want that all worked", out)
 	}
 }

@@ -16,7 +16,11 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"example.com/petstore/api"
+	"example.com/petstore/test/servertest"
 )
+
+// must ends a test if there is an error.
+var must = servertest.Must
 
 // oasdiff installs the program below the user's cache directory, and returns its path.
 var oasdiff = sync.OnceValues(func() (string, error) {
@@ -39,9 +43,7 @@ type document = map[string]any
 func parse(t *testing.T, text []byte) document {
 	t.Helper()
 	var d document
-	if err := yaml.Unmarshal(text, &d); err != nil {
-		t.Fatal(err)
-	}
+	must(t, yaml.Unmarshal(text, &d))
 	return d
 }
 
@@ -81,9 +83,7 @@ func versionIn(path string) string { return strings.TrimSuffix(filepath.Base(pat
 func read(t *testing.T, path string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return text
 }
 
@@ -123,9 +123,7 @@ func TestChangesAreAnnounced(t *testing.T) {
 func breaking(t *testing.T, from, to string) (string, error) {
 	t.Helper()
 	tool, err := oasdiff()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return program(t, tool, "breaking", from, to, "--fail-on", "ERR", "--deprecation-days-stable", "180", "--deprecation-days-beta", "30")
 }
 

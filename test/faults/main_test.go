@@ -15,13 +15,8 @@ var petstore servertest.Binary
 
 func TestMain(m *testing.M) { os.Exit(servertest.Main(&petstore, m.Run)) }
 
-// must ends the test if err is not nil.
-func must(tb testing.TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
-	}
-}
+// must ends a test if there is an error.
+var must = servertest.Must
 
 // exchange sends a request. It returns the body of the answer, and an error unless that
 // is a success.

@@ -25,6 +25,9 @@ import (
 // petstore is the binary under test; TestMain sets it once.
 var petstore servertest.Binary
 
+// must ends a test if there is an error.
+var must = servertest.Must
+
 func TestMain(m *testing.M) { os.Exit(servertest.Main(&petstore, m.Run)) }
 
 // need returns the path of a program of Debian's package prometheus.
@@ -71,9 +74,7 @@ func serve(t *testing.T, db []string, flags ...string) *servertest.Server {
 	t.Cleanup(receiver.Close)
 	flags = append(flags, "--webhook-allow-http", "--webhook-allow-to=127.0.0.0/8")
 	s, err := petstore.Serve(servertest.Options{Dir: dir, Flags: append(flags, db...)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if err := s.Stop(); err != nil {
 			t.Errorf("the server ended with %v\n%s", err, s.LogText())
@@ -192,24 +193,18 @@ func startPrometheus(t *testing.T, servers ...*servertest.Server) string {
 	t.Helper()
 	program, dir := need(t, "prometheus"), t.TempDir()
 	rules, err := filepath.Abs(rulesFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	targets := make([]string, len(servers))
 	for i, s := range servers {
 		targets[i] = strconv.Quote(strings.TrimPrefix(s.Ops, "http://"))
 	}
 	config := fmt.Sprintf("global: {scrape_interval: 1s, evaluation_interval: 1s}\nrule_files: [%q]\nscrape_configs:\n- job_name: petstore\n  static_configs: [{targets: [%s]}]\n", rules, strings.Join(targets, ", "))
-	if err := os.WriteFile(filepath.Join(dir, "prometheus.yml"), []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, "prometheus.yml"), []byte(config), 0o600))
 	addr := servertest.FreeAddr(t)
 	var log strings.Builder
 	cmd := exec.Command(program, "--config.file="+filepath.Join(dir, "prometheus.yml"), "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+addr)
 	cmd.Dir, cmd.Stderr = dir, &log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait() // then the log is whole

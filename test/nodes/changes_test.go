@@ -36,9 +36,7 @@ func changes(d *deployment) {
 	var key servertest.Key
 	d.change("a new key is accepted", func() string {
 		out := d.run("key", "create", "changes", "-o=json")
-		if err := json.Unmarshal([]byte(out), &key); err != nil {
-			d.t.Fatal(err)
-		}
+		must(d.t, json.Unmarshal([]byte(out), &key))
 		return key.Key
 	}, func(a servertest.Answer) bool { return a.Status == http.StatusOK })
 	d.change("a plan counts", func() string {

@@ -13,9 +13,7 @@ import (
 func ask(t *testing.T, r servertest.Request) servertest.Answer {
 	t.Helper()
 	a, err := servertest.Send(t.Context(), http.DefaultClient, r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return a
 }
 

@@ -44,9 +44,7 @@ func (d *deployment) failures() (all int) {
 	d.t.Helper()
 	for _, n := range d.nodes {
 		failed, err := strconv.Atoi(n.Metric(redisFailed))
-		if err != nil {
-			d.t.Fatal(err)
-		}
+		must(d.t, err)
 		all += failed
 	}
 	return all

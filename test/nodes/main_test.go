@@ -19,6 +19,9 @@ var (
 	database postgrestest.Shared
 )
 
+// must ends a test if there is an error.
+var must = servertest.Must
+
 func TestMain(m *testing.M) {
 	os.Exit(servertest.Main(&petstore, func() int { return database.Main(m.Run) }))
 }
@@ -72,9 +75,7 @@ func (d *deployment) serve(flags ...string) *servertest.Server {
 func (d *deployment) run(args ...string) string {
 	d.t.Helper()
 	out, err := petstore.Run(d.dir, append(args, "--db="+d.db)...)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	must(d.t, err)
 	return out
 }
 
@@ -84,9 +85,7 @@ func (d *deployment) workspace(name string, perMinute, perDay int) servertest.Ke
 	d.t.Helper()
 	plan := []string{"enterprise", fmt.Sprint("--per-minute=", perMinute), fmt.Sprint("--per-day=", perDay), "--db=" + d.db}
 	key, err := petstore.NewShop(d.dir, name, plan...)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	must(d.t, err)
 	for _, n := range d.nodes {
 		servertest.Eventually(d.t, "the node knows the key", func() bool { return get(d.t, n.URL+"/account", key.Key).Status == 200 })
 	}

@@ -30,9 +30,7 @@ func balance(t *testing.T, places []place) (public, stats string) {
 	program := servertest.Need(t, "haproxy", "haproxy")
 	public, stats = servertest.FreeAddr(t), servertest.FreeAddr(t)
 	text, err := os.ReadFile("../../deploy/haproxy.cfg")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	config := string(text)
 	for i, p := range places {
 		_, port, _ := net.SplitHostPort(p.ops)
@@ -46,16 +44,12 @@ func balance(t *testing.T, places []place) (public, stats string) {
 	config = regexp.MustCompile(`(?ms)^resolvers docker.*?^$`).ReplaceAllString(config+"\n", "")
 	config += "\nfrontend statistics\n    bind " + stats + "\n    stats enable\n    stats uri /\n"
 	file := filepath.Join(t.TempDir(), "haproxy.cfg")
-	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, []byte(config), 0o600))
 	cmd := exec.Command(program, "-db", "-f", file) //nolint:gosec // found in PATH
 	var said strings.Builder
 	cmd.Stderr = &said
 	processtest.EndWithParent(cmd)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill() // it may have ended
 		_ = cmd.Wait()         // of a killed process it says so
@@ -147,9 +141,7 @@ func (d *deployment) restart(i int, start func(int) *servertest.Server, key stri
 	t := d.t
 	t.Helper()
 	node := d.nodes[i]
-	if err := node.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	must(t, node.Cmd.Process.Signal(syscall.SIGTERM))
 	servertest.Eventually(t, "the node says that it ends", func() bool { return get(t, node.Ops+"/readyz", "").Status == http.StatusServiceUnavailable })
 	if a := get(t, node.URL+"/pets", key); a.Status != http.StatusOK {
 		t.Errorf("a node that drains = %d %s, want 200", a.Status, a.Body)

@@ -267,10 +267,5 @@ func TestScriptsAreSound(t *testing.T) {
 	}
 }
 
-// must ends the test if err is not nil.
-func must(tb testing.TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
-	}
-}
+// must ends a test if there is an error.
+var must = servertest.Must

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -25,6 +26,7 @@ func TestOtherWorkspace(t *testing.T) {
 	s.stock(mine, "Own", 1)
 	s.stock(theirs, planted, len(all)+2)
 	ids := s.foreignIDs(all, theirs)
+	s.due(theirs)
 	before := s.everything(theirs)
 	for i, o := range all {
 		if o.public() {
@@ -64,17 +66,24 @@ func (s *site) foreignIDs(all []operation, theirs string) []any {
 	return ids
 }
 
-// hook makes a webhook that leads nowhere, and returns its id when events are due to it.
+// hook makes a webhook that leads nowhere, and returns its id. Soon events are due to it.
 func (s *site) hook(key string) string {
 	s.t.Helper()
 	var made struct{ ID string }
-	a := s.do(request{method: "POST", path: "/webhooks", key: key, body: `{"url":"https://receiver.invalid/","description":"` + planted + `"}`}).want(201, "")
+	a := s.do(request{method: "POST", path: "/webhooks", key: key, body: `{"url":"https://127.0.0.1:1/","description":"` + planted + `"}`}).want(201, "")
 	must(s.t, json.Unmarshal([]byte(a.Body), &made))
 	s.do(request{method: "POST", path: "/webhooks/" + made.ID + "/replay", key: key, body: `{"after":0}`}).want(200, "")
-	servertest.Eventually(s.t, "an event is due", func() bool {
-		return s.do(request{method: "POST", path: "/webhooks/" + made.ID + "/deliveries/1/retry", key: key}).Status == 200
-	})
 	return made.ID
+}
+
+// due returns when an event is due to every webhook.
+func (s *site) due(key string) {
+	s.t.Helper()
+	for _, hook := range regexp.MustCompile(`wh_\w+`).FindAllString(s.do(request{method: "GET", path: "/webhooks", key: key}).must(200).Body, -1) {
+		servertest.Eventually(s.t, "an event is due", func() bool {
+			return s.do(request{method: "POST", path: "/webhooks/" + hook + "/deliveries/1/retry", key: key}).Status == 200
+		})
+	}
 }
 
 func (s *site) tryForeignPath(t *testing.T, o operation, key string, id any) {

@@ -49,7 +49,7 @@ func (s *site) key(workspace string, flags ...string) servertest.Key {
 // serve starts the server, until the test ends. It has every operation, and its consoles may be looked at without end.
 func (s *site) serve(flags ...string) *site {
 	s.t.Helper()
-	server, err := petstore.Serve(servertest.Options{Dir: s.dir, Flags: append([]string{"--console-pages=1000000", "--h2c=on", "--sandbox"}, flags...), Env: s.env})
+	server, err := petstore.Serve(servertest.Options{Dir: s.dir, Flags: append([]string{"--console-pages=1000000", "--h2c=on", "--sandbox", "--webhook-allow-to=127.0.0.0/8"}, flags...), Env: s.env})
 	must(s.t, err)
 	s.Server = server
 	s.t.Cleanup(server.Kill)
@@ -124,10 +124,5 @@ func (s *site) stock(key, name string, n int) {
 	}
 }
 
-// must ends the test if err is not nil.
-func must(tb testing.TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
-	}
-}
+// must ends a test if there is an error.
+var must = servertest.Must

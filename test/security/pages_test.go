@@ -90,6 +90,7 @@ func TestPages(t *testing.T) {
 			spare[i] = s.hook(theirs)
 		}
 	}
+	s.due(theirs)
 	owner := s.signedIn(theirs)
 	all := things(routes, func(kind string, n int) string {
 		switch kind {

@@ -206,7 +206,7 @@ func (f formOn) input(has map[string]string) {
 	case has["type"] == "datetime-local":
 		value = "2026-03-01T12:00"
 	case name == "url":
-		value = "https://receiver.invalid/"
+		value = "https://127.0.0.1:1/"
 	default:
 		value = "sample"
 	}

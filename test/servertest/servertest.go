@@ -134,6 +134,14 @@ func (b Binary) Must(t testing.TB, dir string, args ...string) string {
 	return out
 }
 
+// Must ends the test if err is not nil.
+func Must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
 // Start is Serve, for the time of a test.
 func (b Binary) Start(t testing.TB, o Options) *Server {
 	t.Helper()
@@ -175,7 +183,7 @@ func (s *Server) Printed() string {
 	return s.printed.String()
 }
 
-// Serve starts the server, and returns when it has announced its addresses.
+// Serve starts the server, and returns when it has announced all that it announces.
 func (b Binary) Serve(o Options) (*Server, error) {
 	words := append([]string{string(b), "serve", "--addr=127.0.0.1:0", "--ops-addr=127.0.0.1:0"}, o.Flags...)
 	if o.Shell != "" {
@@ -198,12 +206,16 @@ func (b Binary) Serve(o Options) (*Server, error) {
 	}
 	s := &Server{Cmd: cmd, Log: log.Name(), Ended: make(chan struct{})}
 	said := make(chan struct{})
-	go s.follow(stdout, said)
+	last := "  database"
+	if slices.Contains(o.Flags, "--demo") {
+		last = "  curl "
+	}
+	go s.follow(stdout, last, said)
 	return s, s.announced(said)
 }
 
-// follow reads what the server prints until it ends.
-func (s *Server) follow(stdout io.Reader, said chan<- struct{}) {
+// follow reads what the server prints until it ends. The line that begins with last ends the announcement.
+func (s *Server) follow(stdout io.Reader, last string, said chan<- struct{}) {
 	lines := bufio.NewScanner(stdout)
 	serves := regexp.MustCompile(`^Petstore .* serves (\S+)$`)
 	operations := regexp.MustCompile(`^  operations +(\S+)$`)
@@ -217,7 +229,7 @@ func (s *Server) follow(stdout io.Reader, said chan<- struct{}) {
 		if m := operations.FindStringSubmatch(lines.Text()); m != nil {
 			s.Ops = m[1]
 		}
-		if strings.HasPrefix(lines.Text(), "  database") {
+		if strings.HasPrefix(lines.Text(), last) {
 			close(said)
 		}
 	}

@@ -24,6 +24,9 @@ var petstore servertest.Binary
 // tenants are those of all tests; the first test that needs them makes them.
 var tenants func() (*installation, error)
 
+// must ends a test if there is an error.
+var must = servertest.Must
+
 func TestMain(m *testing.M) {
 	os.Exit(servertest.Main(&petstore, func() int {
 		dir, err := os.MkdirTemp("", "petstore-tenants-")

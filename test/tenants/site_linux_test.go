@@ -33,16 +33,10 @@ type site struct {
 func newSite(t *testing.T, memory int, http2 bool) *site {
 	t.Helper()
 	in, err := tenants()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s := &site{installation: in, dir: t.TempDir(), http2: http2, memory: memory, capacity: memory / 2 / 4 / (64 << 10)}
-	if err := in.copyTo(s.dir); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(s.temporary(), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, in.copyTo(s.dir))
+	must(t, os.Mkdir(s.temporary(), 0o700))
 	env := []string{fmt.Sprintf("GOMEMLIMIT=%d", memory/2), "TMPDIR=" + s.temporary()}
 	if s.Server, err = petstore.Serve(servertest.Options{Dir: s.dir, Flags: serveFlags(), Env: env}); err != nil {
 		t.Fatal(err)

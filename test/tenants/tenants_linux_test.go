@@ -43,9 +43,7 @@ func (r *row) withstand(t *testing.T, s, apart *site) {
 		r.prepare(t, s)
 	}
 	m, err := s.newModest()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer m.leave()
 	calm := apart.newClient()
 	defer calm.leave()
@@ -56,9 +54,7 @@ func (r *row) withstand(t *testing.T, s, apart *site) {
 		t.Fatalf("without the others: %s, %s", list(before.failed), list(failed))
 	}
 	was, err := s.state()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	g := s.besiege(r)
 	defer g.lift()
 	pause(t.Context(), alone) // they connect

@@ -48,7 +48,9 @@ func newWorkspaceKey(v *visit) (page.Form, error) {
 			end := v.Now().Add(life)
 			n.ExpiresAt = &end
 		}
-		k, _, err := v.acting().CreateKeyOnce(v.R.Context(), w.ID, n, v.OnceHere())
+		op := v.acting()
+		op.Once = v.OnceHere()
+		k, err := op.CreateKey(v.R.Context(), w.ID, n)
 		return showMade(v, k, workspacePath(w.ID), err)
 	}
 	return f, err
@@ -110,7 +112,9 @@ func rotateKey(v *visit) (page.Form, error) {
 	f := page.RotateForm()
 	f.Heading, f.Facts, f.Back = access.Printable(k.Name), facts, back
 	f.Send = func(in *page.Input) error {
-		made, _, err := v.acting().RotateKeyOnce(v.R.Context(), k.ID, in.Hours("overlap"), v.OnceHere())
+		op := v.acting()
+		op.Once = v.OnceHere()
+		made, err := op.RotateKey(v.R.Context(), k.ID, in.Hours("overlap"))
 		return showMade(v, made, back.URL, err)
 	}
 	return f, err
