@@ -50,7 +50,7 @@ func TestPlantedKeys(t *testing.T) {
 	for name, text := range s.files() {
 		shown[name+" afterwards"] = text
 	}
-	for name, want := range map[string]string{"petstore.db-wal": "", "backup.db": "SQLite format 3", "export.ndjson": `"Pet 1"`, "traces": "store Pets", "metrics": "petstore_http_requests_total",
+	for name, want := range map[string]string{"petstore.db-wal": "", "backup.db": "SQLite format 3", "export.ndjson": `"Pet 1"`, "traces": "GET /pets", "metrics": "petstore_http_requests_total",
 		"page /console/audit of the operator's console": "key.create", "page /console/requests of the shop's console": "/pets", "page /console/keys.csv of the shop's console": "revoked",
 	} {
 		if text, ok := shown[name]; !ok || !strings.Contains(text, want) {
