@@ -48,7 +48,7 @@ func (s *Store) UseLink(ctx context.Context, l access.Link, e access.AuditEntry)
 
 // Secret implements [access.Store].
 func (s *Store) Secret(ctx context.Context) ([]byte, error) {
-	secret, err := read(ctx, s, func(tx Tx) ([]byte, error) { return metaOf(tx, "secret") })
+	secret, err := read(ctx, s, func(tx Tx) ([]byte, error) { return MetaOf(tx, "secret") })
 	if err == nil && secret == nil {
 		err = fmt.Errorf("%w: it has lost its secret", ErrDamaged)
 	}
@@ -59,11 +59,16 @@ func (s *Store) Secret(ctx context.Context) ([]byte, error) {
 func CreateSecret(tx Tx) error {
 	secret := make([]byte, 32)
 	rand.Read(secret) // never fails
-	return exec(tx, "INSERT INTO meta (name, value) VALUES ('secret', $1)", secret)
+	return SetMeta(tx, "secret", secret)
 }
 
-// metaOf returns the value that the table meta has under a name, or nil.
-func metaOf(tx Tx, name string) (value []byte, err error) {
+// SetMeta keeps a value in the table meta under a name.
+func SetMeta(tx Tx, name string, value []byte) error {
+	return exec(tx, "INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value", name, value)
+}
+
+// MetaOf returns the value that the table meta has under a name, or nil.
+func MetaOf(tx Tx, name string) (value []byte, err error) {
 	_, err = one(tx, "SELECT value FROM meta WHERE name = $1", func(row Row) error { return row.Scan(&value) }, name)
 	return value, err
 }

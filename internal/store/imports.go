@@ -17,13 +17,12 @@ func rememberImport(tx Tx, workspace int64, digest string, line int) error {
 	if line == 0 {
 		return exec(tx, "DELETE FROM meta WHERE name = $1", name)
 	}
-	return exec(tx, "INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-		name, []byte(strconv.Itoa(line)))
+	return SetMeta(tx, name, []byte(strconv.Itoa(line)))
 }
 
 // ImportedThrough implements [petstore.Bulk].
 func (s *Store) ImportedThrough(ctx context.Context, workspace int64, digest string) (line int, err error) {
-	value, err := read(ctx, s, func(tx Tx) ([]byte, error) { return metaOf(tx, importPrefix(workspace)+digest) })
+	value, err := read(ctx, s, func(tx Tx) ([]byte, error) { return MetaOf(tx, importPrefix(workspace)+digest) })
 	if err != nil || value == nil {
 		return 0, err
 	}

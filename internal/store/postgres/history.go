@@ -26,8 +26,6 @@ const selectHistory = `SELECT pg_is_in_recovery(),
 		(SELECT system_identifier FROM pg_control_system()), (SELECT oid FROM pg_database WHERE datname = current_database()), 'petstore.meta'::regclass::oid) END,
 	coalesce((SELECT convert_from(value, 'UTF8') FROM meta WHERE name = 'history'), '')`
 
-const keepHistory = "INSERT INTO meta (name, value) VALUES ('history', convert_to($1, 'UTF8')) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
-
 // continueHistory is called with each new connection before it writes. If the database
 // has changed to another history, it may have lost commits: all ids skip ahead, and all
 // feeds say workspace.reset. A change of history without a loss, as in the promotion of a
@@ -56,8 +54,7 @@ func continueHistory(ctx context.Context, c *pgx.Conn, now func() time.Time, log
 				return err
 			}
 		}
-		_, err := x.Exec(keepHistory, current)
-		return err
+		return store.SetMeta(x, "history", []byte(current))
 	})
 }
 

@@ -104,7 +104,7 @@ func status(ctx context.Context, c *pgx.Conn, set *store.Migrations) ([]store.Mi
 		return set.All(), nil
 	}
 	var older bool
-	err = c.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM migrations WHERE version = 1 AND name IN ('init', 'tables'))").Scan(&older)
+	err = c.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM migrations WHERE version = 1 AND name IN ('init', 'tables', 'shop'))").Scan(&older)
 	if err == nil && older {
 		err = errOlder
 	}

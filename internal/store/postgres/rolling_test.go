@@ -68,7 +68,7 @@ func TestOlderDatabaseIsRefused(t *testing.T) {
 	url := emptyDatabase(t)
 	execute(t, url, `CREATE SCHEMA petstore;
 		CREATE TABLE petstore.migrations (version integer PRIMARY KEY, name text NOT NULL, at bigint NOT NULL);
-		INSERT INTO petstore.migrations (version, name, at) VALUES (1, 'tables', 0)`)
+		INSERT INTO petstore.migrations (version, name, at) VALUES (1, 'shop', 0)`)
 	for _, err := range refusals(t, url) {
 		if err == nil || !strings.Contains(err.Error(), "from before the first release") || !strings.Contains(err.Error(), "export each workspace with the old version") {
 			t.Errorf("error = %v, want that the database is of before, and what to do", err)

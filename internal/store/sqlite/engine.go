@@ -82,9 +82,7 @@ const (
 
 // Followed implements [access.Store].
 func (a engine) Followed(ctx context.Context, state int64) error {
-	return a.db.change(ctx, func(c *conn) error {
-		return c.exec("INSERT INTO meta (name, value) VALUES ('followed', CAST(CAST(? AS TEXT) AS BLOB)) ON CONFLICT (name) DO UPDATE SET value = excluded.value", state)
-	})
+	return a.Change(ctx, func(tx store.Tx) error { return store.SetMeta(tx, "followed", strconv.AppendInt(nil, state, 10)) })
 }
 
 // AwaitFollower implements [access.Store].

@@ -55,7 +55,7 @@ func TestOpenRefuses(t *testing.T) {
 			return path
 		}, Options{}, "is an SQLite database of another program"},
 		{"earlier", func(t *testing.T, path string) string {
-			script(t, path, "PRAGMA application_id=0x50455444; CREATE TABLE migrations (version INTEGER)")
+			script(t, path, "PRAGMA application_id=0x50455445; CREATE TABLE migrations (version INTEGER)")
 			return path
 		}, Options{}, "was made by a version of petstore from before the first release, and has other tables: export each workspace with that version"},
 		{"newer", func(t *testing.T, path string) string {

@@ -43,8 +43,7 @@ func (c *conn) becomeSource() error {
 // MarkMoved implements [store.MoveSource].
 func (s *Source) MarkMoved(to string) error {
 	s.SetInterrupt(nil)
-	return errors.Join(s.exec("INSERT INTO meta (name, value) VALUES ('moved', CAST(? AS BLOB)) ON CONFLICT (name) DO UPDATE SET value = excluded.value", to),
-		s.exec("COMMIT"))
+	return errors.Join(store.SetMeta(s, "moved", []byte(to)), s.exec("COMMIT"))
 }
 
 // ErrMoved is the beginning of the error of a file that was moved to another database.
@@ -56,9 +55,8 @@ func (c *conn) refuseMoved() error {
 	if ours, err := c.isOurs(); err != nil || !ours {
 		return err
 	}
-	to := ""
-	err := c.first("SELECT CAST(value AS TEXT) FROM meta WHERE name = 'moved'", &to)
-	if err == nil && to != "" {
+	to, err := store.MetaOf(c, "moved")
+	if err == nil && to != nil {
 		err = fmt.Errorf("%w %s: name that with --db, or in the variable PETSTORE_DB", ErrMoved, to)
 	}
 	return err
