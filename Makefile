@@ -126,7 +126,7 @@ soak: tools ## long campaigns of faults for DURATION (10m)
 
 security: ## the attacks of the tests, sqlmap on every parameter (Debian: sqlmap), and greedy workspaces at three sizes of memory
 	go test -v -count=1 -timeout=0 ./test/security -args -injection
-	go test -v -count=1 -timeout=0 ./test/tenants -args -matrix
+	go test -v -count=1 -timeout=0 ./test/tenants -args -matrix -hold=500ms
 
 release: $(NFPM) ## a release below dist/; RELEASE=v1.2.3 names it
 	NFPM=$(NFPM) deploy/release

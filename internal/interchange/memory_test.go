@@ -143,7 +143,7 @@ func TestTryIsSmall(t *testing.T) { //nolint:paralleltest // it measures the hea
 			if longest > petstore.MaxText {
 				t.Errorf("a reason has %d bytes, want %d at most", longest, petstore.MaxText)
 			}
-			if most := int64(8<<20 + 8*size); peak > most { // batches of rows, and what grows with the file
+			if most := int64(12<<20 + 8*size); peak > most { // batches of rows, what grows with the file, and garbage that a busy machine collects late
 				t.Errorf("Try takes %d KiB, want %d at most", peak>>10, most>>10)
 			}
 		})

@@ -132,7 +132,8 @@ type ndjsonReader struct {
 	last     petstore.LastIDs
 	needsEnd bool // the file must end with a line of the type end
 	ended    bool
-	ahead    *row // was read, and belongs to the next entry
+	ahead    *row    // was read, and belongs to the next entry
+	faults   []error // of further lines of a unit that was left out
 }
 
 func newNDJSONReader(from io.Reader) (Reader, error) {
@@ -190,6 +191,11 @@ func (r *ndjsonReader) readHead() error {
 // Next implements [Reader]. If a line of a pet, of its orders or of its movements cannot be read, the whole unit is left
 // out.
 func (r *ndjsonReader) Next() (Entry, error) {
+	if len(r.faults) > 0 {
+		fault := r.faults[0]
+		r.faults = r.faults[1:]
+		return Entry{}, fault
+	}
 	first, err := r.row()
 	if err != nil {
 		return Entry{}, err
@@ -208,7 +214,11 @@ func (r *ndjsonReader) Next() (Entry, error) {
 			r.ahead = next
 			break
 		}
-		if e.add(next); fault == nil && next.fault != nil {
+		e.add(next)
+		switch {
+		case next.fault != nil && fault != nil:
+			r.faults = append(r.faults, next.fault)
+		case next.fault != nil:
 			fault = faultf(next.line, "%s (the pet %d, from line %d on, is left out with it)", petstore.Shorten(asFault(0, next.fault).Reason, petstore.MaxText/2), e.PetID, e.Line)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -178,7 +179,6 @@ func TestFaultsNameTheirLine(t *testing.T) {
 		{"blank name", interchange.NDJSON, head + `{"type":"category","id":1,"name":" "}`, "2: name must not be blank."},
 		{"no category", interchange.NDJSON, head + rex, "2: There is no category with the id 1."},
 		{"clash", interchange.NDJSON, head + dogs + "\n" + dogs, "4: There is a category with the id 1 already."},
-		{"a line of a pet", interchange.NDJSON, head + dogs + rex + `{"type":"order","petId":1,"id":"x"}`, "4: id must be a whole number (the pet 1, from line 3 on, is left out with it)"},
 		{"order apart", interchange.NDJSON, head + dogs + rex + `{"type":"order","id":1,"petId":2,"quantity":1,"complete":false}`, "4: The order 1 is open, and its pet 2 does not come before it."},
 		{"ledger", interchange.NDJSON, head + dogs + rex + `{"type":"movement","petId":1,"number":1,"kind":"created","delta":1,"quantity":1,"at":"2026-01-01T00:00:00Z"}`, "3: quantity is 2, and the ledger says 1."},
 		{"cut off", interchange.NDJSON, `{"type":"petstore","version":1,"exportedAt":"2026-01-01T00:00:00Z"}` + "\n" + dogs, "the file is cut off"},
@@ -231,6 +231,26 @@ func TestSkipKeepsTheRest(t *testing.T) {
 	const want = "id,name,category,status,stock\n1,Rex,Dogs,available,3\n2,\"To\"\"m\",Dogs,available,1\n3,Gone,Cats,sold,0\n"
 	if got := sheetOf(t, db, workspace); got != want {
 		t.Errorf("exported %q, want %q", got, want)
+	}
+}
+
+// TestUnitWithFaults: each bad line of a unit is named, and the unit is left out with its good ones.
+func TestUnitWithFaults(t *testing.T) {
+	t.Parallel()
+	db := openStore(t)
+	workspace := newWorkspace(t, db, "shop")
+	text := `{"type":"petstore","version":1}
+{"type":"category","id":1,"name":"Dogs"}
+{"type":"pet","id":1,"name":"Rex","categoryId":1,"status":"available","quantity":2}
+{"type":"order","petId":1,"id":"x"}
+{"type":"movement","petId":1,"num
+{"type":"movement","petId":1,"number":2,"kind":"created","delta":2,"quantity":2,"at":"2026-01-01T00:00:00Z"}
+{"type":"pet","id":2,"name":"Tom","categoryId":1,"status":"available","quantity":1}
+`
+	report, faults, err := load(db, workspace, text, interchange.NDJSON, true)
+	want := []string{"4: id must be a whole number (the pet 1, from line 3 on, is left out with it)", "5: the line is not JSON: it ends too early"}
+	if err != nil || report.Pets != 1 || report.Movements != 1 || !slices.Equal(faults, want) {
+		t.Errorf("import = %+v, %q, %v, want one pet and %q", report, faults, err, want)
 	}
 }
 

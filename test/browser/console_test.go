@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -123,22 +122,4 @@ func TestOtherOrigin(t *testing.T) {
 		t.Errorf("a call of another origin ends with %q, want 200 and headers that it may read", got)
 	}
 	b.quiet(t, "favicon")
-}
-
-// TestOtherSite: a form of another site that is sent to the console does nothing.
-func TestOtherSite(t *testing.T) {
-	t.Parallel()
-	s := serve(t)
-	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprintf(w, `<form method="post" action="%s/console/pets/new"><input name="name" value="stolen"><input name="categoryId" value="1"></form><script>document.forms[0].submit()</script>`, s.url)
-	}))
-	t.Cleanup(other.Close)
-	b := newTab(t)
-	b.signIn(t, s, s.key)
-	// Ports do not make a site: 127.0.0.1 and localhost are two.
-	b.open(t, strings.Replace(other.URL, "127.0.0.1", "localhost", 1))
-	b.until(t, `document.body.textContent.includes("That came from another site")`)
-	b.open(t, s.url+"/console/pets?name=stolen")
-	b.until(t, `document.querySelector(".empty")?.textContent.includes("Nothing matches")`)
 }

@@ -215,12 +215,9 @@ func (s *site) files() map[string]string {
 
 func fetch(t *testing.T, url string) string {
 	t.Helper()
-	resp, err := client.Get(url)
+	a, err := servertest.Send(t.Context(), client, servertest.Request{Method: http.MethodGet, URL: url})
 	must(t, err)
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	must(t, err)
-	return string(text)
+	return a.Body
 }
 
 // TestRefusedKeysLookAlike compares the answers to keys that are unknown,

@@ -1,8 +1,6 @@
 package security
 
 import (
-	"bufio"
-	"context"
 	"encoding/xml"
 	"errors"
 	"io"
@@ -63,7 +61,7 @@ func (b visitor) enter(path string, form url.Values, name string) visitor {
 	return b
 }
 
-// send asks for a page, or sends a form. Of a stream it reads the first event.
+// send asks for a page, or sends a form.
 func (b visitor) send(method, path string, form url.Values, header map[string]string) answer {
 	b.t.Helper()
 	all := map[string]string{}
@@ -76,43 +74,12 @@ func (b visitor) send(method, path string, form url.Values, header map[string]st
 
 func (b visitor) sendBody(method, path, body string, header map[string]string) answer {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.t.Context(), servertest.Patience)
-	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, method, b.base+path, strings.NewReader(body))
-	must(b.t, err)
 	if b.cookie != "" {
-		r.Header.Set("Cookie", b.cookie)
+		header["Cookie"] = b.cookie
 	}
-	for name, value := range header {
-		r.Header.Set(name, value)
-	}
-	resp, err := client.Do(r)
-	if err != nil {
-		b.t.Fatalf("%s %s: %v", method, path, err)
-	}
-	defer resp.Body.Close()
-	a := answer{servertest.Answer{Status: resp.StatusCode, Header: resp.Header}, b.t, method + " " + path}
-	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
-		a.Body, err = firstEvent(resp.Body)
-	} else {
-		var text []byte
-		text, err = io.ReadAll(resp.Body)
-		a.Body = string(text)
-	}
-	if err != nil {
-		b.t.Fatalf("%s: %v", a.what, err)
-	}
-	return a
-}
-
-func firstEvent(r io.Reader) (event string, err error) {
-	in := bufio.NewReader(r)
-	for {
-		line, err := in.ReadString('\n')
-		if event += line; err != nil || line == "\n" {
-			return event, err
-		}
-	}
+	a, err := servertest.Send(b.t.Context(), client, servertest.Request{Method: method, URL: b.base + path, Body: body, Header: header})
+	must(b.t, err)
+	return answer{a, b.t, method + " " + path}
 }
 
 // asksToSignIn fails the test unless the answer leads to the sign-in page.

@@ -191,50 +191,23 @@ type ask struct {
 	body        string
 }
 
-// request returns it for net/http.
-func (a ask) request(ctx context.Context) (*http.Request, error) {
-	r, err := http.NewRequestWithContext(ctx, a.method, a.url, strings.NewReader(a.body))
-	if err != nil {
-		return nil, err
-	}
-	switch {
-	case strings.HasPrefix(a.by, "petstore_session="):
-		r.Header.Set("Cookie", a.by)
-	case a.by != "":
-		r.Header.Set("Authorization", "Bearer "+a.by)
-	}
-	if a.body != "" {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	if a.kind != "" {
-		r.Header.Set("Content-Type", a.kind)
-	}
-	return r, nil
-}
-
 // of returns the body of the answer, or an error if it is a refusal.
 func (a ask) of(ctx context.Context, c *http.Client) (string, error) {
-	r, err := a.request(ctx)
-	if err != nil {
-		return "", err
+	r := servertest.Request{Method: a.method, URL: a.url, Body: a.body, Header: map[string]string{}}
+	if strings.HasPrefix(a.by, "petstore_session=") {
+		r.Header["Cookie"] = a.by
+	} else {
+		r.Key = a.by
 	}
-	answer, err := c.Do(r)
-	if err != nil {
-		return "", err
+	if a.kind != "" {
+		r.Header["Content-Type"] = a.kind
 	}
-	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
-	if err == nil && answer.StatusCode >= 400 {
-		err = fmt.Errorf("%s %s: %s %s", a.method, r.URL.Path, answer.Status, code(body))
+	answer, err := servertest.Send(ctx, c, r)
+	if err == nil && answer.Status >= 400 {
+		at, _, _ := strings.Cut(a.url, "?")
+		err = fmt.Errorf("%s %s: %d %s", a.method, at, answer.Status, answer.Code)
 	}
-	return string(body), err
-}
-
-// code returns the code of an error in JSON, or "" of a page.
-func code(body []byte) string {
-	var e struct{ Code string }
-	_ = json.Unmarshal(body, &e) // else there is none
-	return e.Code
+	return answer.Body, err
 }
 
 // into reads the answer into a value, unless that is nil.

@@ -14,7 +14,7 @@ import (
 
 var (
 	matrix   = flag.Bool("matrix", false, "run every row, at each size of memory")
-	holdTime = flag.Duration("hold", 500*time.Millisecond, "how long the modest workspace is measured among the greedy ones")
+	holdTime = flag.Duration("hold", 250*time.Millisecond, "how long the modest workspace is measured among the greedy ones")
 )
 
 // petstore is the binary under test without the race detector, which needs several

@@ -172,10 +172,11 @@ func (m *modest) errands() []errand {
 
 // follow opens a stream of events, places an order, and reads until its event comes.
 func (m *modest) follow(ctx context.Context) error {
-	r, err := ask{"GET", m.URL + fmt.Sprintf("/events?after=%d", m.after), m.key(), "", ""}.request(ctx)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, m.URL+fmt.Sprintf("/events?after=%d", m.after), nil)
 	if err != nil {
 		return err
 	}
+	r.Header.Set("Authorization", "Bearer "+m.key())
 	r.Header.Set("Accept", "text/event-stream")
 	answer, err := m.clientFrom(ctx, m.modest.from).Do(r)
 	if err != nil {
