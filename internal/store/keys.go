@@ -117,17 +117,42 @@ func (s *Store) makeKey(tx Tx, m access.KeyRequest, holder *access.Key) (access.
 	return m.Key, s.audit(tx, m.By, "key.create", m.Key.ID, keyDetail(m.Key))
 }
 
-// insertBounded adds a key unless the workspace then has too many that are live.
+// insertBounded adds a key unless the workspace then has too many that are live,
+// and revokes what expired long ago.
 func (s *Store) insertBounded(tx Tx, k access.Key) error {
 	if err := insertKey(tx, k); err != nil {
 		return err
 	}
-	const unrevoked = "(SELECT count(*) FROM api_keys WHERE workspace = $1 AND revoked_at IS NULL AND expires_at "
-	live, err := number(tx, "SELECT "+unrevoked+"IS NULL) + "+unrevoked+"> $2)", k.WorkspaceID, s.now().UnixMilli()) // however many have expired
+	live, err := number(tx, "SELECT count(*) FROM api_keys WHERE workspace = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)",
+		k.WorkspaceID, s.now().UnixMilli())
 	if err == nil && live > access.MaxKeys {
 		err = petstore.Errorf(access.CodeTooManyKeys, "The workspace has %d live keys, and can have no more. Revoke one first.", access.MaxKeys)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return s.revokeExpired(tx, k.WorkspaceID)
+}
+
+// revokeExpired revokes the keys that expired first, so that a workspace has few that are
+// not revoked: these are listed, and counted when a key is made.
+func (s *Store) revokeExpired(tx Tx, workspace int64) error {
+	now := s.now().UnixMilli()
+	old, err := keysWhere(tx, `k.id IN (SELECT id FROM api_keys WHERE workspace = $1 AND revoked_at IS NULL AND expires_at <= $2
+		ORDER BY expires_at DESC, id LIMIT 1000 OFFSET $3) ORDER BY k.created_at, k.id`, workspace, now, access.MaxKeys)
+	if err != nil {
+		return err
+	}
+	for _, k := range old {
+		if err := exec(tx, "UPDATE api_keys SET revoked_at = $1 WHERE id = $2", now, k.ID); err != nil {
+			return err
+		}
+		detail := fmt.Sprintf("%q expired, and more than %d of workspace %d have since", k.Name, access.MaxKeys, workspace)
+		if err := s.keyChanged(tx, k.ID, "limit", "key.revoke", detail); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func keyDetail(k access.Key) string {

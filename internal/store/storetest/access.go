@@ -14,7 +14,7 @@ import (
 var accessTests = map[string]func(*tenant){
 	"workspaces": testWorkspaces, "rename and contents": testRename, "delete": testDeleteWorkspace, "missing": testMissingAccess, "bans": testBans,
 	"state of access": testAccessState, "secret": testSecret, "audit": testAudit, "links": testLinks, "sessions": testSessions, "tokens": testTokens,
-	"keys": testKeys, "rotate": testRotate, "live keys": testLiveKeys, "key bounds": testKeyBounds, "key pages": testKeyPages,
+	"keys": testKeys, "rotate": testRotate, "live keys": testLiveKeys, "key bounds": testKeyBounds, "expired keys": testExpiredKeys, "key pages": testKeyPages,
 	"keyring": testKeyring, "holder of a key": testHolder,
 }
 

@@ -211,6 +211,25 @@ func testKeyBounds(s *tenant) {
 	must(s, s.create(s.beside("other").mint(time.Time{})))
 }
 
+// testExpiredKeys: of the expired keys, those of long ago are revoked when a key is made.
+func testExpiredKeys(s *tenant) {
+	oldest := s.key("oldest", s.clock.Now().Add(time.Minute))
+	for range 3 {
+		for range 50 {
+			must(s, s.create(s.mint(s.clock.Now().Add(time.Hour))))
+		}
+		s.clock.Advance(2 * time.Hour)
+	}
+	must(s, s.create(s.mint(time.Time{})))
+	page, err := s.KeyPage(s.ctx, s.workspace, access.KeyPage{Unrevoked: true, Limit: 1000})
+	if err != nil || len(page) != access.MaxKeys+1 {
+		s.Errorf("%d keys are not revoked, %v, want %d", len(page), err, access.MaxKeys+1)
+	}
+	if got, err := s.Key(s.ctx, oldest.ID); err != nil || got.RevokedAt.IsZero() {
+		s.Errorf("the key that expired first is %+v, %v, want it revoked", got, err)
+	}
+}
+
 // testKeyPages: every key once, in either order, those of one instant too.
 func testKeyPages(s *tenant) {
 	other := s.beside("other").key("foreign", time.Time{})
