@@ -26,6 +26,7 @@ type app struct {
 	config  *config.Config
 	origins config.Origins // where the flags of the command that runs have their values from
 	output  *output        // how the command that runs prints
+	began   time.Time      // when it began, for an expiry that must still be in the future when it is checked again
 }
 
 // Main runs the command that args name, without the program's name, and returns the exit
@@ -120,7 +121,7 @@ func newCommand(a *app, s spec) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a.origins, a.output = origins, s.output
+			a.origins, a.output, a.began = origins, s.output, a.now()
 			if err := a.checkURLs(); err != nil {
 				return err
 			}

@@ -50,7 +50,7 @@ func newKey(a *app, name, scope string, expires time.Duration) (n operator.NewKe
 		return n, a.fault("scope", "%v", err)
 	}
 	if n.Scopes = scopes.List(); expires > 0 {
-		end := a.now().Add(expires)
+		end := a.began.Add(expires)
 		n.ExpiresAt = &end
 	}
 	return n, nil

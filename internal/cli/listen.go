@@ -96,9 +96,9 @@ func (l *listener) run(ctx context.Context) error {
 		e, answered := errors.AsType[*client.Error](err)
 		switch {
 		case answered && e.Code == client.CodeEventsExpired:
-			if err = l.passGap(ctx, e); err == nil {
-				continue
-			}
+			fmt.Fprintf(l.err, "petstore: %s Continuing with the oldest event that is kept.\n", access.Printable(e.Message))
+			l.after = nil
+			continue
 		case answered && e.Status < 500:
 			return err
 		}
@@ -108,23 +108,6 @@ func (l *listener) run(ctx context.Context) error {
 		fmt.Fprintf(l.err, "petstore: trying again: %s\n", access.Printable(withoutPrefix(err)))
 		pause(ctx, listenPause)
 	}
-}
-
-// passGap goes on after the position has expired, and says so: with the oldest event that is
-// kept, or at the end of the feed if the position is beyond it.
-func (l *listener) passGap(ctx context.Context, expired *client.Error) error {
-	last, err := l.client.LastEvent(ctx)
-	if err != nil {
-		return err
-	}
-	next := "Continuing with the oldest event that is kept."
-	if l.after != nil && *l.after > last { // the server has another feed now
-		l.after, next = &last, "Continuing at the end of the feed."
-	} else {
-		l.after = nil
-	}
-	fmt.Fprintf(l.err, "petstore: %s %s\n", access.Printable(expired.Message), next)
-	return nil
 }
 
 // follow forwards events, as the server sends them, until the server cannot be asked.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -26,7 +27,7 @@ func onOperator(a *app, s spec, run func(ctx context.Context, op operator.Operat
 			return onServer(a, server, token, func(op operator.Operator) error { return run(ctx, op, args) })
 		}
 		return a.withStoreFor(ctx, node.StoreUse{Few: true, Migrate: s.migrates, Now: a.now}, func(db node.Store) error {
-			return run(ctx, &operator.Local{Store: db, Counts: operator.Saved(db, a.now), Now: a.now, By: actor}, args)
+			return run(ctx, &operator.Local{Store: db, Counts: operator.Saved(db, a.now), Now: func() time.Time { return a.began }, By: actor}, args)
 		})
 	}
 	cmd := newCommand(a, s)

@@ -22,6 +22,9 @@ type Dialect struct {
 	// names. It may be nil.
 	AddName func(b *Batch, workspace, id int64, name string)
 
+	// Arrays is whether a statement may have arrays of values, as []any, for many rows.
+	Arrays bool
+
 	Contains string                    // the condition that the column folded contains the text ?
 	LowStock string                    // the condition that a pet has at most ? units, of those in the index of low stock
 	Hint     func(index string) string // follows the name of a table to have an index used

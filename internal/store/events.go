@@ -172,7 +172,7 @@ func (s *Store) AddEvent(tx Tx, workspace int64, what petstore.EventType, data [
 	}
 	var b Batch
 	b.Query(nil, RaiseFeed, workspace, 1)
-	b.Exec(insertEvent, workspace, 0, s.now().UnixMilli(), string(what), "", string(data), "")
+	b.Exec(insertEvent.one, workspace, 0, s.now().UnixMilli(), string(what), "", string(data), "")
 	return tx.Run(&b)
 }
 

@@ -80,13 +80,14 @@ func assignID(id, last *int64) bool {
 }
 
 // Write gives the new rows their ids, in the order of the changes, and adds the
-// statements for all effects: new rows, to which none of the group refers, and then the
-// existing ones in the order of their keys. Of a row that several changed, the last state is
-// written.
+// statements for all effects: rows before those that refer to them, and existing rows in
+// the order of their keys. Of a row that several changed, the last state is written. A
+// category that is removed is alone in its group: no row refers to it.
 func (g *Group) Write(b *Batch) error {
 	if g.whole && slices.ContainsFunc(g.changes, func(m groupedChange) bool { return m.err != nil }) {
 		return petstore.ErrRefused
 	}
+	var categories, pets, orders, movements [][]any
 	for i := range g.changes {
 		m := &g.changes[i]
 		if !m.effective() {
@@ -100,11 +101,26 @@ func (g *Group) Write(b *Batch) error {
 			m.err, m.workspace.events = err, nil
 			return nil
 		}
-		g.insert(b, m)
+		if m.inserted.category {
+			categories = append(categories, categoryTable.values(m.workspace.id, m.effects.SaveCategory))
+		}
+		if m.inserted.pet {
+			pets = append(pets, g.newPet(b, m))
+		}
+		if m.inserted.order {
+			orders = append(orders, placedTable.values(m.workspace.id, m))
+		}
+		if m.effects.Movement != nil {
+			movements = append(movements, movementTable.values(m.workspace.id, &m.movement))
+		}
 	}
-	changeRows(b, categoryTable, g.categories)
+	g.dialect.write(b, categoryTable.insert, categories)
+	changeRows(g, b, categoryTable, g.categories)
+	g.dialect.write(b, petTable.insert, pets)
 	g.changePets(b)
-	changeRows(b, orderTable, g.orders)
+	g.dialect.write(b, placedTable.insert, orders)
+	changeRows(g, b, orderTable, g.orders)
+	g.dialect.write(b, movementTable.insert, movements)
 	g.keepReceipts(b)
 	g.addEvents(b)
 	return nil
@@ -128,28 +144,16 @@ func (g *Group) finish(m *groupedChange) error {
 	})
 }
 
-// insert adds the statements for the new rows of a change.
-func (g *Group) insert(b *Batch, m *groupedChange) {
-	id, e := m.workspace.id, &m.effects
-	if m.inserted.category {
-		b.Exec(categoryTable.insert, categoryTable.values(id, e.SaveCategory)...)
+// newPet returns the row of a new pet, and adds its name.
+func (g *Group) newPet(b *Batch, m *groupedChange) []any {
+	p := storedPet{StockedPet: *m.effects.SavePet}
+	if m.effects.Movement != nil {
+		p.lastMovement = m.movement.id
 	}
-	if m.inserted.pet {
-		p := storedPet{StockedPet: *e.SavePet}
-		if e.Movement != nil {
-			p.lastMovement = m.movement.id
-		}
-		b.Exec(petTable.insert, petTable.values(id, &p)...)
-		if g.dialect.AddName != nil {
-			g.dialect.AddName(b, id, p.ID, petstore.Fold(p.Name))
-		}
+	if g.dialect.AddName != nil {
+		g.dialect.AddName(b, m.workspace.id, p.ID, petstore.Fold(p.Name))
 	}
-	if m.inserted.order {
-		b.Exec(placedTable.insert, placedTable.values(id, m)...)
-	}
-	if e.Movement != nil {
-		b.Exec(movementTable.insert, movementTable.values(id, &m.movement)...)
-	}
+	return petTable.values(m.workspace.id, &p)
 }
 
 // changedOf returns the keys of the rows that were changed or are gone, ascending.
@@ -165,43 +169,51 @@ func changedOf[T comparable](rows rows[T]) []rowID {
 }
 
 // changeRows adds the statements for the rows that were changed or are gone.
-func changeRows[T comparable](b *Batch, t *table[T], rows rows[T]) {
+func changeRows[T comparable](g *Group, b *Batch, t *table[T], rows rows[T]) {
+	var updates [][]any
 	for _, id := range changedOf(rows) {
 		if r := rows[id]; r.gone {
 			b.Exec(t.remove, id.id, id.workspace)
 		} else {
-			b.Exec(t.update, t.values(id.workspace, &r.row)...)
+			updates = append(updates, t.values(id.workspace, &r.row))
 		}
 	}
+	g.dialect.write(b, t.update, updates)
 }
 
 // changePets is changeRows for pets, of which mostly nothing but the stock changes.
 func (g *Group) changePets(b *Batch) {
+	var pets, stock [][]any
 	for _, id := range changedOf(g.pets) {
 		switch p := g.pets[id]; {
 		case p.gone:
 			b.Exec(petTable.remove, id.id, id.workspace)
 		case p.row.Pet == p.loaded.Pet:
-			b.Exec(stockTable.update, stockTable.values(id.workspace, &p.row)...)
+			stock = append(stock, stockTable.values(id.workspace, &p.row))
 		default:
-			b.Exec(petTable.update, petTable.values(id.workspace, &p.row)...)
+			pets = append(pets, petTable.values(id.workspace, &p.row))
 		}
 	}
+	g.dialect.write(b, petTable.update, pets)
+	g.dialect.write(b, stockTable.update, stock)
 }
 
 // addEvents adds the statements that write the events. Feeds are raised in the order of
 // the workspaces, and stay locked until the commit: so nobody sees an id before all
 // smaller ones. They must be the last statements of their transaction that can wait.
 func (g *Group) addEvents(b *Batch) {
+	var events [][]any
 	for _, w := range g.workspaces {
-		if len(w.events) > 0 {
-			b.Query(nil, RaiseFeed, w.id, len(w.events))
+		if len(w.events) == 0 {
+			continue
 		}
+		b.Query(nil, RaiseFeed, w.id, len(w.events))
 		for i := range w.events {
 			e := &w.events[i]
-			b.Exec(insertEvent, w.id, len(w.events)-1-i, e.CreatedAt.Millis, string(e.Type), e.RequestID, string(e.Data), string(e.Previous))
+			events = append(events, []any{w.id, len(w.events) - 1 - i, e.CreatedAt.Millis, string(e.Type), e.RequestID, string(e.Data), string(e.Previous)})
 		}
 	}
+	g.dialect.write(b, insertEvent, events)
 }
 
 // A table says how its rows are written. Its last two columns are the id and the
@@ -209,23 +221,61 @@ func (g *Group) addEvents(b *Batch) {
 type table[T any] struct {
 	name           string
 	columns        []string
-	insert, update string                              // with the values of a row
+	insert, update rowStatement                        // with the values of a row
 	remove         string                              // with the id and the workspace
 	values         func(workspace int64, row *T) []any // in the order of the columns
 }
 
+// A rowStatement writes one row, whose values are its arguments, or all of many: then its
+// arguments are arrays, one for each column.
+type rowStatement struct{ one, all string }
+
+// newTable returns the table with the columns. They are bigint unless another type is said.
 func newTable[T any](name, columns string, values func(workspace int64, row *T) []any) *table[T] {
-	t := &table[T]{name: name, columns: strings.Split(columns+", id, workspace", ", "), values: values}
-	var places, sets []string
-	for i, column := range t.columns {
+	t := &table[T]{name: name, values: values}
+	var places, arrays, sets, news []string
+	for i, column := range strings.Split(columns+", id, workspace", ", ") {
+		column, kind, said := strings.Cut(column, " ")
+		if !said {
+			kind = "bigint"
+		}
+		t.columns = append(t.columns, column)
 		places = append(places, fmt.Sprintf("$%d", i+1))
+		arrays = append(arrays, fmt.Sprintf("$%d::%s[]", i+1, kind))
 		sets = append(sets, fmt.Sprintf("%s = $%d", column, i+1))
+		news = append(news, column+" = n."+column)
 	}
-	n := len(sets) - 2
-	t.insert = fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", name, strings.Join(t.columns, ", "), strings.Join(places, ", "))
-	t.update = fmt.Sprintf("UPDATE %s SET %s WHERE %s", name, strings.Join(sets[:n], ", "), strings.Join(sets[n:], " AND "))
+	n, all := len(sets)-2, strings.Join(t.columns, ", ")
+	from := "unnest(" + strings.Join(arrays, ", ") + ") AS n (" + all + ")"
+	t.insert = rowStatement{
+		fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", name, all, strings.Join(places, ", ")),
+		fmt.Sprintf("INSERT INTO %s (%s) SELECT * FROM %s", name, all, from),
+	}
+	t.update = rowStatement{
+		fmt.Sprintf("UPDATE %s SET %s WHERE %s", name, strings.Join(sets[:n], ", "), strings.Join(sets[n:], " AND ")),
+		fmt.Sprintf("UPDATE %s t SET %s FROM %s WHERE t.id = n.id AND t.workspace = n.workspace", name, strings.Join(news[:n], ", "), from),
+	}
 	t.remove = fmt.Sprintf("DELETE FROM %s WHERE id = $1 AND workspace = $2", name)
 	return t
+}
+
+// write adds what writes the rows: a statement for each, or one for all of them.
+func (d *Dialect) write(b *Batch, s rowStatement, rows [][]any) {
+	if !d.Arrays || len(rows) < 2 {
+		for _, values := range rows {
+			b.Exec(s.one, values...)
+		}
+		return
+	}
+	arrays := make([]any, len(rows[0]))
+	for i := range arrays {
+		column := make([]any, len(rows))
+		for j, values := range rows {
+			column[j] = values[i]
+		}
+		arrays[i] = column
+	}
+	b.Exec(s.all, arrays...)
 }
 
 // optional returns the value, or NULL unless it is there.
@@ -236,7 +286,7 @@ func optional(value int64, there bool) any {
 	return value
 }
 
-var categoryTable = newTable("categories", "name, folded, description", func(workspace int64, c *petstore.Category) []any {
+var categoryTable = newTable("categories", "name text, folded text, description text", func(workspace int64, c *petstore.Category) []any {
 	var description any
 	if c.Description != nil {
 		description = *c.Description
@@ -244,7 +294,7 @@ var categoryTable = newTable("categories", "name, folded, description", func(wor
 	return []any{c.Name, petstore.Fold(c.Name), description, c.ID, workspace}
 })
 
-var petTable = newTable("pets", "quantity, open_orders, movements, last_movement, name, folded, status, category",
+var petTable = newTable("pets", "quantity, open_orders, movements, last_movement, name text, folded text, status text, category",
 	func(workspace int64, p *storedPet) []any {
 		return []any{p.Quantity, p.OpenOrders, p.Movements, p.lastMovement, p.Name, petstore.Fold(p.Name), string(p.Status), p.CategoryID, p.ID, workspace}
 	})
@@ -255,20 +305,26 @@ var stockTable = newTable("pets", "quantity, open_orders, movements, last_moveme
 	return []any{p.Quantity, p.OpenOrders, p.Movements, p.lastMovement, p.ID, workspace}
 })
 
-var orderTable = newTable("orders", "pet, quantity, complete, ship_date", func(workspace int64, o *petstore.Order) []any {
+var orderTable = newTable("orders", "pet, quantity, complete boolean, ship_date", func(workspace int64, o *petstore.Order) []any {
 	return []any{o.PetID, o.Quantity, o.Complete, optional(o.ShipDate.Millis, o.ShipDate.Valid), o.ID, workspace}
 })
 
 // placedTable is orderTable for new orders, with the movement that placed one.
-var placedTable = newTable("orders", "placed, pet, quantity, complete, ship_date", func(workspace int64, m *groupedChange) []any {
+var placedTable = newTable("orders", "placed, pet, quantity, complete boolean, ship_date", func(workspace int64, m *groupedChange) []any {
 	return append([]any{m.movement.id}, orderTable.values(workspace, m.effects.SaveOrder)...)
 })
 
-var movementTable = newTable("movements", "before, pet, number, delta, quantity, at, kind, order_id, by_key",
+var movementTable = newTable("movements", "before, pet, number, delta, quantity, at, kind text, order_id, by_key text",
 	func(workspace int64, m *storedMovement) []any {
 		return []any{m.before, m.PetID, m.Number, m.Delta, m.Quantity, m.At.Millis, string(m.Kind), optional(m.OrderID, m.OrderID != 0), m.By, m.id, workspace}
 	})
 
 // insertEvent gives an event the id that is $2 before the last, as RaiseFeed left it.
-const insertEvent = `INSERT INTO events (workspace, id, at, type, request, data, previous)
-	VALUES ($1, (SELECT last FROM feeds WHERE workspace = $1) - $2, $3, $4, $5, $6, $7)`
+var insertEvent = rowStatement{
+	`INSERT INTO events (workspace, id, at, type, request, data, previous)
+		VALUES ($1, (SELECT last FROM feeds WHERE workspace = $1) - $2, $3, $4, $5, $6, $7)`,
+	`INSERT INTO events (workspace, id, at, type, request, data, previous)
+		SELECT n.workspace, f.last - n.back, n.at, n.type, n.request, n.data, n.previous
+		FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[])
+			AS n (workspace, back, at, type, request, data, previous) JOIN feeds f ON f.workspace = n.workspace`,
+}

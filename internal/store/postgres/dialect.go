@@ -17,6 +17,7 @@ var dialect = store.Dialect{
 	Among:     func(ids []int64) (string, any) { return " = ANY ($2::bigint[])", ids },
 	LockOpen:  lockOpen,
 
+	Arrays:    true,
 	Contains:  "strpos(folded, ?) > 0",
 	LowStock:  "low_stock <= ?",
 	Hint:      func(string) string { return "" },

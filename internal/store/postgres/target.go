@@ -51,9 +51,13 @@ func OpenTarget(ctx context.Context, url string, now func() time.Time) (*Target,
 	return t, nil
 }
 
-// Close disconnects, which rolls back a transaction that is not committed.
+// Close rolls back a transaction that is not committed, gives back the lock, and disconnects.
 func (t *Target) Close(ctx context.Context) error {
-	return t.conn.Close(context.WithoutCancel(ctx))
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTimeout)
+	defer cancel()
+	// The server also does this when it notices the end of the connection, perhaps after the next command has begun.
+	_, _ = t.conn.PgConn().Exec(ctx, "ROLLBACK; SELECT pg_advisory_unlock_all()").ReadAll()
+	return t.conn.Close(ctx)
 }
 
 // lockExclusively returns an error if a node or another Target uses the database. It
