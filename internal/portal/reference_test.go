@@ -24,9 +24,7 @@ func newReference(t *testing.T) *reference {
 		BaseURL: "https://petstore.example/", Version: "1.2.3", Sunset: time.Date(2031, 3, 9, 12, 0, 0, 0, time.UTC), Sandbox: []string{"read", "write"},
 		NotFound: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return h.(*reference)
 }
 
@@ -256,9 +254,7 @@ func TestAssets(t *testing.T) {
 	types := map[string]string{"portal.css": "text/css; charset=utf-8", "portal.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml"}
 	for _, name := range slices.Sorted(maps.Keys(types)) {
 		path, err := h.site().assets.Path(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		w := get(t, h, path)
 		if w.Code != 200 || w.Header().Get("Content-Type") != types[name] || !strings.Contains(w.Header().Get("Cache-Control"), "immutable") {
 			t.Errorf("GET %s = %d %s %s", path, w.Code, w.Header().Get("Content-Type"), w.Header().Get("Cache-Control"))
@@ -274,9 +270,7 @@ func TestEncodingsAndValidators(t *testing.T) {
 	h := newReference(t)
 	plain, small := get(t, h, "/docs/orders"), get(t, h, "/docs/orders", "Accept-Encoding", "br, gzip")
 	z, err := gzip.NewReader(small.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	text, err := io.ReadAll(z)
 	if err != nil || string(text) != plain.Body.String() {
 		t.Errorf("the page in gzip differs from the plain one: %v", err)
@@ -298,9 +292,7 @@ func TestOptions(t *testing.T) {
 		}
 	}
 	h, err := NewReference(ReferenceOptions{BaseURL: "http://127.0.0.1:8080"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if got := get(t, h, guidePath+"sunset").Body.String(); !strings.Contains(got, "5 December 2030") || !strings.Contains(got, "Thu, 05 Dec 2030 00:00:00 GMT") {
 		t.Errorf("without an option the guide does not show the day of the description")
 	}
@@ -310,9 +302,7 @@ func TestOptions(t *testing.T) {
 func TestLinksBelowAPrefix(t *testing.T) {
 	t.Parallel()
 	h, err := NewReference(ReferenceOptions{BaseURL: "https://pets.example.com/shop"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	addresses := regexp.MustCompile(`(?:href|src|action|data-index|data-path)="([^"]*)"`)
 	for _, path := range []string{"/docs", "/docs/animals", guideList, guidePath + "errors", guidePath + "limits", searchPath + "?q=pet"} {
 		w := get(t, h, path)

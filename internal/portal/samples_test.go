@@ -49,9 +49,7 @@ func TestSamplesParse(t *testing.T) {
 			t.Parallel()
 			need(t, c.args[0])
 			file := filepath.Join(t.TempDir(), "sample"+c.ext)
-			if err := os.WriteFile(file, []byte(all[lang]), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(file, []byte(all[lang]), 0o600))
 			if out, err := exec.Command(c.args[0], append(c.args[1:], file)...).CombinedOutput(); err != nil {
 				t.Errorf("%v: %v\n%s", c.args, err, out)
 			}

@@ -36,9 +36,7 @@ func TestVerifySamples(t *testing.T) {
 				{"of the future", secret, body, -6 * time.Minute, false},
 			} {
 				h := make(http.Header)
-				if err := webhook.Sign(h, webhook.Message{ID: "evt_1_1", Secrets: []string{secret, old}, Body: []byte(body)}, time.Now().Add(-c.age)); err != nil {
-					t.Fatal(err)
-				}
+				must(t, webhook.Sign(h, webhook.Message{ID: "evt_1_1", Secrets: []string{secret, old}, Body: []byte(body)}, time.Now().Add(-c.age)))
 				if got := run(c.secret, h, c.body); got != c.want {
 					t.Errorf("%s: %t, want %t", c.what, got, c.want)
 				}
@@ -58,9 +56,7 @@ func verifiers(t *testing.T) map[string]func(secret string, h http.Header, body 
 				names[strings.ToLower(n)] = v[0]
 			}
 			text, err := json.Marshal(names)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			cmd := exec.CommandContext(t.Context(), name, flag, code, secret, string(text), names["webhook-id"], names["webhook-timestamp"], names["webhook-signature"]) //nolint:gosec // the samples
 			cmd.Stdin = strings.NewReader(body)
 			var said bytes.Buffer
@@ -74,9 +70,7 @@ func verifiers(t *testing.T) map[string]func(secret string, h http.Header, body 
 	}
 	read := func(name string) string {
 		text, err := os.ReadFile("verify/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return string(text)
 	}
 	return map[string]func(string, http.Header, string) bool{

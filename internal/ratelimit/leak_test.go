@@ -14,3 +14,11 @@ func TestMain(m *testing.M) {
 		// A client of a cluster closes connections five seconds after it stopped using them.
 		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"))
 }
+
+// must ends the test if err is not nil.
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}

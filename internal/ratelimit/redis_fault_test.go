@@ -19,9 +19,7 @@ func startNodes(t *testing.T, url string, n int, deny bool, wait time.Duration) 
 	var nodes []*Redis
 	for range n {
 		r, err := newRedis(RedisOptions{URL: url, Config: DefaultConfig(), Now: time.Now, Deny: deny})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		r.timeout = wait
 		r.start()
 		t.Cleanup(r.Close)
@@ -172,9 +170,7 @@ func TestWithoutRedis(t *testing.T) {
 				}
 				for range 2 {
 					admit(8)
-					if err := server.Run(); err != nil {
-						t.Fatal(err)
-					}
+					must(t, server.Run())
 					eventually(t, "Redis is back", isAway(nodes, false))
 					admit(4)
 					server.Kill()
@@ -206,9 +202,7 @@ func TestWhatNodesAdmitAloneIsNotAddedUp(t *testing.T) {
 	if first, second := admit(0, 5), admit(1, 3); first.Day.Used != 6 || second.Day.Used != 5 {
 		t.Errorf("alone the nodes count %d and %d, want 6, having known of 1, and 5, having known of 2", first.Day.Used, second.Day.Used)
 	}
-	if err := server.Run(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, server.Run())
 	eventually(t, "Redis is back", isAway(nodes, false))
 	if second, first := admit(1, 1), admit(0, 1); second.Day.Used != 6 || first.Day.Used != 7 {
 		t.Errorf("with Redis the nodes count %d and then %d, want 6, and 7 on top of what the other knew", second.Day.Used, first.Day.Used)

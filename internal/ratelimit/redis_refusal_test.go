@@ -28,9 +28,7 @@ func TestTheLogSaysWhyRedisCannotBeUsed(t *testing.T) {
 			t.Parallel()
 			var log strings.Builder
 			r, err := newRedis(RedisOptions{URL: test.url, Config: DefaultConfig(), Now: time.Now, Log: slog.New(slog.NewTextHandler(&log, nil))})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			r.timeout, r.options.Dialer.Timeout = 10*time.Second, time.Minute // for a busy machine
 			r.start()
 			r.Close()
@@ -49,9 +47,7 @@ func newIdle(t *testing.T, url string) (*Redis, *strings.Builder) {
 	r, err := newRedis(RedisOptions{
 		URL: url, Config: DefaultConfig(), Now: time.Now, Log: slog.New(slog.NewTextHandler(&log, nil)),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	close(r.done) // nothing runs beside the test
 	eventually(t, "Redis answers", func() bool { r.check(); return !r.away.Load() })
 	t.Cleanup(r.Close)

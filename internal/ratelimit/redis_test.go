@@ -18,9 +18,7 @@ func newVirtual(t testing.TB, cfg Config, now func() time.Time) *Redis {
 func newVirtualOn(t testing.TB, server *redistest.Server, cfg Config, now func() time.Time) *Redis {
 	t.Helper()
 	r, err := newRedis(RedisOptions{URL: server.URL(), Config: cfg, Now: now})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r.virtual = func() int64 { return now().UnixNano() }
 	r.clock.ticks = r.virtual
 	r.clock.offset.Store(0)

@@ -41,9 +41,7 @@ func (s *table) LoadLimits(context.Context) ([]SavedWindow, error) {
 func restarted(t *testing.T, s Store, cfg Config, now func() time.Time) *Limiter {
 	t.Helper()
 	rows, err := s.LoadLimits(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	m := New(cfg, now)
 	if err := m.Restore(rows); err != nil {
 		t.Fatalf("Restore = %v, want nil", err)
@@ -96,9 +94,7 @@ func TestARestartForgetsNothing(t *testing.T) {
 	for i := range 5 {
 		m.AdmitAddress(numbered(i))
 	}
-	if err := m.Save(t.Context(), store); err != nil {
-		t.Fatal(err)
-	}
+	must(t, m.Save(t.Context(), store))
 	m2 := restarted(t, store, smallTable(), clock.Now)
 	c2 := m2.Caller(1, "k", narrow)
 	m2.SetBan("k", banned.NewBan)

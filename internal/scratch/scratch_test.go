@@ -31,44 +31,26 @@ func TestSweep(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
 	for _, other := range []string{"petstore-dry-run-1", "petstore-2/sub", "unlike"} {
-		if err := os.MkdirAll(filepath.Join(dir, other), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Join(dir, other), 0o700))
 	}
-	if err := os.WriteFile(filepath.Join(dir, "unlike", ".petstore-lock"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(filepath.Join(dir, "unlike"), filepath.Join(dir, "petstore-link")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, "unlike", ".petstore-lock"), nil, 0o600))
+	must(t, os.Symlink(filepath.Join(dir, "unlike"), filepath.Join(dir, "petstore-link")))
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	cmd := exec.CommandContext(t.Context(), self)
 	cmd.Env = append(os.Environ(), "SCRATCH_UNTIL_KILLED=1")
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, cmd.Start())
 	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	left := line[:len(line)-1]
 	mine, err := scratch.Make("test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := os.Stat(left); err != nil {
 		t.Errorf("the folder of a process that runs is gone: %v", err)
 	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Process.Kill())
 	_ = cmd.Wait() // it was killed
 	if err := scratch.Sweep(); err != nil {
 		t.Error(err)
@@ -84,5 +66,13 @@ func TestSweep(t *testing.T) {
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 4 {
 		t.Errorf("there are %v, %v, want the four that are not ours", entries, err)
+	}
+}
+
+// must ends the test if err is not nil.
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
 	}
 }

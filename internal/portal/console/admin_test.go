@@ -18,18 +18,14 @@ import (
 func (h *house) operatorPages() *admin.Console {
 	h.t.Helper()
 	secret, err := h.db.Secret(h.t.Context())
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	must(h.t, err)
 	pages, err := admin.New(admin.Options{
 		Page: h.pages(secret), Public: h.url,
 		Health: func() []admin.Figure {
 			return []admin.Figure{{Name: "service", Value: "ready", State: true}, {Name: "store", Value: "on fire", State: true, Bad: true}, {Name: "writes", Value: "9"}}
 		},
 	})
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	must(h.t, err)
 	return pages
 }
 
@@ -38,9 +34,7 @@ func (h *house) officeSession() (pages http.Handler, cookie string) {
 	h.t.Helper()
 	pages = h.operatorPages()
 	link, err := admin.SignInPath(h.t.Context(), h.db, h.now(), "cli")
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	must(h.t, err)
 	w := serve(pages, http.MethodPost, "/console/link", "", strings.TrimPrefix(link, "/console/link?"))
 	if cookie, _, _ = strings.Cut(w.Header().Get("Set-Cookie"), ";"); w.Code != http.StatusSeeOther {
 		h.t.Fatalf("signing in answers %d", w.Code)
@@ -60,9 +54,7 @@ func (h *house) office() *house {
 func (h *house) operator() (g *guest, link string) {
 	h.t.Helper()
 	link, err := admin.SignInPath(h.t.Context(), h.db, h.now(), "cli")
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	must(h.t, err)
 	return h.office().guest(), link
 }
 
@@ -78,9 +70,7 @@ func (h *house) signedInOperator() *guest {
 func (h *house) audited(most int) string {
 	h.t.Helper()
 	entries, err := h.db.AuditPage(h.t.Context(), 0, most)
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	must(h.t, err)
 	var all []string
 	for _, e := range entries {
 		all = append(all, string(e.Actor)+" "+e.Action)
@@ -144,9 +134,7 @@ func TestOperator(t *testing.T) {
 	g.get("/console/busy").want(200, "shop").want(200, `datetime="2026-03-01T12:00:00Z"`)
 
 	ban := access.Ban{KeyID: k.ID, From: h.now(), Until: h.now().Add(time.Hour), Level: 3, Reason: "<b>too fast</b>", By: ratelimit.ByLimiter}
-	if err := h.db.SetBan(t.Context(), ban, "limiter"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, h.db.SetBan(t.Context(), ban, "limiter"))
 	h.refresh()
 	g.get("/console/bans").want(200, "&lt;b&gt;too fast")
 	g.get("/console/bans/"+k.ID).want(200, "next ban is longer")
@@ -190,9 +178,7 @@ func TestInstallation(t *testing.T) {
 		w := h.planned(name, access.Free, access.FreeQuota)
 		k, secret := h.key(w, access.Read|access.Write|access.Manage, time.Time{})
 		entry, err := h.keys.Verify(secret)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for range 11 * (i + 1) {
 			h.limiter.Admit(entry.Attachment)
 			h.usage.Record(w.ID, usage.Event{At: h.now(), Method: "GET", Path: "/pets", Status: 200, KeyID: k.ID})
@@ -202,9 +188,7 @@ func TestInstallation(t *testing.T) {
 			h.keys.Entry(k.ID) // which finds it gone
 		}
 	}
-	if err := h.usage.Save(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, h.usage.Save(t.Context()))
 	g := h.signedInOperator()
 	g.get("/console").want(200, `<strong>33</strong>`).want(200, `<strong data-total="0">33</strong>`).want(200, "store: on fire").want(200, "1 key in use<")
 	g.get("/console?range=day").want(200, `<strong data-total="0">33</strong>`)
@@ -221,9 +205,7 @@ func TestManyWorkspaces(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	for i := range 60 {
-		if _, err := h.db.CreateWorkspace(t.Context(), access.Workspace{Name: fmt.Sprintf("shop-%02d", i), Plan: access.Free, Quota: access.FreeQuota}, "test"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errOf(h.db.CreateWorkspace(t.Context(), access.Workspace{Name: fmt.Sprintf("shop-%02d", i), Plan: access.Free, Quota: access.FreeQuota}, "test")))
 	}
 	g := h.signedInOperator()
 	for from, want := range map[string][2]string{"": {"shop-00", "shop-24"}, "25": {"shop-25", "shop-49"}, "50": {"shop-50", "shop-59"}} {

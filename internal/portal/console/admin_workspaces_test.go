@@ -88,16 +88,12 @@ func TestOverQuota(t *testing.T) {
 		quota := []access.Quota{{PerMinute: 60, PerDay: 1000}, {PerMinute: 5, PerDay: 1000}, {PerMinute: 60, PerDay: 5}}[i]
 		_, secret := h.key(h.planned(name, access.Enterprise, quota), access.Read, time.Time{})
 		entry, err := h.keys.Verify(secret)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for range 5 {
 			h.limiter.Admit(entry.Attachment)
 		}
 	}
-	if err := h.limiter.Save(t.Context(), h.db); err != nil {
-		t.Fatal(err)
-	}
+	must(t, h.limiter.Save(t.Context(), h.db))
 	g := h.signedInOperator()
 	names := regexp.MustCompile(`class="name"><bdi>(\w+)<`)
 	for query, want := range map[string]string{"": "calm minute zealous", "?sort=use": "zealous minute calm", "?state=over": "minute zealous", "?state=over&sort=use&name=MIN": "minute"} {
@@ -128,9 +124,7 @@ func TestAudit(t *testing.T) {
 	for range 60 {
 		h.key(zoo, access.Read, time.Time{})
 	}
-	if err := h.db.Note(t.Context(), access.AuditEntry{Actor: access.Actor("console:" + k.ID), Action: "console.sign_in", Subject: k.ID, Detail: "=by a link"}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, h.db.Note(t.Context(), access.AuditEntry{Actor: access.Actor("console:" + k.ID), Action: "console.sign_in", Subject: k.ID, Detail: "=by a link"}))
 	g := h.signedInOperator()
 	g.get("/console/audit").want(200, "console:till of shop").want(200, `rel="next"`).want(200, "data-live")
 	g.get("/console/audit?text=OF+SHOP&action=console").want(200, "console:till of shop").want(200, "Clear")

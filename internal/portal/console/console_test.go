@@ -74,9 +74,7 @@ func buildHouse(t testing.TB, cfg ratelimit.Config, pages int) *house {
 	t.Helper()
 	h := &house{t: t, at: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
 	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "petstore.db"), sqlite.Options{Now: h.now})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	h.db, h.shop, h.limiter, h.usage = db, petstore.NewService(db), ratelimit.New(cfg, h.now), usage.NewRecorder(db, h.now)
 	h.keys = access.NewDirectory(db, h.now, func(w access.Workspace, k access.Key) *ratelimit.Caller {
@@ -96,23 +94,17 @@ func buildHouse(t testing.TB, cfg ratelimit.Config, pages int) *house {
 func (h *house) node(shop *petstore.Service, pages **console.Console) (http.Handler, string) {
 	h.t.Helper()
 	secret, err := h.db.Secret(h.t.Context())
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	must(h.t, err)
 	*pages, err = console.New(console.Options{
 		Page:   h.pages(secret),
 		Events: h.db, Webhooks: h.hooks, Service: shop, Bulk: h.db, PagesPerMinute: h.pagesPerMinute,
 	})
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	must(h.t, err)
 	api, err := httpapi.New(httpapi.Options{
 		Service: shop, Access: h.db, Keys: h.keys, Limiter: h.limiter, Secret: secret, Sunset: h.now().AddDate(1, 0, 0), Docs: http.NotFoundHandler(), Now: h.now, Log: slog.New(slog.DiscardHandler),
 		Console: func(w http.ResponseWriter, r *http.Request, p *httpapi.ConsoleGate) { (*pages).Serve(w, r, p) },
 	})
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	must(h.t, err)
 	server := httptest.NewServer(api)
 	h.t.Cleanup(server.Close)
 	return api, server.URL
@@ -128,12 +120,8 @@ func (h *house) pages(secret []byte) page.Options {
 // save saves what the limiter counted, as a node does twice a second, and what keys did, as it does every few seconds.
 func (h *house) save() {
 	h.t.Helper()
-	if err := h.limiter.Save(h.t.Context(), h.db); err != nil {
-		h.t.Fatal(err)
-	}
-	if err := h.usage.Save(h.t.Context()); err != nil {
-		h.t.Fatal(err)
-	}
+	must(h.t, h.limiter.Save(h.t.Context(), h.db))
+	must(h.t, h.usage.Save(h.t.Context()))
 }
 
 // request has the limiter admit a request of a key, which is recorded.
@@ -152,16 +140,10 @@ func (h *house) workspace(name string) access.Workspace {
 func (h *house) planned(name string, plan access.Plan, quota access.Quota) access.Workspace {
 	h.t.Helper()
 	w, err := h.db.CreateWorkspace(h.t.Context(), access.Workspace{Name: name, Plan: plan, Quota: quota}, "test")
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	must(h.t, err)
 	c, err := h.shop.CreateCategory(h.t.Context(), w.ID, petstore.NewCategory{Name: "Dogs"}, nil)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	if _, err := h.shop.CreatePet(h.t.Context(), w.ID, petstore.NewPet{Name: "=Rex", CategoryID: c.ID}, nil); err != nil {
-		h.t.Fatal(err)
-	}
+	must(h.t, err)
+	must(h.t, errOf(h.shop.CreatePet(h.t.Context(), w.ID, petstore.NewPet{Name: "=Rex", CategoryID: c.ID}, nil)))
 	return w
 }
 
@@ -172,9 +154,7 @@ func (h *house) key(w access.Workspace, scopes access.Scopes, expires time.Time)
 		ID: access.MintID(), WorkspaceID: w.ID, Name: "till", Prefix: prefix, Hash: access.HashOf(secret), Scopes: scopes,
 		CreatedAt: h.now(), ExpiresAt: expires,
 	}
-	if _, err := h.db.MakeKey(h.t.Context(), access.KeyRequest{Key: k, By: "test"}); err != nil {
-		h.t.Fatal(err)
-	}
+	must(h.t, errOf(h.db.MakeKey(h.t.Context(), access.KeyRequest{Key: k, By: "test"})))
 	h.refresh()
 	return k, secret
 }
@@ -182,17 +162,13 @@ func (h *house) key(w access.Workspace, scopes access.Scopes, expires time.Time)
 // revoke revokes a key, as the operator.
 func (h *house) revoke(id string) {
 	h.t.Helper()
-	if err := (access.Keyring{Store: h.db, Now: h.now, By: "test"}).Revoke(h.t.Context(), id, petstore.Condition{}); err != nil {
-		h.t.Fatal(err)
-	}
+	must(h.t, (access.Keyring{Store: h.db, Now: h.now, By: "test"}).Revoke(h.t.Context(), id, petstore.Condition{}))
 	h.refresh()
 }
 
 func (h *house) refresh() {
 	h.t.Helper()
-	if err := h.keys.Refresh(h.t.Context()); err != nil {
-		h.t.Fatal(err)
-	}
+	must(h.t, h.keys.Refresh(h.t.Context()))
 }
 
 // A guest is a browser without a picture.
@@ -246,23 +222,17 @@ func (g *guest) send(r *http.Request) answer {
 		r.URL.Host = g.node
 	}
 	resp, err := g.client.Do(r)
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	must(g.t, err)
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	must(g.t, err)
 	return answer{g.t, r.Method + " " + r.URL.Path, resp.StatusCode, resp.Header, string(body)}
 }
 
 func (g *guest) get(path string, header ...string) answer {
 	g.t.Helper()
 	r, err := http.NewRequestWithContext(g.t.Context(), http.MethodGet, g.url+path, nil)
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	must(g.t, err)
 	for pair := range slices.Chunk(header, 2) {
 		r.Header.Set(pair[0], pair[1])
 	}
@@ -277,9 +247,7 @@ func (g *guest) post(path string, pairs ...string) answer {
 		form.Add(pairs[i], pairs[i+1])
 	}
 	r, err := http.NewRequestWithContext(g.t.Context(), http.MethodPost, g.url+path, strings.NewReader(form.Encode()))
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	must(g.t, err)
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
 	return g.send(r)
@@ -409,9 +377,7 @@ func TestEditedMeanwhile(t *testing.T) {
 // count sets the stock of the first pet.
 func (h *house) count(w access.Workspace, quantity int64) {
 	h.t.Helper()
-	if _, err := h.shop.UpdateInventory(h.t.Context(), w.ID, 1, quantity, petstore.Condition{}); err != nil {
-		h.t.Fatal(err)
-	}
+	must(h.t, errOf(h.shop.UpdateInventory(h.t.Context(), w.ID, 1, quantity, petstore.Condition{})))
 }
 
 // TestStockHistory: units are added to what is there, and the page says what became of them.
@@ -559,9 +525,7 @@ func TestCSV(t *testing.T) {
 	w := h.workspace("shop")
 	g := h.signedIn(w, access.Read|access.Manage)
 	for i := range 40 {
-		if _, err := h.shop.CreatePet(t.Context(), w.ID, petstore.NewPet{Name: fmt.Sprintf("Pet, \"%d\"", i), CategoryID: 1}, nil); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errOf(h.shop.CreatePet(t.Context(), w.ID, petstore.NewPet{Name: fmt.Sprintf("Pet, \"%d\"", i), CategoryID: 1}, nil)))
 	}
 	h.usage.Record(w.ID, usage.Event{At: h.now(), Method: "GET", Path: "=cmd()", Status: 404, Duration: time.Millisecond, KeyID: "key_x"})
 	for path, want := range map[string]int{

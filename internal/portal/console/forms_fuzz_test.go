@@ -132,12 +132,8 @@ func FuzzForms(f *testing.F) {
 func (h *house) ordered(w access.Workspace) (cookie string) {
 	h.t.Helper()
 	ctx := h.t.Context()
-	if _, err := h.shop.UpdateInventory(ctx, w.ID, 1, 10, petstore.Condition{}); err != nil {
-		h.t.Fatal(err)
-	}
-	if _, err := h.shop.CreateOrder(ctx, w.ID, petstore.NewOrder{PetID: 1, Quantity: 1}, nil); err != nil {
-		h.t.Fatal(err)
-	}
+	must(h.t, errOf(h.shop.UpdateInventory(ctx, w.ID, 1, 10, petstore.Condition{})))
+	must(h.t, errOf(h.shop.CreateOrder(ctx, w.ID, petstore.NewOrder{PetID: 1, Quantity: 1}, nil)))
 	_, secret := h.key(w, access.Read|access.Write|access.Manage, time.Time{})
 	return h.session(secret)
 }
@@ -212,9 +208,7 @@ func (h *house) checkShown(t *testing.T, w access.Workspace, cookie string) {
 		}
 	}
 	orders, err := h.shop.Orders(t.Context(), w.ID, petstore.OrderQuery{Page: petstore.Page{Limit: 100}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, o := range orders {
 		if at, ok := petstore.ParseTime(o.ShipDate.String()); o.ShipDate.Valid && (!ok || at != o.ShipDate) {
 			t.Errorf("the order ships at %q, which is no time of the API", o.ShipDate)
@@ -247,9 +241,7 @@ func FuzzConsoleQueries(f *testing.F) {
 	w := h.workspace("shop")
 	_, secret := h.key(w, access.Read|access.Manage, time.Time{})
 	for _, name := range strings.Fields("Mia Max Ida") {
-		if _, err := h.shop.CreatePet(f.Context(), w.ID, petstore.NewPet{Name: name, CategoryID: 1}, nil); err != nil {
-			f.Fatal(err)
-		}
+		must(f, errOf(h.shop.CreatePet(f.Context(), w.ID, petstore.NewPet{Name: name, CategoryID: 1}, nil)))
 	}
 	cookie := h.session(secret)
 	office, operator := h.officeSession()

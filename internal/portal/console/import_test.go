@@ -18,9 +18,7 @@ func (g *guest) upload(do, file string, also ...string) answer {
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
 	part, err := form.CreateFormFile("file", "pets.csv")
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	must(g.t, err)
 	_, _ = part.Write([]byte(file)) // a buffer takes everything
 	_ = form.WriteField("do", do)
 	for _, name := range also {
@@ -28,9 +26,7 @@ func (g *guest) upload(do, file string, also ...string) answer {
 	}
 	_ = form.Close()
 	r, err := http.NewRequestWithContext(g.t.Context(), http.MethodPost, g.url+"/console/pets/import", &body)
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	must(g.t, err)
 	r.Header.Set("Content-Type", form.FormDataContentType())
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
 	return g.send(r)
@@ -41,9 +37,7 @@ func TestImport(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	w := h.workspace("shop")
-	if _, err := h.shop.CreateOrder(t.Context(), w.ID, petstore.NewOrder{PetID: 1, Quantity: 1}, nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(h.shop.CreateOrder(t.Context(), w.ID, petstore.NewOrder{PetID: 1, Quantity: 1}, nil)))
 	g := h.signedIn(w, access.Read|access.Write)
 	g.get("/console/pets").want(200, `href="/console/pets/import"`)
 	bad := "id,name,category,status,stock\n,Mia,Cats,,5\n1,Rex,Cats,sold,0\n9,Nobody,,,\n,Max,Dogs,lost,\n,,Dogs,,\n"
@@ -111,13 +105,9 @@ func TestRoundTrip(t *testing.T) {
 	h := newHouse(t)
 	w := h.workspace("shop")
 	g := h.signedIn(w, access.Read|access.Write)
-	if _, err := h.shop.UpdateInventory(t.Context(), w.ID, 1, 5, petstore.Condition{}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(h.shop.UpdateInventory(t.Context(), w.ID, 1, 5, petstore.Condition{})))
 	file := g.get("/console/pets.csv").want(200, "\ufeffid,name,category,status,stock,version\n1,'=Rex,Dogs,available,5,v1").body
-	if _, err := h.shop.CreateOrder(t.Context(), w.ID, petstore.NewOrder{PetID: 1, Quantity: 5}, nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(h.shop.CreateOrder(t.Context(), w.ID, petstore.NewOrder{PetID: 1, Quantity: 5}, nil)))
 	g.upload("import", file).leadsTo("/console/pets")
 	g.get("/console/pets").want(200, "0 pets added, 0 pets changed, 1 left as they were")
 	g.upload("import", strings.Replace(file, "'=Rex", "Max", 1)).leadsTo("/console/pets")

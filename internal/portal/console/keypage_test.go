@@ -24,9 +24,7 @@ func TestKeyPage(t *testing.T) {
 		h.usage.Record(w.ID, usage.Event{At: h.now(), Method: "GET", Path: "/pets/1", Operation: "getPet", Status: 200, KeyID: k.ID, Deprecated: true})
 		h.usage.Record(w.ID, usage.Event{At: h.now(), Method: "GET", Path: "/pets", Operation: "listPets", Status: []int{404, 429}[i%2], KeyID: k.ID})
 	}
-	if err := h.usage.Save(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, h.usage.Save(t.Context()))
 	h.advance(24 * time.Hour)
 	g = h.signedIn(w, access.Read|access.Write|access.Manage)
 	h.usage.Record(w.ID, usage.Event{At: h.now(), Method: "GET", Path: "/pets/1", Operation: "getPet", Status: 200, KeyID: k.ID, Deprecated: true})
@@ -55,9 +53,7 @@ func TestFirstSteps(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	w := h.workspace("shop")
-	if err := h.shop.DeletePet(t.Context(), w.ID, 1, petstore.Condition{}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, h.shop.DeletePet(t.Context(), w.ID, 1, petstore.Condition{}))
 	g := h.signedIn(w, access.Read|access.Write)
 	done := `<li class="done"><a href="/console/categories/new">Add a category</a>`
 	g.get("/console").want(200, "First steps").want(200, done).want(200, `<li><a href="/console/pets/new">Add a pet`)

@@ -102,9 +102,7 @@ func TestPagesHaveTheirOwn(t *testing.T) {
 	t.Parallel()
 	h, w, g, k := limited(t)
 	for i := range 249 {
-		if _, err := h.shop.CreatePet(t.Context(), w.ID, petstore.NewPet{Name: fmt.Sprint("Pet ", i), CategoryID: 1}, nil); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errOf(h.shop.CreatePet(t.Context(), w.ID, petstore.NewPet{Name: fmt.Sprint("Pet ", i), CategoryID: 1}, nil)))
 	}
 	other := h.signedIn(w, access.Read)
 	paths := map[string]int{"/console/pets": 200, "/console/nothing": 404, "/console/pets.csv": 200, "/console/categories": 200}
@@ -213,9 +211,7 @@ func TestLiftIsTrue(t *testing.T) {
 	g := h.signedInOperator()
 	ban := access.Ban{KeyID: k.ID, From: h.now(), Until: h.now().Add(3 * time.Minute), Reason: "test", By: ratelimit.ByOperator}
 	set := func() {
-		if err := h.db.SetBan(t.Context(), ban, "test"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, h.db.SetBan(t.Context(), ban, "test"))
 		h.refresh()
 	}
 	set()
@@ -241,9 +237,7 @@ func TestLiftOfExpiredKey(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	k, _ := h.key(h.workspace("shop"), access.Read, h.now().Add(time.Minute))
-	if err := h.db.SetBan(t.Context(), access.Ban{KeyID: k.ID, From: h.now(), Until: h.now().Add(time.Hour), Reason: "test", By: ratelimit.ByOperator}, "test"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, h.db.SetBan(t.Context(), access.Ban{KeyID: k.ID, From: h.now(), Until: h.now().Add(time.Hour), Reason: "test", By: ratelimit.ByOperator}, "test"))
 	h.refresh()
 	h.advance(2 * time.Minute)
 	h.signedInOperator().get("/console/bans/"+k.ID).want(200, "expired").want(200, "Banned until").want(200, `datetime="2026-03-01T13:00:00Z"`)

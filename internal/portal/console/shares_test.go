@@ -103,9 +103,7 @@ func (g *guest) stall(size int) {
 	g.t.Helper()
 	body, send := io.Pipe()
 	r, err := http.NewRequestWithContext(g.t.Context(), http.MethodPost, g.url+"/console/pets/import", body)
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	must(g.t, err)
 	head := "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"pets.csv\"\r\n\r\nname,category\n"
 	r.ContentLength = int64(len(head) + size)
 	r.Header.Set("Content-Type", "multipart/form-data; boundary=b")
@@ -116,9 +114,7 @@ func (g *guest) stall(size int) {
 			resp.Body.Close()
 		}
 	}()
-	if _, err := io.WriteString(send, head); err != nil {
-		g.t.Fatal(err)
-	}
+	must(g.t, errOf(io.WriteString(send, head)))
 }
 
 // TestStalledUploads: files that do not arrive hold up nobody's import.
@@ -239,9 +235,7 @@ func TestUploadsAreHeldOnce(t *testing.T) { //nolint:paralleltest // it measures
 		strings.Repeat(strings.Repeat("M", 93)+",Cats\n", 10_000) +
 		"\r\n--b\r\nContent-Disposition: form-data; name=\"do\"\r\n\r\ntry\r\n--b--\r\n"
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, slow+"/console/pets/import", strings.NewReader(form))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r.Header.Set("Content-Type", "multipart/form-data; boundary=b")
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
 	before, done := heap(), make(chan struct{})
@@ -278,9 +272,7 @@ func TestUploadForms(t *testing.T) {
 		fill(form)
 		_ = form.Close()
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+"/console/pets/import", &body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		r.Header.Set("Content-Type", form.FormDataContentType())
 		r.Header.Set("Sec-Fetch-Site", "same-origin")
 		return g.send(r)
@@ -390,9 +382,7 @@ func TestWhoReadsIsCheckedAgain(t *testing.T) {
 				})
 			})
 			resp, err := late.client.Get(url + "/console/pets.csv")
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer resp.Body.Close()
 			body, err := io.ReadAll(resp.Body)
 			if err == nil || len(body) > 32<<10 {

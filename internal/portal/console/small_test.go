@@ -49,18 +49,10 @@ func (h *house) filled(w access.Workspace, g *guest) map[string]string {
 	for i := range 120 {
 		description := noise(petstore.MaxDescription)
 		c, err := h.shop.CreateCategory(ctx, w.ID, petstore.NewCategory{Name: noise(petstore.MaxName), Description: &description}, nil)
-		if err != nil {
-			h.t.Fatal(err)
-		}
-		if _, err := h.shop.CreatePet(ctx, w.ID, petstore.NewPet{Name: noise(petstore.MaxName), CategoryID: c.ID}, nil); err != nil {
-			h.t.Fatal(err)
-		}
-		if _, err := h.shop.UpdateInventory(ctx, w.ID, int64(i+1), 3, petstore.Condition{}); err != nil {
-			h.t.Fatal(err)
-		}
-		if _, err := h.shop.CreateOrder(ctx, w.ID, petstore.NewOrder{PetID: 1 + int64(i), Quantity: 1, ShipDate: petstore.At(h.now().Add(time.Hour))}, nil); err != nil {
-			h.t.Fatal(err)
-		}
+		must(h.t, err)
+		must(h.t, errOf(h.shop.CreatePet(ctx, w.ID, petstore.NewPet{Name: noise(petstore.MaxName), CategoryID: c.ID}, nil)))
+		must(h.t, errOf(h.shop.UpdateInventory(ctx, w.ID, int64(i+1), 3, petstore.Condition{})))
+		must(h.t, errOf(h.shop.CreateOrder(ctx, w.ID, petstore.NewOrder{PetID: 1 + int64(i), Quantity: 1, ShipDate: petstore.At(h.now().Add(time.Hour))}, nil)))
 	}
 	ring := access.Keyring{Store: h.db, Now: h.now, By: "test"}
 	for i := range 2 * (access.MaxKeys - 4) { // half of which end
@@ -68,9 +60,7 @@ func (h *house) filled(w access.Workspace, g *guest) map[string]string {
 		if err == nil && i%2 == 0 {
 			err = ring.Revoke(ctx, made.ID, petstore.Condition{})
 		}
-		if err != nil {
-			h.t.Fatal(err)
-		}
+		must(h.t, err)
 	}
 	h.refresh()
 	h.failAll(w)
@@ -82,16 +72,10 @@ func (h *house) failAll(w access.Workspace) {
 	h.t.Helper()
 	ctx := h.t.Context()
 	held, err := h.db.HoldWebhooks(ctx, webhook.Lease{Node: "n", Now: h.now(), Until: h.now().Add(time.Hour)})
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	must(h.t, err)
 	for _, one := range held {
-		if _, err := h.hooks.Replay(ctx, w.ID, one.ID, 0, "test"); err != nil {
-			h.t.Fatal(err)
-		}
-		if _, err := h.db.QueueDeliveries(ctx, one.ID, "n", h.now(), 100); err != nil {
-			h.t.Fatal(err)
-		}
+		must(h.t, errOf(h.hooks.Replay(ctx, w.ID, one.ID, 0, "test")))
+		must(h.t, errOf(h.db.QueueDeliveries(ctx, one.ID, "n", h.now(), 100)))
 		for event := range int64(2 * page.PageSize) {
 			h.try(one.ID, webhook.Outcome{Event: 1 + event, State: webhook.Failed, Tries: 10, Answer: webhook.Answer{Status: 503, Text: noise(1000)}, DisableReason: noise(200), DisableAfter: time.Hour})
 		}

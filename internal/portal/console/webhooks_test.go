@@ -23,9 +23,7 @@ func TestEventPages(t *testing.T) {
 	h := newHouse(t)
 	w, other := h.workspace("shop"), h.workspace("other")
 	for i := range 40 {
-		if _, err := h.shop.UpdateInventory(petstore.OfRequest(t.Context(), "r-1"), w.ID, 1, int64(100+i), petstore.Condition{}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errOf(h.shop.UpdateInventory(petstore.OfRequest(t.Context(), "r-1"), w.ID, 1, int64(100+i), petstore.Condition{})))
 	}
 	g := h.signedIn(w, access.Read)
 	first := g.get("/console/events").want(200, "inventory.updated")
@@ -133,9 +131,7 @@ func TestWebhooks(t *testing.T) {
 	g.post(at+"/replay", "what", "since", "since", "tomorrow").want(422, "Since must be a time")
 	h.advance(time.Hour)
 	for range 3 {
-		if _, err := h.shop.CreateCategory(t.Context(), w.ID, petstore.NewCategory{Name: "Cats"}, nil); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errOf(h.shop.CreateCategory(t.Context(), w.ID, petstore.NewCategory{Name: "Cats"}, nil)))
 		h.advance(time.Minute)
 	}
 	for since, after := range map[string]string{"2026-03-01T12:00": "0", "2026-03-01T13:00": "3", "2026-03-01T13:01:30": "5", "2026-03-02": "6"} {
@@ -150,9 +146,7 @@ func TestWebhooks(t *testing.T) {
 	}
 	var actions []string
 	log, err := h.db.AuditPage(t.Context(), 0, 50)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, e := range log {
 		if strings.HasPrefix(e.Action, "webhook.") && strings.HasPrefix(string(e.Actor), "console:") {
 			actions = append(actions, e.Action)
@@ -182,9 +176,7 @@ func TestAuditOfWebhooks(t *testing.T) {
 func (h *house) fail(w access.Workspace, id string) {
 	h.t.Helper()
 	ctx := h.t.Context()
-	if _, err := h.hooks.Replay(ctx, w.ID, id, 0, "test"); err != nil {
-		h.t.Fatal(err)
-	}
+	must(h.t, errOf(h.hooks.Replay(ctx, w.ID, id, 0, "test")))
 	if held, err := h.db.HoldWebhooks(ctx, webhook.Lease{Node: "n", Now: h.now(), Until: h.now().Add(time.Hour)}); err != nil || len(held) != 1 {
 		h.t.Fatalf("HoldWebhooks = %v, %v", held, err)
 	}
@@ -198,9 +190,7 @@ func (h *house) fail(w access.Workspace, id string) {
 func (h *house) try(id string, try webhook.Outcome) {
 	h.t.Helper()
 	try.Webhook, try.DueAt, try.At = id, h.now(), h.now()
-	if err := h.db.RecordOutcomes(h.t.Context(), []webhook.Outcome{try}); err != nil {
-		h.t.Fatal(err)
-	}
+	must(h.t, h.db.RecordOutcomes(h.t.Context(), []webhook.Outcome{try}))
 }
 
 // TestDeliveries: they show what is sent and all that was answered, by page, also once one arrived; and those that failed can be
@@ -213,9 +203,7 @@ func TestDeliveries(t *testing.T) {
 	to, _ := receiver(t, 200, "")
 	at, _ := g.addHook(to)
 	for i := range 30 {
-		if _, err := h.shop.UpdateInventory(t.Context(), w.ID, 1, int64(100+i), petstore.Condition{}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errOf(h.shop.UpdateInventory(t.Context(), w.ID, 1, int64(100+i), petstore.Condition{})))
 	}
 	id := strings.TrimPrefix(at, "/console/webhooks/")
 	h.fail(w, id)
@@ -228,9 +216,7 @@ func TestDeliveries(t *testing.T) {
 	if a := h.signedIn(w, access.Read|access.Write).get("/console"); strings.Contains(a.body, "503 in 12 ms") {
 		t.Errorf("the overview shows webhooks to one who may not manage:\n%s", a.body)
 	}
-	if _, err := h.hooks.Update(t.Context(), w.ID, id, webhook.Patch{State: petstore.Some(webhook.Paused)}, petstore.Condition{}, "cli"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(h.hooks.Update(t.Context(), w.ID, id, webhook.Patch{State: petstore.Some(webhook.Paused)}, petstore.Condition{}, "cli")))
 	one := at + "/delivery?event=1"
 	g.get(one).want(200, `<dt>State</dt><dd><span class="badge failed">failed</span>`).want(200, "xxxEND").want(200, `<span class="badge failed">503</span>`).
 		want(200, "POST /hook HTTP/1.1\nHost: ").want(200, "\nWebhook-Id: evt_1_1\n").want(200, "Webhook-Signature: v1,").want(200, `{&#34;id&#34;:1,&#34;type&#34;:&#34;category.created&#34;,`)

@@ -107,8 +107,6 @@ func settingsOf(t *testing.T, db *DB) string {
 	var settings string
 	err := db.writer.QueryRow(t.Context(), `SELECT concat_ws(' ', current_setting('transaction_isolation'), current_setting('transaction_read_only'),
 		current_setting('search_path'), current_setting('statement_timeout'), current_setting('synchronous_commit'), current_setting('idle_session_timeout'))`).Scan(&settings)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return settings
 }
