@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"example.com/petstore/internal/processtest"
 )
 
 // TestRequestInTwoParts cuts a request, and the beginning of the next, at every
@@ -30,7 +32,7 @@ func TestRequestInTwoParts(t *testing.T) {
 			t.Errorf("cut at %d: %d connections are not net/http's, want 1", i, conns)
 		}
 		_ = w.Close()
-		waitFor(t, "the connection ends", func() bool { conns, _ := s.numbers(); return conns == 0 })
+		processtest.Eventually(t, "the connection ends", func() bool { conns, _ := s.numbers(); return conns == 0 })
 	}
 }
 
@@ -203,5 +205,5 @@ func TestAbort(t *testing.T) {
 	broken.Ended()
 	whole.Send(getAccount)
 	whole.Want("GET", http.StatusOK)
-	waitFor(t, "the broken connection to end", func() bool { n, _ := s.numbers(); return n == 1 })
+	processtest.Eventually(t, "the broken connection to end", func() bool { n, _ := s.numbers(); return n == 1 })
 }

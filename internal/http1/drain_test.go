@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"example.com/petstore/internal/http1/http1test"
+	"example.com/petstore/internal/processtest"
 )
 
 // endsAfter fails the test unless the server closes the connection after so
@@ -244,7 +245,7 @@ func TestDrainGivesUpUnderTLS(t *testing.T) {
 	release := s.holdWrites()
 	defer release()
 	w.Send(post("held"))
-	waitFor(t, "the write to be held", func() bool { _, busy := s.numbers(); return busy == 1 })
+	processtest.Eventually(t, "the write to be held", func() bool { _, busy := s.numbers(); return busy == 1 })
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := s.front.Drain(ctx); !errors.Is(err, context.Canceled) {

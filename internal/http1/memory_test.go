@@ -19,6 +19,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 
 	"example.com/petstore/internal/fairshare"
+	"example.com/petstore/internal/processtest"
 )
 
 // A larder answers a request for a number with as many bytes, to the workspace that the
@@ -109,10 +110,10 @@ func TestHTTP2AnswersThatNobodyTakes(t *testing.T) {
 	limit, dial := openLarder(t, Limits{Connections: 9, Memory: 6 * requestCost})
 	greedy := newFrameClient(t, dial(), 0)
 	first := greedy.get("/1000", "1")
-	waitFor(t, "the first waits", func() bool { return limit.Memory().Used == requestCost })
+	processtest.Eventually(t, "the first waits", func() bool { return limit.Memory().Used == requestCost })
 	for i := range int64(5) {
 		greedy.get("/1000", "1")
-		waitFor(t, "another waits", func() bool { return limit.Memory().Used == (2+i)*requestCost })
+		processtest.Eventually(t, "another waits", func() bool { return limit.Memory().Used == (2+i)*requestCost })
 	}
 	modest := newFrameClient(t, dial(), 1<<20)
 	if modest.ended(modest.get("/1000", "2")) {
@@ -122,7 +123,7 @@ func TestHTTP2AnswersThatNobodyTakes(t *testing.T) {
 		t.Error("the oldest request of the workspace that holds most was answered, want it reset")
 	}
 	greedy.conn.Close()
-	waitFor(t, "all is given back", func() bool { return limit.Memory().Used == 0 })
+	processtest.Eventually(t, "all is given back", func() bool { return limit.Memory().Used == 0 })
 }
 
 // Answers that clients of HTTP/1.1 do not read count, and the connection of the oldest ends
@@ -150,7 +151,7 @@ func TestAnswersThatNobodyReads(t *testing.T) {
 				if used > size {
 					get("1")
 				}
-				waitFor(t, "another answer waits", func() bool { return limit.Memory().Used >= used })
+				processtest.Eventually(t, "another answer waits", func() bool { return limit.Memory().Used >= used })
 			}
 			modest := get("2")
 			must(t, errors.Join(first.SetReadDeadline(time.Now().Add(20*time.Second)), modest.SetReadDeadline(time.Now().Add(20*time.Second))))
@@ -217,7 +218,7 @@ func TestHold(t *testing.T) {
 		}
 	}
 	close(done)
-	waitFor(t, "all is given back", func() bool { return l.Memory().Used == 0 })
+	processtest.Eventually(t, "all is given back", func() bool { return l.Memory().Used == 0 })
 }
 
 // A request that gives way stops at once, also while it waits for memory for its answer:

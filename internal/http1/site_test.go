@@ -143,21 +143,6 @@ func (s *site) numbers() (conns, busy int) {
 	return conns, busy
 }
 
-// waitFor polls until the condition holds.
-func waitFor(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	deadline := time.After(20 * time.Second)
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for !holds() {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("%s did not happen in time", what)
-		}
-	}
-}
-
 // A shakenListener accepts connections on which TLS is agreed.
 type shakenListener struct{ net.Listener }
 

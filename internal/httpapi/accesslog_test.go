@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"example.com/petstore/internal/httpapi"
+	"example.com/petstore/internal/processtest"
 )
 
 // TestAccessLog makes the same requests with and without an access log: but
@@ -65,5 +66,5 @@ func TestAccessLogDoesNotWait(t *testing.T) {
 	var out lockedBuffer
 	s := openService(t, func(o *httpapi.Options) { o.AccessLog = httpapi.NewAccessLog(&out) })
 	s.get("/pets").want(200, "")
-	eventually(t, "the line is written", func() bool { return strings.Contains(out.String(), `"operation":"listPets"`) })
+	processtest.Eventually(t, "the line is written", func() bool { return strings.Contains(out.String(), `"operation":"listPets"`) })
 }

@@ -17,6 +17,7 @@ import (
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/httpapi"
 	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/processtest"
 	"example.com/petstore/internal/ratelimit"
 )
 
@@ -318,11 +319,11 @@ func TestEventStream(t *testing.T) {
 		t.Errorf("%d streams are open, want 3", n)
 	}
 	pets.end()
-	eventually(t, "the stream is left", func() bool { return s.api.Streams() == 2 })
+	processtest.Eventually(t, "the stream is left", func() bool { return s.api.Streams() == 2 })
 	close(done)
 	all.want("id: 3", "event: pet.created", "data: ", "id: 4", "event: inventory.created", "data: ")
 	all.ended()
-	eventually(t, "all streams are left", func() bool { return s.api.Streams() == 0 })
+	processtest.Eventually(t, "all streams are left", func() bool { return s.api.Streams() == 0 })
 }
 
 func TestEventStreamFaults(t *testing.T) {
@@ -377,16 +378,6 @@ func (s *service) fillStreams() (end func()) {
 	return func() {
 		for _, f := range all {
 			f.end()
-		}
-	}
-}
-
-// eventually waits until something is so.
-func eventually(t testing.TB, what string, is func() bool) {
-	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !is(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not in half a minute: %s", what)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/petstore/internal/processtest"
 	"example.com/petstore/internal/ratelimit/redistest"
 )
 
@@ -25,18 +26,8 @@ func startNodes(t *testing.T, url string, n int, deny bool, wait time.Duration) 
 		t.Cleanup(r.Close)
 		nodes = append(nodes, r)
 	}
-	eventually(t, "Redis answers", isAway(nodes, false))
+	processtest.Eventually(t, "Redis answers", isAway(nodes, false))
 	return nodes
-}
-
-// eventually waits until f returns true.
-func eventually(t *testing.T, what string, f func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(15 * time.Second); !f(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within 15 s: %s", what)
-		}
-	}
 }
 
 func isAway(nodes []*Redis, want bool) func() bool {
@@ -60,7 +51,7 @@ func handles(nodes []*Redis, limits Limits) (all []*Caller) {
 // awaitMinute returns when the day has more than a minute left, so that it does not end in the test.
 func awaitMinute(t *testing.T) {
 	t.Helper()
-	eventually(t, "a new day", func() bool {
+	processtest.Eventually(t, "a new day", func() bool {
 		return time.Until(time.Now().UTC().Truncate(24*time.Hour).Add(24*time.Hour)) > 10*time.Second
 	})
 }
@@ -116,7 +107,7 @@ func TestAStalledServerIsLeftAlone(t *testing.T) {
 		t.Error("the breakers are closed, want open")
 	}
 	server.Resume(t)
-	eventually(t, "Redis is back", isAway(nodes, false))
+	processtest.Eventually(t, "Redis is back", isAway(nodes, false))
 	for i, r := range nodes {
 		if d := r.Peek(keys[i]); d.Day.Used < 10 || d.Day.Used > admitted {
 			t.Errorf("node %d: %d are counted, want no more than the %d that were admitted", i, d.Day.Used, admitted)
@@ -171,7 +162,7 @@ func TestWithoutRedis(t *testing.T) {
 				for range 2 {
 					admit(8)
 					must(t, server.Run())
-					eventually(t, "Redis is back", isAway(nodes, false))
+					processtest.Eventually(t, "Redis is back", isAway(nodes, false))
 					admit(4)
 					server.Kill()
 				}
@@ -203,7 +194,7 @@ func TestWhatNodesAdmitAloneIsNotAddedUp(t *testing.T) {
 		t.Errorf("alone the nodes count %d and %d, want 6, having known of 1, and 5, having known of 2", first.Day.Used, second.Day.Used)
 	}
 	must(t, server.Run())
-	eventually(t, "Redis is back", isAway(nodes, false))
+	processtest.Eventually(t, "Redis is back", isAway(nodes, false))
 	if second, first := admit(1, 1), admit(0, 1); second.Day.Used != 6 || first.Day.Used != 7 {
 		t.Errorf("with Redis the nodes count %d and then %d, want 6, and 7 on top of what the other knew", second.Day.Used, first.Day.Used)
 	}

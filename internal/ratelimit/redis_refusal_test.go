@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/petstore/internal/processtest"
 	"example.com/petstore/internal/ratelimit/redistest"
 )
 
@@ -49,7 +50,7 @@ func newIdle(t *testing.T, url string) (*Redis, *strings.Builder) {
 	})
 	must(t, err)
 	close(r.done) // nothing runs beside the test
-	eventually(t, "Redis answers", func() bool { r.check(); return !r.away.Load() })
+	processtest.Eventually(t, "Redis answers", func() bool { r.check(); return !r.away.Load() })
 	t.Cleanup(r.Close)
 	return r, &log
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/petstore/internal/processtest"
 	"example.com/petstore/internal/ratelimit/redistest"
 )
 
@@ -52,7 +53,7 @@ func failOver(t *testing.T, end func(master, sentinel *redistest.Server)) {
 		admit()
 	}
 	replica.Await(t, "role:master\r\n")
-	eventually(t, "the new master decides", func() bool {
+	processtest.Eventually(t, "the new master decides", func() bool {
 		before := nodes[0].RedisStats().Redis
 		admit()
 		return nodes[0].RedisStats().Redis > before
@@ -139,13 +140,13 @@ func TestClusterWithoutOneMaster(t *testing.T) {
 				t.Fatal("a master that is away has counted")
 			}
 		}
-		eventually(t, "another master counts", func() bool { r.check(); return counted(there) })
+		processtest.Eventually(t, "another master counts", func() bool { r.check(); return counted(there) })
 	}
 	if strings.Count(log.String(), "level=ERROR") != 1 || strings.Count(log.String(), "\n") != 2 {
 		t.Errorf("the log is %q, want that Redis is away and that it answers, once", log)
 	}
 	masters[0].Resume(t)
-	eventually(t, "both masters count", func() bool { r.check(); return counted(gone) && counted(there) })
+	processtest.Eventually(t, "both masters count", func() bool { r.check(); return counted(gone) && counted(there) })
 }
 
 // TestTLS: rediss:// encrypts. That the certificate is checked is TestTheLogSaysWhyRedisCannotBeUsed's.

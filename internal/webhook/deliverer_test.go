@@ -19,6 +19,7 @@ import (
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/processtest"
 	"example.com/petstore/internal/store/sqlite"
 	"example.com/petstore/internal/webhook"
 )
@@ -139,11 +140,7 @@ func (s *shop) get(id string) webhook.Webhook {
 // await polls until done.
 func (s *shop) await(what string, done func() bool) {
 	s.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !done(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			s.Fatalf("%s: not within 30 s", what)
-		}
-	}
+	processtest.Eventually(s, what, done)
 }
 
 // A receiver keeps what it gets.

@@ -19,6 +19,7 @@ import (
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/portal/console"
+	"example.com/petstore/internal/processtest"
 	"example.com/petstore/internal/ratelimit"
 )
 
@@ -128,7 +129,7 @@ func TestStalledUploads(t *testing.T) {
 		g.stall(1 << 20)
 		g.stall(1 << 20)
 	}
-	await(t, "all files have begun to arrive", func() bool { return gate.pieces.Load() == 20 })
+	processtest.Eventually(t, "all files have begun to arrive", func() bool { return gate.pieces.Load() == 20 })
 	h.signedIn(h.workspace("modest"), access.Read|access.Write).upload("import", "name,category\nMia,Cats\n").leadsTo("/console/pets")
 }
 
@@ -401,16 +402,6 @@ type endingGate struct {
 func (g endingGate) Enter(write bool) (leave func(), err error) {
 	g.end()
 	return g.openGate.Enter(write)
-}
-
-// await polls until something is the case.
-func await(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); !done(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("after a minute still not: %s", what)
-		}
-	}
 }
 
 // TestEchoesAreBounded: a page shows no more of what was entered than a field can have, and none of a long query.

@@ -4,7 +4,6 @@ import (
 	"flag"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -60,16 +59,6 @@ func createPet(t *testing.T, db *DB, workspace int64, name string) int64 {
 	c, err := petstore.NewService(db).CreatePet(t.Context(), workspace, petstore.NewPet{Name: name, CategoryID: 1}, nil)
 	must(t, err)
 	return c.ID
-}
-
-// eventually fails the test unless what becomes true within ten seconds.
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !ok(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: not within ten seconds", what)
-		}
-	}
 }
 
 // must ends the test if err is not nil.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/processtest"
 	"example.com/petstore/internal/ratelimit"
 	"example.com/petstore/internal/usage"
 )
@@ -55,13 +56,13 @@ func TestVersionsSeeOtherProcesses(t *testing.T) {
 		by, other := both[i%2], both[1-i%2]
 		var before [2]uint64
 		for i, db := range []*DB{by, other} {
-			eventually(t, "the version is known", func() (known bool) { before[i], known = db.PetVersion(ws); return known })
+			processtest.Eventually(t, "the version is known", func() (known bool) { before[i], known = db.PetVersion(ws); return known })
 		}
 		must(t, nameAnew(by, ws, id, fmt.Sprint("v", i+1)))
 		if after, known := by.PetVersion(ws); known && after == before[0] {
 			t.Fatal("by whom it was renamed the pet has the version of before")
 		}
-		eventually(t, "the other one sees it", func() bool { after, known := other.PetVersion(ws); return !known || after != before[1] })
+		processtest.Eventually(t, "the other one sees it", func() bool { after, known := other.PetVersion(ws); return !known || after != before[1] })
 	}
 }
 

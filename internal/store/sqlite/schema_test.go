@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/processtest"
 	"example.com/petstore/internal/store"
 )
 
@@ -87,7 +88,7 @@ func TestANewerSchemaEndsAll(t *testing.T) {
 		if err := call(db, workspace); name == "a change" && petstore.CodeOf(err) != petstore.CodeServiceUnavailable {
 			t.Errorf("CreateCategory = %v, want %s", err, petstore.CodeServiceUnavailable)
 		}
-		eventually(t, name+" is refused", func() bool { return petstore.CodeOf(call(db, workspace)) == petstore.CodeServiceUnavailable })
+		processtest.Eventually(t, name+" is refused", func() bool { return petstore.CodeOf(call(db, workspace)) == petstore.CodeServiceUnavailable })
 		wantNewer(t, db)
 	}
 }

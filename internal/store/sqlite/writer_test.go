@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/processtest"
 	"example.com/petstore/internal/store"
 	"zombiezen.com/go/sqlite"
 )
@@ -82,7 +83,7 @@ func TestFailures(t *testing.T) {
 	for i := range 12 {
 		all.Go(func() { write(i % 4) })
 	}
-	eventually(t, "all writes wait", func() bool { return db.Waiting() == 12 })
+	processtest.Eventually(t, "all writes wait", func() bool { return db.Waiting() == 12 })
 	release()
 	all.Wait()
 	if n := kept(t, db); n != 4 {
@@ -98,7 +99,7 @@ func TestWithdrawn(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- db.change(ctx, func(c *conn) error { return insert(c, "x") }) }()
-	eventually(t, "the write waits", func() bool { return db.Waiting() == 1 })
+	processtest.Eventually(t, "the write waits", func() bool { return db.Waiting() == 1 })
 	cancel()
 	if err := <-done; petstore.CodeOf(err) != petstore.CodeServiceUnavailable || !errors.Is(err, context.Canceled) { // while the writer is still occupied
 		t.Errorf("withdrawn write = %v, want %s because of %v", err, petstore.CodeServiceUnavailable, context.Canceled)

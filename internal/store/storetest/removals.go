@@ -9,6 +9,7 @@ import (
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/processtest"
 	"example.com/petstore/internal/ratelimit"
 	"example.com/petstore/internal/usage"
 )
@@ -31,16 +32,6 @@ func (s *tenant) isResetting() bool {
 	w, err := s.Workspace(s.ctx, s.name)
 	must(s, err)
 	return w.Resetting
-}
-
-// await polls until done returns true.
-func (s *tenant) await(what string, done func() bool) {
-	s.Helper()
-	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			s.Fatalf("%s: not within a minute", what)
-		}
-	}
 }
 
 // testReset: while thousands of pets are removed, other workspaces are written to, and the
@@ -121,7 +112,7 @@ func (s *tenant) breakOff(remove func(context.Context) error, begun func() bool)
 	defer cancel()
 	removed := make(chan error, 1)
 	go func() { removed <- remove(ctx) }()
-	s.await("the removal begins", begun)
+	processtest.Eventually(s, "the removal begins", begun)
 	cancel()
 	s.wantCode("the removal broken off", <-removed, petstore.CodeServiceUnavailable)
 }
