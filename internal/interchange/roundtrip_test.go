@@ -234,23 +234,38 @@ func TestSkipKeepsTheRest(t *testing.T) {
 	}
 }
 
-// TestUnitWithFaults: each bad line of a unit is named, and the unit is left out with its good ones.
+// TestUnitWithFaults: each bad line of a unit is named, also if the file ends with a fault after them, and the unit is
+// left out with its good ones.
 func TestUnitWithFaults(t *testing.T) {
 	t.Parallel()
-	db := openStore(t)
-	workspace := newWorkspace(t, db, "shop")
-	text := `{"type":"petstore","version":1}
-{"type":"category","id":1,"name":"Dogs"}
-{"type":"pet","id":1,"name":"Rex","categoryId":1,"status":"available","quantity":2}
-{"type":"order","petId":1,"id":"x"}
-{"type":"movement","petId":1,"num
-{"type":"movement","petId":1,"number":2,"kind":"created","delta":2,"quantity":2,"at":"2026-01-01T00:00:00Z"}
-{"type":"pet","id":2,"name":"Tom","categoryId":1,"status":"available","quantity":1}
-`
-	report, faults, err := load(db, workspace, text, interchange.NDJSON, true)
-	want := []string{"4: id must be a whole number (the pet 1, from line 3 on, is left out with it)", "5: the line is not JSON: it ends too early"}
-	if err != nil || report.Pets != 1 || report.Movements != 1 || !slices.Equal(faults, want) {
-		t.Errorf("import = %+v, %q, %v, want one pet and %q", report, faults, err, want)
+	const rex, made = `{"type":"pet","id":1,"name":"Rex","categoryId":1,"status":"available","quantity":2}` + "\n", `{"type":"movement","petId":1,"number":2,"kind":"created","delta":2,"quantity":2,"at":"2026-01-01T00:00:00Z"}` + "\n"
+	const tom = `{"type":"pet","id":2,"name":"Tom","categoryId":1,"status":"available","quantity":1}` + "\n"
+	for _, test := range []struct {
+		name, text string
+		pets       int64
+		want       []string
+		final      string
+	}{
+		{"an order and a movement", rex + `{"type":"order","petId":1,"id":"x"}` + "\n" + `{"type":"movement","petId":1,"num` + "\n" + made + tom, 1,
+			[]string{"4: id must be a whole number (the pet 1, from line 3 on, is left out with it)", "5: the line is not JSON: it ends too early"}, ""},
+		{"no objects", rex + "null\n[]\n1\n" + made + tom, 1,
+			[]string{`4: there is no type ""; the types are category, pet, order, movement and end (the pet 1, from line 3 on, is left out with it)`, "5: the line is not a JSON object", "6: the line is not a JSON object"}, ""},
+		{"a pet and its movement", strings.Replace(rex, "2}", `"x"}`, 1) + `{"type":"movement","petId":1,"at":"today"}` + "\n" + made + tom, 1,
+			[]string{"3: quantity must be a whole number", "4: at must be a date-time of RFC 3339 with an offset, such as 2026-01-31T12:00:00Z"}, ""},
+		{"a pet without id, and its movements", strings.Replace(rex, `"id":1`, `"id":"x"`, 1) + made + made + tom, 1,
+			[]string{"3: id must be a whole number"}, ""},
+		{"the file's end", rex + "{}\n" + `{"type":"end"}` + "\n" + tom, 0,
+			[]string{`4: there is no type ""; the types are category, pet, order, movement and end (the pet 1, from line 3 on, is left out with it)`}, "6: the file continues after its end"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			db := openStore(t)
+			text := `{"type":"petstore","version":1}` + "\n" + `{"type":"category","id":1,"name":"Dogs"}` + "\n" + test.text
+			report, faults, err := load(db, newWorkspace(t, db, "shop"), text, interchange.NDJSON, true)
+			if (err != nil || test.final != "") && (err == nil || err.Error() != test.final) || report.Pets != test.pets || report.Skipped != int64(len(test.want)) || !slices.Equal(faults, test.want) {
+				t.Errorf("import = %+v, %q, %v, want %d pet, %q and %q", report, faults, err, test.pets, test.want, test.final)
+			}
+		})
 	}
 }
 
