@@ -128,7 +128,8 @@ type row struct {
 
 type ndjsonReader struct {
 	lines    *bufio.Scanner
-	line     int // the number of the last line that was read
+	utf16    bool // the file is UTF-16
+	line     int  // the number of the last line that was read
 	last     petstore.LastIDs
 	needsEnd bool // the file must end with a line of the type end
 	ended    bool
@@ -137,8 +138,8 @@ type ndjsonReader struct {
 	left     int64 // the pet of that unit; 0 if its id could not be read yet
 }
 
-func newNDJSONReader(from io.Reader) (Reader, error) {
-	r := &ndjsonReader{lines: bufio.NewScanner(from)}
+func newNDJSONReader(from io.Reader, utf16 bool) (Reader, error) {
+	r := &ndjsonReader{lines: bufio.NewScanner(from), utf16: utf16}
 	r.lines.Buffer(nil, maxLine)
 	return r, final(r.readHead())
 }
@@ -268,7 +269,10 @@ func (r *ndjsonReader) row() (*row, error) {
 		return nil, finalf(r.line, "the file continues after its end")
 	}
 	next := &row{line: r.line}
-	if next.fault = next.parse(text); next.fault == nil && next.kind == "end" {
+	if next.fault = next.parse(text); next.fault == nil && r.utf16 && bytes.ContainsRune(text, utf8.RuneError) {
+		next.fault = damaged(r.line)
+	}
+	if next.fault == nil && next.kind == "end" {
 		r.ended = true
 		return r.row()
 	}

@@ -3,6 +3,7 @@ package interchange_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf16"
 
 	"pgregory.net/rapid"
 
@@ -156,6 +158,18 @@ func TestRoundTripLosesNothing(t *testing.T) {
 	}
 }
 
+// inUTF16 returns text in UTF-16 with a byte order mark, and with unit instead of each U+FFFD.
+func inUTF16(text string, unit uint16) string {
+	out := []byte("\xff\xfe")
+	for _, u := range utf16.Encode([]rune(text)) {
+		if u == 0xfffd {
+			u = unit
+		}
+		out = binary.LittleEndian.AppendUint16(out, u)
+	}
+	return string(out)
+}
+
 func TestFaultsNameTheirLine(t *testing.T) {
 	t.Parallel()
 	const head = `{"type":"petstore","version":1}` + "\n"
@@ -187,7 +201,12 @@ func TestFaultsNameTheirLine(t *testing.T) {
 		{"no object", interchange.NDJSON, head + `[1]`, "2: the line is not a JSON object"},
 		{"no instant", interchange.NDJSON, head + `{"type":"movement","petId":1,"at":"today"}`, "2: at must be a date-time of RFC 3339"},
 		{"continued", interchange.NDJSON, head + dogs[:len(dogs)-1] + "{}", "2: the line is not JSON at byte"},
-		{"UTF-16 without a mark", interchange.CSV, "n\x00,\x00", "1: there is no column"},
+		{"UTF-16 without a mark", interchange.CSV, "n\x00,\x00", "1: the file is UTF-16 without a byte order mark, or UTF-32; save it in UTF-8 (in a spreadsheet: CSV UTF-8)"},
+		{"UTF-16 without a mark, big end first", interchange.CSV, "\x00n\x00,", "1: the file is UTF-16 without a byte order mark, or UTF-32"},
+		{"UTF-32", interchange.CSV, "\x00\x00\xfe\xff\x00\x00\x00n", "1: the file is UTF-16 without a byte order mark, or UTF-32"},
+		{"UTF-32, little end first", interchange.CSV, "\xff\xfe\x00\x00n\x00\x00\x00", "1: the file is UTF-16 without a byte order mark, or UTF-32"},
+		{"half a character", interchange.CSV, inUTF16("name,category\nRe\ufffd,Dogs\n", 0xd83d), "2: a character is damaged: it is U+FFFD, or half of one in UTF-16"},
+		{"half a character", interchange.NDJSON, inUTF16(head+dogs+strings.Replace(rex, "Rex", "Re\ufffd", 1), 0xde00), "3: a character is damaged"},
 		{"wrong column", interchange.CSV, "name,species\n", `1: there is no column "species"; the columns are id,`},
 		{"duplicate column", interchange.CSV, "name,category,Name\n", "1: the column name occurs twice, as number 1 and 3"},
 		{"missing column", interchange.CSV, "name,stock\n", "1: the column category is missing"},
