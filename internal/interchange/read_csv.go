@@ -81,7 +81,7 @@ func (r *csvReader) Next() (Entry, error) {
 // record reads a record that is not blank.
 func (r *csvReader) record() ([]string, error) {
 	for {
-		r.bound.left = maxRecord
+		r.bound.start = r.in.InputOffset()
 		cells, err := r.in.Read()
 		if err != nil {
 			return nil, r.fault(err)
@@ -278,16 +278,24 @@ var errLong = errors.New("the record is too long")
 
 // A bound limits the bytes of a record, since encoding/csv does not.
 type bound struct {
-	from io.Reader
-	left int // how many bytes of the present record may still be read
+	from  io.Reader
+	read  int64 // how many bytes were read
+	text  int64 // how many of them up to the last one that is no line end
+	start int64 // where the present record begins
 }
 
 // Read implements io.Reader.
 func (b *bound) Read(p []byte) (int, error) {
-	if b.left <= 0 {
+	if b.text <= b.start { // there were only blank lines, which encoding/csv skips
+		b.start = b.read
+	}
+	if b.read-b.start > maxRecord {
 		return 0, errLong
 	}
 	n, err := b.from.Read(p)
-	b.left -= n
+	b.read += int64(n)
+	if text := len(bytes.TrimRight(p[:n], "\r\n")); text > 0 {
+		b.text = b.read - int64(n-text)
+	}
 	return n, err
 }

@@ -215,6 +215,7 @@ func TestFaultsNameTheirLine(t *testing.T) {
 		{"too many cells", interchange.CSV, "name,category,,\nRex,Dogs,,,\nTom,the cat,Cats\n", `3: column 3: "Cats" stands in a column without a name; are there too many separators?`},
 		{"after a quoted newline", interchange.CSV, "name,category,stock\nRex,\"Do\ngs\",x\nA,B,x\n", `2: stock: "x" is not a whole number`},
 		{"open quote", interchange.CSV, "name,category\nRex,\"Dogs\nA,B\n", "2: a quoted cell is not closed properly"},
+		{"open quote before blank lines", interchange.CSV, "name,category\nRex,\"" + strings.Repeat("\n", 1<<18), "2: the record that begins here has more than 131072 bytes; is a quotation mark missing?"},
 		{"status", interchange.CSV, "name,category,status\nRex,Dogs,gone\n", `2: status: "gone" is none of available, pending and sold`},
 		{"stock with a sign", interchange.CSV, "name,category,stock\nRex,Dogs,-1\n", `2: stock: "-1" has a sign; stock says how many there are, and the column add how many came or went`},
 		{"unknown id", interchange.CSV, "id,stock\n99,1\n", "2: There is no pet with the id 99."},
