@@ -127,11 +127,17 @@ func ask[T any](t *testing.T, b *tab, a chromedp.Action[T]) T {
 // until waits for the expression to hold on a page whose scripts have run, across navigations, and at most as long as a busy machine takes.
 func (b *tab) until(t *testing.T, expression string) {
 	t.Helper()
-	expression = `document.readyState === "complete" && (` + expression + `)`
+	b.poll(t, `(`+expression+`) ? [1] : []`)
+}
+
+// poll waits until an expression gives numbers, as until does.
+func (b *tab) poll(t *testing.T, expression string) []float64 {
+	t.Helper()
+	expression = `document.readyState === "complete" ? ` + expression + ` : []`
 	for deadline := time.Now().Add(servertest.Patience); ; {
 		// While one page gives way to the next there is nothing to ask.
-		if ok, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](expression)); err == nil && ok {
-			return
+		if numbers, err := chromedp.Run(b.ctx, chromedp.Evaluate[[]float64](expression)); err == nil && len(numbers) > 0 {
+			return numbers
 		}
 		if time.Now().After(deadline) {
 			text, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string](`location.href + "\n" + document.body.innerText`))

@@ -76,13 +76,13 @@ func (b *tab) click(t *testing.T, selector, then string) {
 // place scrolls to what the page shows, and returns where it is. Unlike a node, a place lasts when a live list is filled anew.
 func (b *tab) place(t *testing.T, selector string) []float64 {
 	t.Helper()
-	one := fmt.Sprintf("document.querySelector(%q)", selector)
-	b.until(t, one+"?.checkVisibility() === true")
-	return ask(t, b, chromedp.Evaluate[[]float64](`(() => {
-		`+one+`.scrollIntoView({block: "center", behavior: "instant"});
-		const box = `+one+`.getClientRects()[0];
+	return b.poll(t, fmt.Sprintf(`(() => {
+		const one = document.querySelector(%q);
+		if (one?.checkVisibility() !== true) return [];
+		one.scrollIntoView({block: "center", behavior: "instant"});
+		const box = one.getClientRects()[0];
 		return [box.x + box.width / 2, box.y + box.height / 2];
-	})()`))
+	})()`, selector))
 }
 
 // enter types into a field, and sends its form.

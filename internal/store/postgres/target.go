@@ -64,7 +64,7 @@ func (t *Target) Close(ctx context.Context) error {
 // first waits a moment, since the sessions of a process that was killed may not have
 // ended yet.
 func (t *Target) lockExclusively(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, leaveTimeout)
+	waits, cancel := context.WithTimeout(ctx, leaveTimeout)
 	defer cancel()
 	for n := 0; ; n++ {
 		var locked bool
@@ -77,7 +77,7 @@ func (t *Target) lockExclusively(ctx context.Context) error {
 		if locked && others == 0 {
 			return nil
 		}
-		if pause(ctx, min(n, 4)) == nil {
+		if pause(waits, min(n, 4)) == nil {
 			continue
 		}
 		if !locked {
