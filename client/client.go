@@ -72,11 +72,11 @@ func parseBase(text string) (*url.URL, error) {
 	wrong := err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == ""
 	switch {
 	case wrong && strings.ContainsAny(text, "@?#"), !wrong && (base.RawQuery != "" || base.Fragment != "" || base.User != nil):
-		return nil, errors.New("petstore: the base URL has more than scheme, host and path")
+		return nil, errors.New("petstore: the URL has more than scheme, host and path")
 	case err != nil && strings.Contains(text, "://"):
-		return nil, fmt.Errorf("petstore: the base URL: %w", err)
+		return nil, fmt.Errorf("petstore: the URL: %w", err)
 	case wrong:
-		return nil, fmt.Errorf("petstore: the base URL %q is not an absolute http or https URL", text)
+		return nil, fmt.Errorf("petstore: %q is not an absolute http or https URL", text)
 	}
 	return base, nil
 }

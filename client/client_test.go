@@ -120,7 +120,7 @@ func TestAnswerOfSomethingElse(t *testing.T) {
 		want     string
 		wantCode client.Code
 	}{
-		"a page of a proxy":    {http.StatusForbidden, "<html>no</html>", "403: this is not a response of Petstore: Forbidden", ""},
+		"a page of a proxy":    {http.StatusForbidden, "<html>\nno</html>", "403: this is not a response of Petstore: Forbidden: \"<html>\"", ""},
 		"an empty refusal":     {http.StatusUnauthorized, "", "401: this is not a response of Petstore: Unauthorized", ""},
 		"a page as a result":   {http.StatusOK, "<html>hello</html>", "the answer to getOrder: invalid character", ""},
 		"a code that is newer": {http.StatusTeapot, `{"code":"is_teapot","message":"Short and stout.","status":418}`, "418 is_teapot: Short and stout.", "is_teapot"},

@@ -59,6 +59,9 @@ func newError(r request, url string, body []byte, resp Response, now time.Time) 
 	e := &Error{Response: resp, Operation: r.operation, method: r.method, url: url}
 	if err := json.Unmarshal(body, &e.Problem); err != nil || e.Code == "" {
 		e.Problem = Problem{Message: "this is not a response of Petstore: " + http.StatusText(resp.Status)}
+		if line, _, _ := strings.Cut(strings.TrimSpace(string(body)), "\n"); line != "" {
+			e.Message += fmt.Sprintf(": %.200q", line)
+		}
 	}
 	e.Status = resp.Status
 	if e.RequestID == "" {

@@ -169,7 +169,7 @@ func (c *Client) attempt(ctx context.Context, r request, call *call, body []byte
 	case resp.Status >= http.StatusBadRequest:
 		return nil, resp, newError(r, req.URL.Path, text, resp, time.Now())
 	case resp.Status >= http.StatusMultipleChoices:
-		return nil, resp, fmt.Errorf("petstore: %s %s: %d leads to %q: is the base URL right?", r.method, req.URL.Path, resp.Status, resp.Header.Get("Location"))
+		return nil, resp, fmt.Errorf("petstore: %s %s: %d leads to %q: is the URL of the server right?", r.method, req.URL.Path, resp.Status, resp.Header.Get("Location"))
 	}
 	return text, resp, nil
 }

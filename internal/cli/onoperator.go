@@ -67,9 +67,12 @@ func onServer(a *app, server, token string, do func(operator.Operator) error) er
 	if token == "" {
 		return usagef("an operator's token is needed: set PETSTORE_TOKEN or --token; create one with petstore operator token create")
 	}
+	if _, err := operator.NewClient(server, "any"); err != nil {
+		return a.fault("server", "%s", withoutPrefix(err))
+	}
 	c, err := operator.NewClient(server, token)
 	if err != nil {
-		return a.fault("server", "%s", withoutPrefix(err))
+		return a.fault("token", "the token has characters that no token has")
 	}
 	if u, err := url.Parse(server); err == nil && u.Scheme == "http" && u.Hostname() != "localhost" {
 		if ip, _ := netip.ParseAddr(u.Hostname()); !ip.IsLoopback() {

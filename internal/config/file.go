@@ -1,7 +1,7 @@
 package config
 
 import (
-	"cmp"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -13,58 +13,85 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
+// maxFile is the greatest number of bytes of the file. A real one has some hundred.
+const maxFile = 1 << 20
+
 // An entry is a member of the file.
 type entry struct {
 	name string
 	line int
-	node yaml.Node
+	node *yaml.Node
 }
 
 // readFile reads a YAML mapping, and returns its members in the order of their lines.
 func readFile(path string) ([]entry, error) {
-	f, err := os.Open(path)
+	data, err := read(path)
 	if err != nil {
 		if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 			err = pathErr.Err
 		}
 		return nil, &Fault{Origin(path), fmt.Sprintf("the configuration cannot be read: %v", err)}
 	}
-	defer f.Close() // only read
-	var members map[string]yaml.Node
-	decoder := yaml.NewDecoder(f)
-	if err := decoder.Decode(&members); errors.Is(err, io.EOF) { // empty, or comments only
+	var doc, more yaml.Node
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	if err := decoder.Decode(&doc); errors.Is(err, io.EOF) { // empty, or comments only
 		return nil, nil
 	} else if err != nil {
-		return nil, fileFault(path, err)
+		return nil, syntaxFault(path, err)
 	}
-	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return nil, &Fault{Origin(path), "the configuration must be one document"}
+	switch err := decoder.Decode(&more); {
+	case err == nil:
+		return nil, &Fault{at(path, more.Line), "the configuration must be one document"}
+	case !errors.Is(err, io.EOF):
+		return nil, syntaxFault(path, err)
 	}
-	var all []entry
-	for name, node := range members {
-		all = append(all, entry{name, node.Line, node})
-	}
-	slices.SortFunc(all, func(a, b entry) int { return cmp.Compare(a.line, b.line) })
-	return all, nil
+	return membersOf(path, doc.Content[0])
 }
 
-// fileFault moves the line number from yaml's message into the origin. Of several faults, the message is the first.
-func fileFault(path string, err error) error {
-	reason := strings.TrimPrefix(err.Error(), "yaml: ")
-	if e, ok := errors.AsType[*yaml.TypeError](err); ok {
-		reason, _, _ = strings.Cut(e.Errors[0], " `") // a value may follow, which may be a password
+func read(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
 	}
+	defer f.Close() // only read
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(data) > maxFile {
+		err = fmt.Errorf("it has more than %d bytes", maxFile)
+	}
+	return data, err
+}
+
+// at returns the origin of a line of a file.
+func at(path string, line int) Origin { return Origin(fmt.Sprintf("%s:%d", path, line)) }
+
+// syntaxFault moves the line number from yaml's message into the origin.
+func syntaxFault(path string, err error) error {
+	from, reason := Origin(path), strings.TrimPrefix(err.Error(), "yaml: ")
 	var line int
 	if n, _ := fmt.Sscanf(reason, "line %d:", &line); n == 1 {
 		_, reason, _ = strings.Cut(reason, ": ")
-		path = fmt.Sprintf("%s:%d", path, line)
+		from = at(path, line)
 	}
-	return &Fault{Origin(path), "the configuration must be YAML, with lines of NAME: VALUE: " + reason}
+	return &Fault{from, "the configuration must be YAML, with lines of NAME: VALUE: " + reason}
+}
+
+func membersOf(path string, n *yaml.Node) (all []entry, err error) {
+	if n.Kind != yaml.MappingNode {
+		return nil, &Fault{at(path, n.Line), "the configuration must be lines of NAME: VALUE"}
+	}
+	for pair := range slices.Chunk(n.Content, 2) {
+		e := entry{pair[0].Value, pair[0].Line, pair[1]}
+		if i := slices.IndexFunc(all, func(o entry) bool { return o.name == e.name }); i >= 0 {
+			return nil, &Fault{at(path, e.line), fmt.Sprintf("%.60q is set in line %d already", e.name, all[i].line)}
+		}
+		all = append(all, e)
+	}
+	return all, nil
 }
 
 // value returns the text of a scalar, or of a sequence of scalars, separated by commas.
 func (e *entry) value() (string, bool) {
-	items := []*yaml.Node{&e.node}
+	items := []*yaml.Node{e.node}
 	if e.node.Kind == yaml.SequenceNode {
 		items = e.node.Content
 	}

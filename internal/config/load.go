@@ -104,7 +104,7 @@ func (c *Config) loadFile(path string, origins Origins) error {
 	}
 	settings := c.Settings()
 	for _, e := range entries {
-		from := Origin(fmt.Sprintf("%s:%d", path, e.line))
+		from := at(path, e.line)
 		i := slices.IndexFunc(settings, func(s Setting) bool { return s.Name == e.name })
 		value, ok := e.value()
 		switch {

@@ -43,12 +43,22 @@ func (m *countedConn) setActive(active bool) {
 	if m.ended {
 		return
 	}
-	if m.idle == nil {
-		m.idle = time.AfterFunc(m.idleTimeout, func() { _ = m.Conn.Close() }) // the goroutines that use it get an error
-	}
-	if active {
+	m.active = active
+	switch {
+	case m.idle == nil:
+		m.idle = time.AfterFunc(m.idleTimeout, m.closeIfIdle)
+	case active:
 		m.idle.Stop()
-	} else {
+	default:
 		m.idle.Reset(m.idleTimeout)
+	}
+}
+
+// closeIfIdle ends a connection without requests. One may have come while the timer fired.
+func (m *countedConn) closeIfIdle() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.active {
+		_ = m.Conn.Close() // the goroutines that use it get an error
 	}
 }

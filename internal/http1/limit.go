@@ -113,10 +113,11 @@ type countedConn struct {
 	idleTimeout time.Duration // of HTTP/2
 	writing     chan struct{} // of HTTP/2: holds a token during a write
 
-	mu    sync.Mutex
-	share *fairshare.Share // nil until admit has it
-	ended bool
-	idle  *time.Timer // closes it after idleTimeout without requests; nil before HTTP/2
+	mu     sync.Mutex
+	share  *fairshare.Share // nil until admit has it
+	ended  bool
+	active bool        // it has requests of HTTP/2
+	idle   *time.Timer // closes it after idleTimeout without requests; nil before HTTP/2
 }
 
 // A credential is the key that was used on a connection, and its workspace.

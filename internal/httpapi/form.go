@@ -100,14 +100,13 @@ func (f *form) readMembers() (all map[string]jsontext.Value, err error) {
 // fault.
 func malformed(err error) error {
 	e := &petstore.Error{Code: codeMalformedJSON, Message: "The body is not valid JSON."}
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		e.Message = "The body is not valid JSON: it ends too early."
-	}
 	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		reason := syntax.Err.Error()
 		switch {
 		case errors.Is(err, jsontext.ErrDuplicateName):
 			reason = "a member name occurs twice"
+		case errors.Is(err, io.ErrUnexpectedEOF):
+			reason = "it ends too early"
 		case len(reason) > 100: // it quotes the body
 			reason = "a string is not valid"
 		}

@@ -163,6 +163,11 @@ func TestFaultsSayWhatCame(t *testing.T) {
 			t.Errorf("%s %.60s %s = %d %s\nwant %s", test.method, test.target, test.body, a.status, a.body, test.want)
 		}
 	}
+	for body, want := range map[string]string{" ": "at byte 1: it ends too early.", `{"name":`: "at byte 8: it ends too early.", "{} {": "after top-level value"} {
+		if a := s.do(request{method: "POST", path: "/pets", body: body}); a.status != 400 || !strings.Contains(string(a.body), want) {
+			t.Errorf("POST /pets %q = %d %s, want it to say %q", body, a.status, a.body, want)
+		}
+	}
 }
 
 // TestFaultsAreBounded: what is wrong with a request of any size is said in a hundred faults of a few hundred bytes.

@@ -34,7 +34,7 @@ func (i *Import) writeUnits(ctx context.Context, b *batch, units []Entry, file s
 	if i.known == nil {
 		return i.load(ctx, b, units, file, report)
 	}
-	report.Notes.added(i.known)
+	report.Notes.added(i.known.added)
 	if err := i.load(ctx, b, append(i.known.added, units...), file, report); err != nil {
 		return err
 	}

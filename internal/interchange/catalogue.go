@@ -101,20 +101,21 @@ func inWords(all []*petstore.Category) string {
 }
 
 // similarTo returns the name of an older category that a new name may be a misspelling of, or "". At most two letters
-// differ, and fewer than half of them.
-func (c *catalogue) similarTo(added string) (similar string) {
+// differ, and fewer than half of them. keys are the keys of c.names.
+func (c *catalogue) similarTo(added string, keys [][]rune) (similar string) {
 	name := []rune(matchKey(added))
 	least := min(3, (len(name)+1)/2)
-	for _, other := range c.names {
-		if d := distance(name, []rune(matchKey(other)), least); d < least {
-			least, similar = d, other
+	for i, key := range keys {
+		if d := distance(name, key, least); d < least {
+			least, similar = d, c.names[i]
 		}
 	}
 	return similar
 }
 
 // distance returns the Levenshtein distance of two texts: how many letters have to be changed, added or left out to turn
-// a into b. It may return most instead of any greater one.
+// a into b. If that is most or more, it may return any number from most on. So it computes only those cells of the table
+// that are at most so far from the diagonal; the others are at least most anyway.
 func distance(a, b []rune, most int) int {
 	if len(a)-len(b) >= most || len(b)-len(a) >= most {
 		return most
@@ -124,9 +125,10 @@ func distance(a, b []rune, most int) int {
 		row[j] = j
 	}
 	for i := range a {
-		before := row[0]
-		row[0] = i + 1
-		for j := range b {
+		first := max(0, i-most)
+		before := row[first]
+		row[first] = i + 1
+		for j := first; j < min(len(b), i+most+1); j++ {
 			changed := before
 			if a[i] != b[j] {
 				changed++

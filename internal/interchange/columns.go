@@ -34,6 +34,11 @@ func layoutOf(header []string, line int, ignore []string) (layout, error) {
 			l.at[name] = i
 		}
 	}
+	for _, name := range ignore {
+		if !slices.ContainsFunc(header, func(cell string) bool { return plain(cell) == plain(name) }) {
+			return l, finalf(line, "there is no column %s to ignore; the columns of the file are %s", quoted(name), strings.Join(header, ", "))
+		}
+	}
 	if len(unknown) > 0 {
 		return l, finalf(line, "there is no column %s; the columns are %s; --ignore-columns leaves others out", petstore.Shorten(strings.Join(unknown, ", "), 80), known)
 	}

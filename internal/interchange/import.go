@@ -94,6 +94,7 @@ func (i *Import) DryRun(ctx context.Context) (report Report, err error) {
 		if report, err = dry.copy(ctx, reached); err != nil {
 			return err
 		}
+		report.Notes.findSimilar(dry.known)
 		return report.Notes.findQuestions(ctx, in, i.Workspace)
 	})
 	return report, err

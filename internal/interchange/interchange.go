@@ -5,6 +5,7 @@
 package interchange
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -68,11 +69,14 @@ type Reader interface {
 // begin like a file of the format. The text is UTF-8, or UTF-16 if it begins with a byte
 // order mark that says so. The columns of CSV in ignore are left out.
 func NewReader(from io.Reader, f Format, ignore ...string) (Reader, error) {
-	text := transform.NewReader(from, unicode.BOMOverride(transform.Nop))
+	buffered := bufio.NewReader(from)
+	mark, _ := buffered.Peek(2) // the next read returns the error too
+	utf16 := string(mark) == "\xfe\xff" || string(mark) == "\xff\xfe"
+	text := transform.NewReader(buffered, unicode.BOMOverride(transform.Nop))
 	if f == CSV {
-		return newCSVReader(text, ignore)
+		return newCSVReader(text, utf16, ignore)
 	}
-	return newNDJSONReader(text)
+	return newNDJSONReader(text, utf16)
 }
 
 // An Entry is a unit with the lines that it was read from, or, in CSV, an edit of an
@@ -139,6 +143,11 @@ func final(err error) error {
 		f.Final = true
 	}
 	return err
+}
+
+// damaged returns the fault for a line that was UTF-16 and has U+FFFD, which its decoder writes for what it cannot read.
+func damaged(line int) *Fault {
+	return faultf(line, "a character is damaged: it is U+FFFD, or half of one in UTF-16")
 }
 
 // asFault returns err as a fault of a line, in the words for a client.

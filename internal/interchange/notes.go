@@ -38,7 +38,7 @@ type StockChange struct {
 type NewCategory struct {
 	Line    int    `json:"line"`
 	Name    string `json:"name"`
-	Similar string `json:"didYouMean,omitempty"` // the name of an existing category that is nearly the same
+	Similar string `json:"didYouMean,omitempty"` // of DryRun: the name of an existing category that is nearly the same
 }
 
 // Lines returns the notes as lines of text.
@@ -79,9 +79,26 @@ func (n *Notes) amended(e *Edit) {
 }
 
 // added notes new categories.
-func (n *Notes) added(known *catalogue) {
-	for _, e := range known.added[:min(len(known.added), maxNoted-len(n.Categories))] {
-		n.Categories = append(n.Categories, NewCategory{e.Line, e.Category.Name, known.similarTo(e.Category.Name)})
+func (n *Notes) added(all []Entry) {
+	for _, e := range all[:min(len(all), maxNoted-len(n.Categories))] {
+		n.Categories = append(n.Categories, NewCategory{Line: e.Line, Name: e.Category.Name})
+	}
+}
+
+// maxCompared is how many categories a workspace may have for the names of new ones to be compared with all of theirs.
+const maxCompared = 2500
+
+// findSimilar finds, for each new category, an older one with nearly the same name.
+func (n *Notes) findSimilar(known *catalogue) {
+	if len(n.Categories) == 0 || len(known.names) > maxCompared {
+		return
+	}
+	keys := make([][]rune, len(known.names))
+	for i, name := range known.names {
+		keys[i] = []rune(matchKey(name))
+	}
+	for i := range n.Categories {
+		n.Categories[i].Similar = known.similarTo(n.Categories[i].Name, keys)
 	}
 }
 

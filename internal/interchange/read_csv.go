@@ -16,20 +16,24 @@ import (
 type csvReader struct {
 	in      *csv.Reader
 	bound   *bound
+	utf16   bool // the file is UTF-16
 	columns layout
 	edited  map[int64]int // the line of each edit, by the pet's id
 	line    int           // of the record that was read last
 }
 
-func newCSVReader(from io.Reader, ignore []string) (Reader, error) {
+func newCSVReader(from io.Reader, utf16 bool, ignore []string) (Reader, error) {
 	buffered := bufio.NewReader(from)
 	start, _ := buffered.Peek(4096) // the next read returns the error too
+	if bytes.IndexByte(start, 0) >= 0 {
+		return nil, finalf(1, "the file is UTF-16 without a byte order mark, or UTF-32; save it in UTF-8 (in a spreadsheet: CSV UTF-8)")
+	}
 	if at := bytes.IndexByte(start, '\r'); at >= 0 && at+1 < len(start) && !bytes.Contains(start, []byte("\n")) {
 		buffered = bufio.NewReader(crReader{buffered})
 		start, _ = buffered.Peek(4096)
 	}
 	comma, said := separatorOf(start)
-	r := &csvReader{bound: &bound{from: buffered}, edited: map[int64]int{}}
+	r := &csvReader{bound: &bound{from: buffered}, utf16: utf16, edited: map[int64]int{}}
 	r.in = csv.NewReader(r.bound)
 	r.in.Comma = comma
 	r.in.FieldsPerRecord = -1
@@ -77,7 +81,7 @@ func (r *csvReader) Next() (Entry, error) {
 // record reads a record that is not blank.
 func (r *csvReader) record() ([]string, error) {
 	for {
-		r.bound.left = maxRecord
+		r.bound.start = r.in.InputOffset()
 		cells, err := r.in.Read()
 		if err != nil {
 			return nil, r.fault(err)
@@ -87,7 +91,7 @@ func (r *csvReader) record() ([]string, error) {
 		case len(cells) > maxColumns:
 			return nil, finalf(r.line, "the line has more than %d columns", maxColumns)
 		case !blank(cells):
-			return cells, valid(cells, r.line)
+			return cells, r.valid(cells)
 		}
 	}
 }
@@ -102,10 +106,14 @@ func blank(cells []string) bool {
 	return true
 }
 
-func valid(cells []string, line int) error {
+// valid returns a fault if the text of the last record could not be read.
+func (r *csvReader) valid(cells []string) error {
 	for _, cell := range cells {
+		if r.utf16 && strings.ContainsRune(cell, utf8.RuneError) {
+			return damaged(r.line)
+		}
 		if !utf8.ValidString(cell) {
-			return finalf(line, "the text is not UTF-8, but Windows-1252 or the like; save the file in UTF-8 (in a spreadsheet: CSV UTF-8)")
+			return finalf(r.line, "the text is not UTF-8, but Windows-1252 or the like; save the file in UTF-8 (in a spreadsheet: CSV UTF-8)")
 		}
 	}
 	return nil
@@ -270,16 +278,24 @@ var errLong = errors.New("the record is too long")
 
 // A bound limits the bytes of a record, since encoding/csv does not.
 type bound struct {
-	from io.Reader
-	left int // how many bytes of the present record may still be read
+	from  io.Reader
+	read  int64 // how many bytes were read
+	text  int64 // how many of them up to the last one that is no line end
+	start int64 // where the present record begins
 }
 
 // Read implements io.Reader.
 func (b *bound) Read(p []byte) (int, error) {
-	if b.left <= 0 {
+	if b.text <= b.start { // there were only blank lines, which encoding/csv skips
+		b.start = b.read
+	}
+	if b.read-b.start > maxRecord {
 		return 0, errLong
 	}
 	n, err := b.from.Read(p)
-	b.left -= n
+	b.read += int64(n)
+	if text := len(bytes.TrimRight(p[:n], "\r\n")); text > 0 {
+		b.text = b.read - int64(n-text)
+	}
 	return n, err
 }

@@ -128,16 +128,18 @@ type row struct {
 
 type ndjsonReader struct {
 	lines    *bufio.Scanner
-	line     int // the number of the last line that was read
+	utf16    bool // the file is UTF-16
+	line     int  // the number of the last line that was read
 	last     petstore.LastIDs
 	needsEnd bool // the file must end with a line of the type end
 	ended    bool
-	ahead    *row    // was read, and belongs to the next entry
-	faults   []error // of further lines of a unit that was left out
+	ahead    *row  // was read, and belongs to the next entry
+	leaves   bool  // a unit is left out, and its further lines are skipped
+	left     int64 // the pet of that unit; 0 if its id could not be read yet
 }
 
-func newNDJSONReader(from io.Reader) (Reader, error) {
-	r := &ndjsonReader{lines: bufio.NewScanner(from)}
+func newNDJSONReader(from io.Reader, utf16 bool) (Reader, error) {
+	r := &ndjsonReader{lines: bufio.NewScanner(from), utf16: utf16}
 	r.lines.Buffer(nil, maxLine)
 	return r, final(r.readHead())
 }
@@ -189,20 +191,25 @@ func (r *ndjsonReader) readHead() error {
 }
 
 // Next implements [Reader]. If a line of a pet, of its orders or of its movements cannot be read, the whole unit is left
-// out.
+// out, and each of its lines that cannot be read is a fault.
 func (r *ndjsonReader) Next() (Entry, error) {
-	if len(r.faults) > 0 {
-		fault := r.faults[0]
-		r.faults = r.faults[1:]
-		return Entry{}, fault
-	}
 	first, err := r.row()
-	if err != nil {
+	for err == nil && r.leaves && first.belongsTo(r.left) {
+		r.left = cmp.Or(r.left, first.petID)
+		if first.fault != nil {
+			return Entry{}, first.fault
+		}
+		first, err = r.row()
+	}
+	if r.leaves = false; err != nil {
 		return Entry{}, err
 	}
-	e, fault := Entry{Line: first.line}, first.fault
-	e.add(first)
-	for first.kind == "pet" || first.petID > 0 {
+	e, unit := Entry{Line: first.line}, first.kind == "pet" || first.petID > 0
+	if e.add(first); first.fault != nil {
+		r.leaves, r.left = unit, e.PetID
+		return Entry{}, first.fault
+	}
+	for unit {
 		next, err := r.row()
 		if errors.Is(err, io.EOF) {
 			break
@@ -214,15 +221,13 @@ func (r *ndjsonReader) Next() (Entry, error) {
 			r.ahead = next
 			break
 		}
-		e.add(next)
-		switch {
-		case next.fault != nil && fault != nil:
-			r.faults = append(r.faults, next.fault)
-		case next.fault != nil:
-			fault = faultf(next.line, "%s (the pet %d, from line %d on, is left out with it)", petstore.Shorten(asFault(0, next.fault).Reason, petstore.MaxText/2), e.PetID, e.Line)
+		if next.fault != nil {
+			r.leaves, r.left = true, e.PetID
+			return Entry{}, faultf(next.line, "%s (the pet %d, from line %d on, is left out with it)", petstore.Shorten(asFault(0, next.fault).Reason, petstore.MaxText/2), e.PetID, e.Line)
 		}
+		e.add(next)
 	}
-	return e, fault
+	return e, nil
 }
 
 // belongsTo reports whether the line is of an order or a movement of a pet, or cannot be told apart from one. An id that
@@ -264,7 +269,10 @@ func (r *ndjsonReader) row() (*row, error) {
 		return nil, finalf(r.line, "the file continues after its end")
 	}
 	next := &row{line: r.line}
-	if next.fault = next.parse(text); next.fault == nil && next.kind == "end" {
+	if next.fault = next.parse(text); next.fault == nil && r.utf16 && bytes.ContainsRune(text, utf8.RuneError) {
+		next.fault = damaged(r.line)
+	}
+	if next.fault == nil && next.kind == "end" {
 		r.ended = true
 		return r.row()
 	}

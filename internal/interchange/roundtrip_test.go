@@ -3,6 +3,7 @@ package interchange_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf16"
 
 	"pgregory.net/rapid"
 
@@ -156,6 +158,18 @@ func TestRoundTripLosesNothing(t *testing.T) {
 	}
 }
 
+// inUTF16 returns text in UTF-16 with a byte order mark, and with unit instead of each U+FFFD.
+func inUTF16(text string, unit uint16) string {
+	out := []byte("\xff\xfe")
+	for _, u := range utf16.Encode([]rune(text)) {
+		if u == 0xfffd {
+			u = unit
+		}
+		out = binary.LittleEndian.AppendUint16(out, u)
+	}
+	return string(out)
+}
+
 func TestFaultsNameTheirLine(t *testing.T) {
 	t.Parallel()
 	const head = `{"type":"petstore","version":1}` + "\n"
@@ -187,7 +201,12 @@ func TestFaultsNameTheirLine(t *testing.T) {
 		{"no object", interchange.NDJSON, head + `[1]`, "2: the line is not a JSON object"},
 		{"no instant", interchange.NDJSON, head + `{"type":"movement","petId":1,"at":"today"}`, "2: at must be a date-time of RFC 3339"},
 		{"continued", interchange.NDJSON, head + dogs[:len(dogs)-1] + "{}", "2: the line is not JSON at byte"},
-		{"UTF-16 without a mark", interchange.CSV, "n\x00,\x00", "1: there is no column"},
+		{"UTF-16 without a mark", interchange.CSV, "n\x00,\x00", "1: the file is UTF-16 without a byte order mark, or UTF-32; save it in UTF-8 (in a spreadsheet: CSV UTF-8)"},
+		{"UTF-16 without a mark, big end first", interchange.CSV, "\x00n\x00,", "1: the file is UTF-16 without a byte order mark, or UTF-32"},
+		{"UTF-32", interchange.CSV, "\x00\x00\xfe\xff\x00\x00\x00n", "1: the file is UTF-16 without a byte order mark, or UTF-32"},
+		{"UTF-32, little end first", interchange.CSV, "\xff\xfe\x00\x00n\x00\x00\x00", "1: the file is UTF-16 without a byte order mark, or UTF-32"},
+		{"half a character", interchange.CSV, inUTF16("name,category\nRe\ufffd,Dogs\n", 0xd83d), "2: a character is damaged: it is U+FFFD, or half of one in UTF-16"},
+		{"half a character", interchange.NDJSON, inUTF16(head+dogs+strings.Replace(rex, "Rex", "Re\ufffd", 1), 0xde00), "3: a character is damaged"},
 		{"wrong column", interchange.CSV, "name,species\n", `1: there is no column "species"; the columns are id,`},
 		{"duplicate column", interchange.CSV, "name,category,Name\n", "1: the column name occurs twice, as number 1 and 3"},
 		{"missing column", interchange.CSV, "name,stock\n", "1: the column category is missing"},
@@ -196,6 +215,7 @@ func TestFaultsNameTheirLine(t *testing.T) {
 		{"too many cells", interchange.CSV, "name,category,,\nRex,Dogs,,,\nTom,the cat,Cats\n", `3: column 3: "Cats" stands in a column without a name; are there too many separators?`},
 		{"after a quoted newline", interchange.CSV, "name,category,stock\nRex,\"Do\ngs\",x\nA,B,x\n", `2: stock: "x" is not a whole number`},
 		{"open quote", interchange.CSV, "name,category\nRex,\"Dogs\nA,B\n", "2: a quoted cell is not closed properly"},
+		{"open quote before blank lines", interchange.CSV, "name,category\nRex,\"" + strings.Repeat("\n", 1<<18), "2: the record that begins here has more than 131072 bytes; is a quotation mark missing?"},
 		{"status", interchange.CSV, "name,category,status\nRex,Dogs,gone\n", `2: status: "gone" is none of available, pending and sold`},
 		{"stock with a sign", interchange.CSV, "name,category,stock\nRex,Dogs,-1\n", `2: stock: "-1" has a sign; stock says how many there are, and the column add how many came or went`},
 		{"unknown id", interchange.CSV, "id,stock\n99,1\n", "2: There is no pet with the id 99."},
@@ -234,23 +254,38 @@ func TestSkipKeepsTheRest(t *testing.T) {
 	}
 }
 
-// TestUnitWithFaults: each bad line of a unit is named, and the unit is left out with its good ones.
+// TestUnitWithFaults: each bad line of a unit is named, also if the file ends with a fault after them, and the unit is
+// left out with its good ones.
 func TestUnitWithFaults(t *testing.T) {
 	t.Parallel()
-	db := openStore(t)
-	workspace := newWorkspace(t, db, "shop")
-	text := `{"type":"petstore","version":1}
-{"type":"category","id":1,"name":"Dogs"}
-{"type":"pet","id":1,"name":"Rex","categoryId":1,"status":"available","quantity":2}
-{"type":"order","petId":1,"id":"x"}
-{"type":"movement","petId":1,"num
-{"type":"movement","petId":1,"number":2,"kind":"created","delta":2,"quantity":2,"at":"2026-01-01T00:00:00Z"}
-{"type":"pet","id":2,"name":"Tom","categoryId":1,"status":"available","quantity":1}
-`
-	report, faults, err := load(db, workspace, text, interchange.NDJSON, true)
-	want := []string{"4: id must be a whole number (the pet 1, from line 3 on, is left out with it)", "5: the line is not JSON: it ends too early"}
-	if err != nil || report.Pets != 1 || report.Movements != 1 || !slices.Equal(faults, want) {
-		t.Errorf("import = %+v, %q, %v, want one pet and %q", report, faults, err, want)
+	const rex, made = `{"type":"pet","id":1,"name":"Rex","categoryId":1,"status":"available","quantity":2}` + "\n", `{"type":"movement","petId":1,"number":2,"kind":"created","delta":2,"quantity":2,"at":"2026-01-01T00:00:00Z"}` + "\n"
+	const tom = `{"type":"pet","id":2,"name":"Tom","categoryId":1,"status":"available","quantity":1}` + "\n"
+	for _, test := range []struct {
+		name, text string
+		pets       int64
+		want       []string
+		final      string
+	}{
+		{"an order and a movement", rex + `{"type":"order","petId":1,"id":"x"}` + "\n" + `{"type":"movement","petId":1,"num` + "\n" + made + tom, 1,
+			[]string{"4: id must be a whole number (the pet 1, from line 3 on, is left out with it)", "5: the line is not JSON: it ends too early"}, ""},
+		{"no objects", rex + "null\n[]\n1\n" + made + tom, 1,
+			[]string{`4: there is no type ""; the types are category, pet, order, movement and end (the pet 1, from line 3 on, is left out with it)`, "5: the line is not a JSON object", "6: the line is not a JSON object"}, ""},
+		{"a pet and its movement", strings.Replace(rex, "2}", `"x"}`, 1) + `{"type":"movement","petId":1,"at":"today"}` + "\n" + made + tom, 1,
+			[]string{"3: quantity must be a whole number", "4: at must be a date-time of RFC 3339 with an offset, such as 2026-01-31T12:00:00Z"}, ""},
+		{"a pet without id, and its movements", strings.Replace(rex, `"id":1`, `"id":"x"`, 1) + made + made + tom, 1,
+			[]string{"3: id must be a whole number"}, ""},
+		{"the file's end", rex + "{}\n" + `{"type":"end"}` + "\n" + tom, 0,
+			[]string{`4: there is no type ""; the types are category, pet, order, movement and end (the pet 1, from line 3 on, is left out with it)`}, "6: the file continues after its end"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			db := openStore(t)
+			text := `{"type":"petstore","version":1}` + "\n" + `{"type":"category","id":1,"name":"Dogs"}` + "\n" + test.text
+			report, faults, err := load(db, newWorkspace(t, db, "shop"), text, interchange.NDJSON, true)
+			if (err != nil || test.final != "") && (err == nil || err.Error() != test.final) || report.Pets != test.pets || report.Skipped != int64(len(test.want)) || !slices.Equal(faults, test.want) {
+				t.Errorf("import = %+v, %q, %v, want %d pet, %q and %q", report, faults, err, test.pets, test.want, test.final)
+			}
+		})
 	}
 }
 

@@ -1,6 +1,7 @@
 package interchange_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -65,6 +66,7 @@ func TestShapes(t *testing.T) {
 		"empty columns":       "name,category,stock,,\n Rex,Dogs,3,,\nTom,Cats,,,,,\n",
 		"an empty one within": "name,,category,stock\n Rex,,Dogs,3\nTom,,Cats\n",
 		"short rows":          "name,category,stock\n Rex,Dogs,3\nTom,Cats\n",
+		"blank rows":          "name,category,stock\n Rex,Dogs,3\n" + strings.Repeat("\r\n\n", 1<<17) + "Tom,Cats,\n",
 		"rows of spaces":      "name,category,stock\n Rex,Dogs,3\n , , \nTom,Cats\n",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -151,6 +153,41 @@ func TestCategories(t *testing.T) {
 		}
 		if made := report.Notes.Categories; err != nil || (c.id < 0) != (len(made) == 1) || len(made) == 1 && (made[0].Name != c.cell || made[0].Similar != c.similar) {
 			t.Errorf("%q: %+v, %v, want the category %d, similar to %q", c.cell, report, err, c.id, c.similar)
+		}
+	}
+}
+
+// A crowd is a store with many categories.
+type crowd struct {
+	everyPet
+	categories int64
+}
+
+func (c crowd) DryRun(_ context.Context, _ int64, f func(petstore.Bulk) error) error { return f(c) }
+
+func (c crowd) Categories(_ context.Context, _ int64, q petstore.CategoryQuery) (some []petstore.Category, _ error) {
+	for id := q.After + 1; id <= min(c.categories, q.After+int64(q.Limit)); id++ {
+		some = append(some, petstore.Category{ID: id, Name: fmt.Sprint("Dogs of the ", id, ". litter")})
+	}
+	return some, nil
+}
+
+// TestSimilarIsBounded: only a dry run looks for categories with similar names, and not among very many.
+func TestSimilarIsBounded(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name       string
+		categories int64
+		do         do
+		want       string
+	}{
+		{"dry run", 2500, (*interchange.Import).DryRun, "Dogs of the 1. litter"},
+		{"dry run with too many", 2501, (*interchange.Import).DryRun, ""},
+		{"import", 2500, (*interchange.Import).Run, ""},
+	} {
+		report, err := run(t, crowd{categories: test.categories}, 1, "name,category\nRex,Dogs of the 1 litter\n", "", test.do)
+		if made := report.Notes.Categories; err != nil || len(made) != 1 || made[0].Similar != test.want {
+			t.Errorf("%s: new categories %+v, %v, want one that is similar to %q", test.name, made, err, test.want)
 		}
 	}
 }

@@ -50,11 +50,13 @@ func every(ctx context.Context, interval time.Duration, f func(context.Context))
 	}
 }
 
-// saveTimeout bounds each save of counts.
+// saveTimeout bounds each save of counts. SQLite withdraws a save that has not begun by then, and completes one that has, so
+// that none is counted twice. PostgreSQL breaks it off: if that happens while it commits, nobody knows whether it did, and
+// usage that the next save adds again may be counted twice.
 const saveTimeout = 10 * time.Second
 
 // keepSaving calls save each interval until ctx ends, and then once more, and returns the error of that. The end of ctx
-// breaks no save off: nobody would know whether it was done. What a save does not do, the next one does.
+// breaks no save off, only saveTimeout may. What a save does not do, the next one does.
 func keepSaving(ctx context.Context, interval time.Duration, save func(context.Context) error) error {
 	once := func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)

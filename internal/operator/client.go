@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"example.com/petstore/client"
@@ -71,9 +72,11 @@ func call[T any](ctx context.Context, c *Client, r request) (result T, next stri
 	case err != nil:
 		return result, "", c.refusal(err)
 	case len(text) > 0:
-		err = json.Unmarshal(text, &result)
+		if err := json.Unmarshal(text, &result); err != nil {
+			return result, "", fmt.Errorf("%s has no operator's API: its answer is something else: %w", c.server, err)
+		}
 	}
-	return result, resp.Next(), err
+	return result, resp.Next(), nil
 }
 
 // refusal returns the error of a request without the words of the package client.
@@ -81,11 +84,11 @@ func (c *Client) refusal(err error) error {
 	e, answered := errors.AsType[*client.Error](err)
 	switch {
 	case !answered:
-		return cmp.Or(errors.Unwrap(err), err)
+		return cmp.Or(errors.Unwrap(err), errors.New(strings.TrimPrefix(err.Error(), "petstore: ")))
 	case e.Code == "route_not_found": // of the public listener
 		return fmt.Errorf("%s has no operator's API; give the URL of the operations listener (--ops-addr of serve)", c.server)
 	case e.Code == "":
-		return fmt.Errorf("%s is no operations listener with the operator's API: it answers %d", c.server, e.Status)
+		return fmt.Errorf("%s has no operator's API: %d: %s", c.server, e.Status, e.Message)
 	}
 	return &petstore.Error{Code: petstore.Code(e.Code), Message: e.Message}
 }

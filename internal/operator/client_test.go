@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -47,6 +48,34 @@ func TestNewClientTellsNoSecret(t *testing.T) {
 	for _, server := range []string{"user:hunter2@h", "http://user:hunter2@h", "http://user:hunter2/@h", "http://h?token=hunter2"} {
 		if _, err := NewClient(server, "token"); err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("NewClient(%q) = %v, want an error without the secret", server, err)
+		}
+	}
+}
+
+// TestNotAnOperatorsAPI: an error about an answer of something else says what it answers.
+func TestNotAnOperatorsAPI(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		status     int
+		body, want string
+	}{
+		{400, "Client sent an HTTP request to an HTTPS server.\n", `SERVER has no operator's API: 400: this is not a response of Petstore: Bad Request: "Client sent an HTTP request to an HTTPS server."`},
+		{302, "", `GET /admin/v1/workspaces: 302 leads to "/signin": is the URL of the server right?`},
+		{200, "<html>", `SERVER has no operator's API: its answer is something else: invalid character '<' looking for beginning of value`},
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", "/signin")
+			w.WriteHeader(test.status)
+			_, _ = io.WriteString(w, test.body)
+		}))
+		t.Cleanup(server.Close)
+		c, err := NewClient(server.URL, "token")
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := strings.Replace(test.want, "SERVER", server.URL, 1)
+		if _, err := c.Workspaces(t.Context()); err == nil || err.Error() != want {
+			t.Errorf("Workspaces = %v, want %s", err, want)
 		}
 	}
 }

@@ -5,7 +5,7 @@ import "example.com/petstore/internal/petstore"
 // A Dialect has what differs between the engines.
 type Dialect struct {
 	// Lock ends a statement that loads rows to change or delete, and orders them by id.
-	// LockKept does the same for rows to which others may begin to refer meanwhile, LockNamed
+	// LockKept does the same for rows to which bulk loads may begin to refer meanwhile, LockNamed
 	// for rows that must only not be deleted.
 	Lock, LockKept, LockNamed string
 

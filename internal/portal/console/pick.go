@@ -9,10 +9,11 @@ import (
 	"example.com/petstore/internal/portal/page"
 )
 
-// How many pets or categories are offered, how many categories before the user types, and among how many matches an
-// exact one is looked for.
+// How many pets or categories are offered, how many an error names, how many categories are offered before the user types,
+// and among how many matches an exact one is looked for.
 const (
 	maxPicks   = 10
+	maxNamed   = 5
 	maxOffered = 50
 	maxFound   = 1000
 )
@@ -112,15 +113,28 @@ func (p *picker) meant(v *visit, entered string) (id int64, others []choice, err
 	case len(same) > 0:
 		others = same
 	}
-	return 0, others[:min(len(others), maxPicks)], err
+	return 0, others, err
 }
 
 func sameName(a, b string) bool {
 	return petstore.Fold(strings.TrimSpace(a)) == petstore.Fold(strings.TrimSpace(b))
 }
 
-// severalNames is said of a name that several have, which are then offered.
-const severalNames = "Several have this in their names. Choose one from the list."
+// several returns the error for a name that several have. It names the first of them as they can be entered, since not
+// every browser shows the list, and a list of its own shows none that are spelled otherwise.
+func several(all []choice) string {
+	names := make([]string, min(len(all), maxNamed))
+	for i := range names {
+		names[i] = all[i].String()
+	}
+	switch more := len(all) - len(names); {
+	case len(all) >= maxFound:
+		names = append(names, "and many more")
+	case more > 0:
+		names = append(names, "and "+strconv.Itoa(more)+" more")
+	}
+	return "Several have this in their names: " + strings.Join(names, ", ") + ". Enter one as it is written here, or its number."
+}
 
 // pick returns the id that a form gives by number or by the whole name, or 0 for a new name, if that is allowed. If the name
 // is ambiguous or only a part of names, it returns an error, and the field offers those.
@@ -136,11 +150,11 @@ func (p *picker) pick(v *visit, in *page.Input, mayBeNew bool) (int64, error) {
 		return 0, page.FieldError(p.member, "There is no "+p.what+" with this name. Enter a part of its name, or its number.")
 	}
 	fields := in.Form.Fields
-	fields[slices.IndexFunc(fields, func(f page.Field) bool { return f.Name == p.member })].Options = optionsOf(others)
+	fields[slices.IndexFunc(fields, func(f page.Field) bool { return f.Name == p.member })].Options = optionsOf(others[:min(len(others), maxPicks)])
 	if len(others) == 1 {
 		return 0, page.FieldError(p.member, "Is it "+others[0].String()+"? Choose it from the list, or enter its number.")
 	}
-	return 0, page.FieldError(p.member, severalNames)
+	return 0, page.FieldError(p.member, several(others))
 }
 
 // tell answers the script with the choices whose names contain the entered text.
@@ -174,8 +188,8 @@ func (p *picker) filter(v *visit, f *page.Filters) (id int64, err error) {
 	case len(others) == 0:
 		f.Fault("There is no " + p.what + " with this name.")
 	default:
-		f.Fault(severalNames)
-		f.Fields[len(f.Fields)-1].Options = optionsOf(others)
+		f.Fault(several(others))
+		f.Fields[len(f.Fields)-1].Options = optionsOf(others[:min(len(others), maxPicks)])
 	}
 	return id, err
 }

@@ -38,6 +38,28 @@ func TestPick(t *testing.T) {
 	g.get("/console/orders?petId=Juno+%233").want(200, `href="/console/orders/2"`)
 }
 
+// TestPickOneOfSeveral: a name that several have is answered with the first of them and their ids, in text that all browsers show.
+func TestPickOneOfSeveral(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	w := h.workspace("shop")
+	for _, name := range []string{"Zed", "Zed", "Zed", "Zed", "Zed", "Zed", "Zed", "Straße", "STRASSE"} { // 2 to 10
+		if _, err := h.shop.CreatePet(t.Context(), w.ID, petstore.NewPet{Name: name, CategoryID: 1}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g := h.signedIn(w, access.Read|access.Write)
+	for name, want := range map[string]string{
+		"zed":     "Several have this in their names: Zed #2, Zed #3, Zed #4, Zed #5, Zed #6, and 2 more. Enter one",
+		"strasse": "Several have this in their names: Straße #9, STRASSE #10. Enter one",
+	} {
+		g.post("/console/orders/new", "petId", name, "quantity", "1").want(422, "").faultAt("petId", want)
+		g.get("/console/orders?petId="+name).want(422, "").faultAt("petId", want)
+	}
+	g.post("/console/orders/new", "petId", "Straße #9", "quantity", "1").leadsTo("/console/orders/1")
+	g.post("/console/orders/new", "petId", "10", "quantity", "1").leadsTo("/console/orders/2")
+}
+
 // faultAt holds that what is wrong stands beside a field.
 func (a answer) faultAt(field, why string) {
 	a.t.Helper()

@@ -12,7 +12,7 @@ const (
 // dialect holds the SQL that differs from SQLite's.
 var dialect = store.Dialect{
 	Lock:      " ORDER BY id FOR UPDATE",        // waits for those who refer to the row
-	LockKept:  " ORDER BY id FOR NO KEY UPDATE", // lets others refer to the row, but not change it
+	LockKept:  " ORDER BY id FOR NO KEY UPDATE", // lets bulk loads refer to the row, but nobody change it
 	LockNamed: " ORDER BY id FOR KEY SHARE",
 	Among:     func(ids []int64) (string, any) { return " = ANY ($2::bigint[])", ids },
 	LockOpen:  lockOpen,

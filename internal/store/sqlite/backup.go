@@ -59,8 +59,10 @@ func inspect(ctx context.Context, path string, f func(*conn) error) error {
 
 // checkOurs returns an error if the file is not ours, has a newer schema, or was moved.
 func (c *conn) checkOurs() error {
-	if ours, err := c.isOurs(); err != nil || !ours {
-		return errors.Join(err, errEmpty)
+	if ours, err := c.isOurs(); err != nil {
+		return err
+	} else if !ours {
+		return errEmpty
 	}
 	if _, err := c.migrations(); err != nil {
 		return err

@@ -86,6 +86,9 @@ func TestOpenRefuses(t *testing.T) {
 			if db != nil || !strings.Contains(err.Error(), test.want) || !strings.HasPrefix(err.Error(), "database "+path) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("Open = %v, %q, want one line that names %s and says %q", db, err, path, test.want)
 			}
+			if _, err := MigrateStatus(t.Context(), path); !test.o.NoMigrate && !test.o.ReadOnly && (err == nil || !strings.Contains(err.Error(), test.want)) {
+				t.Errorf("MigrateStatus = %v, want it to say %q too", err, test.want)
+			}
 			if after, _ := os.ReadFile(path); string(after) != string(before) {
 				t.Error("the file changed")
 			}

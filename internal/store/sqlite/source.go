@@ -30,8 +30,10 @@ func OpenSource(ctx context.Context, path string) (*Source, error) {
 }
 
 func (c *conn) becomeSource() error {
-	if ours, err := c.isOurs(); err != nil || !ours {
-		return errors.Join(err, errEmpty)
+	if ours, err := c.isOurs(); err != nil {
+		return err
+	} else if !ours {
+		return errEmpty
 	}
 	if err := c.becomeCurrent(context.Background(), Options{NoMigrate: true}); err != nil {
 		return err
