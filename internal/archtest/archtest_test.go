@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"example.com/petstore/internal/processtest"
 )
 
 const module = "example.com/petstore"
@@ -130,9 +132,7 @@ func files(t *testing.T) []file {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	processtest.Must(t, err)
 	if len(all) < 50 {
 		t.Fatalf("only %d Go files were found", len(all))
 	}
@@ -154,15 +154,11 @@ func enter(root, name string, d fs.DirEntry) error {
 func parse(t *testing.T, name, rel string) file {
 	t.Helper()
 	ast, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
-	if err != nil {
-		t.Fatal(err)
-	}
+	processtest.Must(t, err)
 	f := file{path: rel, dir: path.Dir(rel), pkg: ast.Name.Name, test: strings.HasSuffix(rel, "_test.go")}
 	for _, spec := range ast.Imports {
 		imported, err := strconv.Unquote(spec.Path.Value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		processtest.Must(t, err)
 		f.imports = append(f.imports, imported)
 	}
 	return f
@@ -299,8 +295,6 @@ func TestMainOnlyWires(t *testing.T) {
 func read(t *testing.T, rel string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(rel)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	processtest.Must(t, err)
 	return text
 }

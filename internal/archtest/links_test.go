@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"example.com/petstore/internal/processtest"
 )
 
 var (
@@ -43,9 +45,7 @@ func TestLinks(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	processtest.Must(t, err)
 }
 
 func checkLinks(t *testing.T, name string) {
@@ -72,8 +72,6 @@ func checkLinks(t *testing.T, name string) {
 func text(t *testing.T, name string) string {
 	t.Helper()
 	data, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	processtest.Must(t, err)
 	return string(data)
 }

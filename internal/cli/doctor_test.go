@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"example.com/petstore/internal/processtest"
 )
 
 func TestDoctor(t *testing.T) {
@@ -34,9 +36,7 @@ func TestDoctor(t *testing.T) {
 			c.spoil(path)
 			code := map[bool]int{true: Success, false: Failure}[c.want == "ok"]
 			var d diagnosis
-			if err := json.Unmarshal([]byte(run(t, code, "", append([]string{"doctor", "-o", "json", "--db", path}, c.flags...)...)), &d); err != nil {
-				t.Fatal(err)
-			}
+			processtest.Must(t, json.Unmarshal([]byte(run(t, code, "", append([]string{"doctor", "-o", "json", "--db", path}, c.flags...)...)), &d))
 			var got finding
 			for _, f := range d.Findings {
 				if f.Check == c.check {

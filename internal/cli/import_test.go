@@ -14,15 +14,14 @@ import (
 	"example.com/petstore/internal/config"
 	"example.com/petstore/internal/interchange"
 	"example.com/petstore/internal/operator"
+	"example.com/petstore/internal/processtest"
 )
 
 // petsIn returns how many pets the workspace acme has.
 func petsIn(t *testing.T, db string) int {
 	t.Helper()
 	var v operator.WorkspaceDetail
-	if err := json.Unmarshal([]byte(run(t, Success, "", "workspace", "show", "acme", "-o", "json", db)), &v); err != nil {
-		t.Fatal(err)
-	}
+	processtest.Must(t, json.Unmarshal([]byte(run(t, Success, "", "workspace", "show", "acme", "-o", "json", db)), &v))
 	return int(v.Pets)
 }
 
@@ -35,9 +34,7 @@ func writeSheet(t *testing.T, pets int, stock string) string {
 	for n := range pets {
 		fmt.Fprintf(&text, "Pet %d,Kind %d,%s\n", n, n%7, stock)
 	}
-	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	processtest.Must(t, os.WriteFile(path, []byte(text.String()), 0o600))
 	return path
 }
 
@@ -48,9 +45,7 @@ func TestImportIsRepeated(t *testing.T) {
 	db := "--db=" + filepath.Join(t.TempDir(), "petstore.db")
 	run(t, Success, "", "workspace", "create", "acme", "--plan", "pro", db)
 	text, err := os.ReadFile(writeSheet(t, pets, "1"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	processtest.Must(t, err)
 	sheet := string(text)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -117,9 +112,7 @@ func TestImportNamesFaultsInOrder(t *testing.T) {
 		{endless, final, "3 faults; nothing was imported", nil},
 		{endless, final, "3 faults; nothing was imported", []string{"--dry-run"}},
 	} {
-		if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		processtest.Must(t, os.WriteFile(file, []byte(c.text), 0o600))
 		var said strings.Builder
 		args := append([]string{"import", "acme", file, db}, c.flags...)
 		code := Main(t.Context(), args, strings.NewReader(""), io.Discard, &said, func(string) string { return "" })

@@ -14,6 +14,7 @@ import (
 	"example.com/petstore/internal/httpapi"
 	"example.com/petstore/internal/operator"
 	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/processtest"
 	"example.com/petstore/internal/ratelimit"
 	"example.com/petstore/internal/store/sqlite"
 )
@@ -22,16 +23,12 @@ import (
 func TestDeletesWhatWasConfirmed(t *testing.T) {
 	t.Parallel()
 	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "petstore.db"), sqlite.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	processtest.Must(t, err)
 	t.Cleanup(func() { db.Close() })
 	ids := map[string]int64{}
 	for _, name := range []string{"first", "second"} {
 		w, err := db.CreateWorkspace(t.Context(), access.Workspace{Name: name, Plan: access.Free, Quota: access.FreeQuota}, "test")
-		if err != nil {
-			t.Fatal(err)
-		}
+		processtest.Must(t, err)
 		ids[name] = w.ID
 	}
 	token, prefix := access.MintToken()
@@ -44,9 +41,7 @@ func TestDeletesWhatWasConfirmed(t *testing.T) {
 		Access:  db, Counts: operator.Saved(db, time.Now), Secret: make([]byte, 32), Log: slog.New(slog.DiscardHandler), Now: time.Now,
 		Keys: access.NewDirectory(db, time.Now, func(access.Workspace, access.Key) *ratelimit.Caller { return nil }, func(access.Key) {}),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	processtest.Must(t, err)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		admin.ServeHTTP(w, r)
 		if r.URL.Query().Get("name") != "first" {

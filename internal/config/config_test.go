@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/petstore/internal/processtest"
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 
@@ -30,14 +31,10 @@ func load(t *testing.T, s source) (*config.Config, config.Origins, error) {
 	args := s.args
 	if s.file != "" {
 		path := filepath.Join(t.TempDir(), "petstore.yaml")
-		if err := os.WriteFile(path, []byte(s.file), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		processtest.Must(t, os.WriteFile(path, []byte(s.file), 0o600))
 		args = append(args, "--config="+path)
 	}
-	if err := flags.Parse(args); err != nil {
-		t.Fatal(err)
-	}
+	processtest.Must(t, flags.Parse(args))
 	origins, err := c.Load(flags, func(name string) string { return s.env[name] })
 	return c, origins, err
 }
@@ -62,9 +59,7 @@ func TestPrecedence(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			c, origins, err := load(t, test.give)
-			if err != nil {
-				t.Fatal(err)
-			}
+			processtest.Must(t, err)
 			if c.Addr != test.want {
 				t.Errorf("Addr = %q, want %q", c.Addr, test.want)
 			}
@@ -100,9 +95,7 @@ func TestEverySettingFromEverySource(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c, _, err := load(t, s)
-			if err != nil {
-				t.Fatal(err)
-			}
+			processtest.Must(t, err)
 			got := map[string]string{}
 			for _, s := range c.Settings() {
 				got[s.Name] = s.Value()
@@ -117,9 +110,7 @@ func TestEverySettingFromEverySource(t *testing.T) {
 func TestLists(t *testing.T) {
 	t.Parallel()
 	c, _, err := load(t, source{file: "trusted-proxies: [10.1.2.3/8, \"2001:db8::1\"]\n"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	processtest.Must(t, err)
 	got := []string{}
 	for _, p := range c.TrustedProxies {
 		got = append(got, p.String())

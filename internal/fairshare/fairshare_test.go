@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"example.com/petstore/internal/processtest"
 	"pgregory.net/rapid"
 )
 
@@ -78,9 +79,7 @@ func TestGivingWay(t *testing.T) {
 					got = append(got, i)
 					go shares[i].Leave()
 				})
-				if err != nil {
-					t.Fatal(err)
-				}
+				processtest.Must(t, err)
 				shares[i] = s
 			}
 			s, err := p.Enter(t.Context(), test.comes, 1, nil)
@@ -144,9 +143,7 @@ func TestWaitersCount(t *testing.T) {
 		var held []*Share
 		for id := range int64(4) {
 			s, err := p.Enter(t.Context(), workspace(1+id), 1, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			processtest.Must(t, err)
 			held = append(held, s)
 		}
 		waiting(p, t.Context(), workspace(9), func(*Share, error) {})
@@ -171,9 +168,7 @@ func TestWaitersCount(t *testing.T) {
 					cut[id]++
 					time.AfterFunc(time.Millisecond, func() { s.Leave() }) // later than all others come
 				})
-				if err != nil {
-					t.Fatal(err)
-				}
+				processtest.Must(t, err)
 			}
 		}
 		for range 12 {

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"example.com/petstore/internal/http1/http1test"
+	"example.com/petstore/internal/processtest"
 )
 
 // A site counts what is posted to /categories, and serves the count.
@@ -247,9 +248,4 @@ func drain(ctx context.Context, s *site) chan error {
 }
 
 // must ends the test if err is not nil.
-func must(tb testing.TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
-	}
-}
+var must = processtest.Must

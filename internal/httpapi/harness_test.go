@@ -20,6 +20,7 @@ import (
 	"example.com/petstore/internal/http1"
 	"example.com/petstore/internal/httpapi"
 	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/processtest"
 	"example.com/petstore/internal/ratelimit"
 	"example.com/petstore/internal/store/sqlite"
 	"example.com/petstore/internal/store/storetest"
@@ -402,9 +403,4 @@ func (s *service) put(path, body string) answer {
 func (s *service) del(path string) answer { return s.do(request{method: "DELETE", path: path}) }
 
 // must ends the test if err is not nil.
-func must(tb testing.TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
-	}
-}
+var must = processtest.Must

@@ -42,11 +42,7 @@ func engines(t *testing.T, f func(t *testing.T, db keeper, part int)) {
 		must(t, err)
 		db, err := postgres.Open(t.Context(), server.URL(name), postgres.Options{Now: func() time.Time { return noon }, Readers: 2})
 		must(t, err)
-		t.Cleanup(func() {
-			if err := db.Close(); err != nil {
-				t.Error(err)
-			}
-		})
+		t.Cleanup(func() { must(t, db.Close()) })
 		f(t, db, 5)
 	})
 }

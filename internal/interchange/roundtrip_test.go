@@ -28,11 +28,7 @@ func openStore(t testing.TB) *sqlite.DB {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "petstore.db"), sqlite.Options{Readers: 1, Now: func() time.Time { return noon }})
 	must(t, err)
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must(t, db.Close()) })
 	return db
 }
 

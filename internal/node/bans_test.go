@@ -18,11 +18,7 @@ func openStore(t *testing.T) *sqlite.DB {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "petstore.db"), sqlite.Options{})
 	must(t, err)
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must(t, db.Close()) })
 	return db
 }
 

@@ -3,6 +3,7 @@ package node
 import (
 	"testing"
 
+	"example.com/petstore/internal/processtest"
 	"go.uber.org/goleak"
 )
 
@@ -12,9 +13,4 @@ func TestMain(m *testing.M) {
 }
 
 // must ends the test if err is not nil.
-func must(tb testing.TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
-	}
-}
+var must = processtest.Must

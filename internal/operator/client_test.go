@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"example.com/petstore/internal/processtest"
 )
 
 // TestClientWaits: a server that does not answer ends a command, but not one that
@@ -19,9 +21,7 @@ func TestClientWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c, err := NewClient("http://127.0.0.1:9090", "token")
-		if err != nil {
-			t.Fatal(err)
-		}
+		processtest.Must(t, err)
 		transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
 			near, far := net.Pipe()
 			go answerLate(far, 10*time.Minute)
@@ -70,9 +70,7 @@ func TestNotAnOperatorsAPI(t *testing.T) {
 		}))
 		t.Cleanup(server.Close)
 		c, err := NewClient(server.URL, "token")
-		if err != nil {
-			t.Fatal(err)
-		}
+		processtest.Must(t, err)
 		want := strings.Replace(test.want, "SERVER", server.URL, 1)
 		if _, err := c.Workspaces(t.Context()); err == nil || err.Error() != want {
 			t.Errorf("Workspaces = %v, want %s", err, want)

@@ -11,6 +11,7 @@ import (
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/operator"
 	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/processtest"
 	"example.com/petstore/internal/store/sqlite"
 )
 
@@ -18,19 +19,13 @@ import (
 func TestBounds(t *testing.T) {
 	t.Parallel()
 	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "petstore.db"), sqlite.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	processtest.Must(t, err)
 	t.Cleanup(func() { db.Close() })
 	l := &operator.Local{Store: db, Counts: operator.Saved(db, time.Now), Now: time.Now, By: "test"}
 	w, err := l.CreateWorkspace(t.Context(), operator.NewWorkspace{Name: "acme", Plan: operator.Plan{Plan: access.Free}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	processtest.Must(t, err)
 	k, err := l.CreateKey(t.Context(), w.ID, operator.NewKey{Name: "till"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	processtest.Must(t, err)
 	rotate := func(d time.Duration) error { _, err := l.RotateKey(t.Context(), k.ID, d); return err }
 	ban := func(d time.Duration) error {
 		_, err := l.BanKey(t.Context(), k.ID, operator.NewBan{For: d, Reason: "x"})
@@ -71,9 +66,7 @@ func TestClientChecksKeys(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	c, err := operator.NewClient(server.URL, "token")
-	if err != nil {
-		t.Fatal(err)
-	}
+	processtest.Must(t, err)
 	for _, id := range []string{"", "..", "../workspaces/1", "key_x", "key_0000000000000000/ban"} {
 		_, err1 := c.RevokeKey(t.Context(), id)
 		_, err2 := c.UnbanKey(t.Context(), id)

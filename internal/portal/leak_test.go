@@ -3,6 +3,7 @@ package portal
 import (
 	"testing"
 
+	"example.com/petstore/internal/processtest"
 	"go.uber.org/goleak"
 )
 
@@ -10,9 +11,4 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // must ends the test if err is not nil.
-func must(tb testing.TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
-	}
-}
+var must = processtest.Must

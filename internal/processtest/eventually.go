@@ -15,3 +15,11 @@ func Eventually(tb testing.TB, what string, is func() bool) {
 		}
 	}
 }
+
+// Must ends the test if err is not nil.
+func Must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}

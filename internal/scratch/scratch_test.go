@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"example.com/petstore/internal/processtest"
 	"example.com/petstore/internal/scratch"
 )
 
@@ -70,9 +71,4 @@ func TestSweep(t *testing.T) {
 }
 
 // must ends the test if err is not nil.
-func must(tb testing.TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
-	}
-}
+var must = processtest.Must

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/petstore/internal/processtest"
 	spans "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 )
@@ -37,9 +38,7 @@ func TestTheCollectorIsSentSpans(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	c, err := newCollector(environment("ENDPOINT="+server.URL+"/otlp/", "HEADERS=api-key=a%3Db, team = c%20d", "TIMEOUT=0"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	processtest.Must(t, err)
 	t.Cleanup(func() { _ = c.Stop(t.Context()) })
 	if err := c.UploadTraces(t.Context(), []*spans.ResourceSpans{{SchemaUrl: "s"}}); err != nil || len(sent.GetResourceSpans()) != 1 || sent.GetResourceSpans()[0].GetSchemaUrl() != "s" {
 		t.Errorf("the collector has %v, %v, want the spans", &sent, err)
@@ -51,9 +50,7 @@ func TestSpansThatAreNotTakenAreAnError(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) }))
 	t.Cleanup(server.Close)
 	c, err := newCollector(environment("TRACES_ENDPOINT=" + server.URL))
-	if err != nil {
-		t.Fatal(err)
-	}
+	processtest.Must(t, err)
 	t.Cleanup(func() { _ = c.Stop(t.Context()) })
 	if err := c.UploadTraces(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "400 Bad Request") {
 		t.Errorf("the error of an answer of 400 is %v, want one that says so", err)
@@ -81,9 +78,7 @@ func TestRequestsGoOnWithoutACollector(t *testing.T) { //nolint:paralleltest // 
 	gone.Close()
 	var log bytes.Buffer
 	tracer, err := Start(t.Context(), Options{Log: slog.New(slog.NewTextHandler(&log, nil)), Getenv: environment("ENDPOINT=" + gone.URL)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	processtest.Must(t, err)
 	answer := httptest.NewRecorder()
 	mux := http.NewServeMux()
 	mux.HandleFunc("/pets", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/petstore/internal/processtest"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 )
@@ -47,9 +48,7 @@ func serve(t *testing.T, r *http.Request, status int) (tracetest.SpanStub, strin
 	tracer, err := start(t.Context(), Options{
 		Version: "v1", Log: slog.New(slog.DiscardHandler), Trusted: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")},
 	}, sdk.WithSyncer(kept))
-	if err != nil {
-		t.Fatal(err)
-	}
+	processtest.Must(t, err)
 	lines := Log(slog.New(slog.NewJSONHandler(&log, nil)))
 	mux := http.NewServeMux()
 	mux.HandleFunc("/pets/{petId}", func(w http.ResponseWriter, r *http.Request) {
@@ -59,9 +58,7 @@ func serve(t *testing.T, r *http.Request, status int) (tracetest.SpanStub, strin
 	})
 	tracer.Handler(mux).ServeHTTP(httptest.NewRecorder(), r)
 	spans := kept.GetSpans()
-	if err := tracer.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	processtest.Must(t, tracer.Stop(t.Context()))
 	if len(spans) != 1 {
 		t.Fatalf("the spans are %v, want one", spans)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"example.com/petstore/internal/processtest"
 	"example.com/petstore/internal/store/sqlite"
 	"example.com/petstore/internal/usage"
 )
@@ -25,9 +26,7 @@ type flaky struct {
 func newStore(t testing.TB) *flaky {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "petstore.db"), sqlite.Options{Readers: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	processtest.Must(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	return &flaky{Store: db}
 }
@@ -62,9 +61,7 @@ func at(d time.Duration, status int) usage.Event {
 func totals(t *testing.T, r *usage.Recorder, workspace int64, interval usage.Interval, from, to time.Duration) []int64 {
 	t.Helper()
 	rows, err := r.Series(t.Context(), workspace, interval, noon.Add(from), noon.Add(to))
-	if err != nil {
-		t.Fatal(err)
-	}
+	processtest.Must(t, err)
 	var list []int64
 	for _, row := range rows {
 		list = append(list, row.Total())
@@ -106,9 +103,7 @@ func TestNodesAddUp(t *testing.T) {
 	}
 	two.Record(8, at(0, 200))
 	for _, r := range []*usage.Recorder{one, two} {
-		if err := r.Save(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		processtest.Must(t, r.Save(t.Context()))
 	}
 	one.Record(7, at(2*time.Minute, 500))
 	if got, want := totals(t, one, 7, usage.Minute, 0, 3*time.Minute), []int64{3, 3, 1, 0}; !slices.Equal(got, want) {
@@ -135,9 +130,7 @@ func TestFailedSave(t *testing.T) {
 	r.Record(7, at(0, 200))
 	store.err = nil
 	for range 2 {
-		if err := r.Save(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		processtest.Must(t, r.Save(t.Context()))
 	}
 	if got, want := totals(t, r, 7, usage.Minute, 0, 0), []int64{2}; !slices.Equal(got, want) {
 		t.Errorf("minutes = %v, want %v", got, want)
@@ -214,9 +207,7 @@ func TestManyWorkspaces(t *testing.T) {
 		t.Errorf("%d events are held, want 36,000", held)
 	}
 	now = noon.Add(2 * time.Hour)
-	if err := r.Save(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	processtest.Must(t, r.Save(t.Context()))
 	r.Record(19_999, at(2*time.Hour, 200))
 	if got := len(r.Latest(19_999)); got != 1 {
 		t.Errorf("after the others fell silent %d events are held, want 1", got)
@@ -272,9 +263,7 @@ func TestKeyDays(t *testing.T) {
 	}
 	store.err = nil
 	for _, r := range []*usage.Recorder{one, two} {
-		if err := r.Save(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		processtest.Must(t, r.Save(t.Context()))
 	}
 	record(two, "a", noon, 200, true)
 	days, err := two.KeyDays(t.Context(), 7, "a", noon)

@@ -311,9 +311,4 @@ func TestTwoNodes(t *testing.T) {
 }
 
 // must ends the test if err is not nil.
-func must(tb testing.TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
-	}
-}
+var must = processtest.Must

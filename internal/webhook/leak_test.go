@@ -4,6 +4,7 @@ import (
 	"os"
 	"testing"
 
+	"example.com/petstore/internal/processtest"
 	"go.uber.org/goleak"
 )
 
@@ -19,9 +20,4 @@ func TestMain(m *testing.M) {
 }
 
 // must ends the test if err is not nil.
-func must(tb testing.TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
-	}
-}
+var must = processtest.Must

@@ -11,8 +11,6 @@ import (
 func FreeAddr(t *testing.T) string {
 	t.Helper()
 	addr, err := processtest.FreeAddr()
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	return addr
 }

@@ -65,9 +65,7 @@ func capIn(dir, limit string, pid, size int) (string, error) {
 func (s *Server) CapMemory(t *testing.T, size int) (forbidden error) {
 	t.Helper()
 	own, err := os.ReadFile("/proc/self/cgroup")
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	forbidden = errors.New("no control group here limits memory")
 	for _, g := range memoryGroups(string(own)) {
 		dir, err := capIn(g.dir, g.limit, s.Cmd.Process.Pid, size)
@@ -100,9 +98,7 @@ func PeakMemory(t *testing.T, pid int) int {
 func MemoryOf(t *testing.T, pid int, what string) int {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	_, rest, found := strings.Cut(string(text), what)
 	var kib int
 	if _, err := fmt.Sscanf(rest, "%d kB", &kib); !found || err != nil {

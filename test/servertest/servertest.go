@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/petstore/internal/processtest"
 	"go.uber.org/goleak"
 )
 
@@ -118,9 +119,7 @@ func (b Binary) NewShop(dir, name string, plan ...string) (Key, error) {
 func (b Binary) Shop(t testing.TB, dir, name string, plan ...string) Key {
 	t.Helper()
 	k, err := b.NewShop(dir, name, plan...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	return k
 }
 
@@ -128,27 +127,18 @@ func (b Binary) Shop(t testing.TB, dir, name string, plan ...string) Key {
 func (b Binary) Must(t testing.TB, dir string, args ...string) string {
 	t.Helper()
 	out, err := b.Run(dir, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	return out
 }
 
 // Must ends the test if err is not nil.
-func Must(tb testing.TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
-	}
-}
+var Must = processtest.Must
 
 // Start is Serve, for the time of a test.
 func (b Binary) Start(t testing.TB, o Options) *Server {
 	t.Helper()
 	s, err := b.Serve(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	t.Cleanup(s.Kill)
 	return s
 }

@@ -3,6 +3,7 @@ package console_test
 import (
 	"testing"
 
+	"example.com/petstore/internal/processtest"
 	"go.uber.org/goleak"
 )
 
@@ -10,12 +11,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // must ends the test if err is not nil.
-func must(tb testing.TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
-	}
-}
+var must = processtest.Must
 
 // errOf returns the error of a call.
 func errOf[T any](_ T, err error) error { return err }

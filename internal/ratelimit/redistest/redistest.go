@@ -47,11 +47,7 @@ func start(tb testing.TB, program string, args []string) *Server {
 	if err != nil {
 		Missing(tb, err)
 	}
-	tb.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			tb.Error(err)
-		}
-	})
+	tb.Cleanup(func() { processtest.Must(tb, s.Close()) })
 	return s
 }
 

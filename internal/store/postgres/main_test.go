@@ -12,6 +12,7 @@ import (
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/processtest"
 	"example.com/petstore/internal/store/postgres/postgrestest"
 	"example.com/petstore/internal/store/storetest"
 	"github.com/jackc/pgx/v5"
@@ -65,11 +66,7 @@ func node(tb testing.TB, url string, o Options) *DB {
 	tb.Helper()
 	db, err := Open(context.Background(), url, o)
 	must(tb, err)
-	tb.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			tb.Error(err)
-		}
-	})
+	tb.Cleanup(func() { must(tb, db.Close()) })
 	return db
 }
 
@@ -140,12 +137,7 @@ func wantSound(tb testing.TB, db *DB) {
 }
 
 // must ends the test if err is not nil.
-func must(tb testing.TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
-	}
-}
+var must = processtest.Must
 
 // direct returns a connection beside the store's own.
 func direct(tb testing.TB, url string) *pgx.Conn {
@@ -165,11 +157,7 @@ func readingConn(tb testing.TB, url string) *pgx.Conn {
 func closed(tb testing.TB, c *pgx.Conn, err error) *pgx.Conn {
 	tb.Helper()
 	must(tb, err)
-	tb.Cleanup(func() {
-		if err := c.Close(context.Background()); err != nil {
-			tb.Error(err)
-		}
-	})
+	tb.Cleanup(func() { must(tb, c.Close(context.Background())) })
 	return c
 }
 

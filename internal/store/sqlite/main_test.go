@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"example.com/petstore/internal/processtest"
 	"go.uber.org/goleak"
 
 	"example.com/petstore/internal/access"
@@ -30,11 +31,7 @@ func openAt(t testing.TB, path string, o Options) *DB {
 	t.Helper()
 	db, err := Open(t.Context(), path, o)
 	must(t, err)
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must(t, db.Close()) })
 	return db
 }
 
@@ -62,9 +59,4 @@ func createPet(t *testing.T, db *DB, workspace int64, name string) int64 {
 }
 
 // must ends the test if err is not nil.
-func must(tb testing.TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
-	}
-}
+var must = processtest.Must

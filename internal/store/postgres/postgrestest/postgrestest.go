@@ -67,11 +67,7 @@ func Start(tb testing.TB, settings ...string) *Server {
 
 // closeWith closes the server at the end of a test.
 func (s *Server) closeWith(tb testing.TB) {
-	tb.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			tb.Error(err)
-		}
-	})
+	tb.Cleanup(func() { must(tb, s.Close()) })
 }
 
 // available ends a test that has no server because of err: it skips the test if
@@ -259,11 +255,7 @@ func (s *Server) Database(tb testing.TB, template string) string {
 	tb.Helper()
 	name, err := s.Create(context.Background(), template)
 	must(tb, err)
-	tb.Cleanup(func() {
-		if err := s.Exec(context.Background(), "postgres", "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
-			tb.Error(err)
-		}
-	})
+	tb.Cleanup(func() { must(tb, s.Exec(context.Background(), "postgres", "DROP DATABASE "+name+" WITH (FORCE)")) })
 	return s.URL(name)
 }
 
