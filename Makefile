@@ -48,7 +48,7 @@ build: ## the binary, as bin/petstore
 	go build -trimpath -ldflags="-s -w" -o bin/petstore ./cmd/petstore
 
 # CI sets RACE to flags for the race detector.
-test: tools ## the tests that every change must pass (7 to 10 minutes)
+test: tools ## the tests that every change must pass (four minutes)
 	$(call each,go vet ./... && go test ./...)
 	scripts/in-memory $(TEST) $(RACE) $(INSIDE)
 	scripts/in-memory $(TEST) -count=1 -parallel=4 $(RACE) $(NODES)
