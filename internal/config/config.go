@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-//go:generate go run ./reference ../../docs/configuration.md
+//go:generate go test -run TestReference -update .
 
 // A Config holds the value of every setting. The zero value is not usable;
 // start from New.
