@@ -172,7 +172,7 @@ func TestFaults(t *testing.T) {
 		{"backups of PostgreSQL", source{args: []string{"--db=postgres://h/d", "--backup-every=1h", "--backup-dir=d"}}, "--backup-every: backups by the server are for SQLite"},
 		{"other database", env("PETSTORE_DB", "mysql://u:secret@h/d"), `PETSTORE_DB: "mysql://u:xxxxx@h/d" is neither`},
 		{"slash in the password", env("PETSTORE_DB", "postgres://u:12/secret@h/d"), "PETSTORE_DB: an @ comes after a slash"},
-		{"other case", env("PETSTORE_DB", "POSTGRES://u:secret@h/d"), `PETSTORE_DB: "postgres://u:xxxxx@h/d" is neither`},
+		{"other case", env("PETSTORE_DB", "POSTGRES://u:secret@h/d"), `PETSTORE_DB: "POSTGRES://u:xxxxx@h/d" is neither`},
 		{"keywords", env("PETSTORE_DB", "host=localhost dbname=shop password=secret"), "PETSTORE_DB: PostgreSQL is given as a URL, postgres://user@host/dbname"},
 		{"keywords in the file", source{file: "db: dbname=shop\n"}, "petstore.yaml:1: PostgreSQL is given as a URL"},
 		{"mistyped scheme", source{args: []string{"--db=postgres:/u:secret@h/d"}}, "--db: PostgreSQL is given as a URL"},
@@ -206,7 +206,7 @@ func TestCheckPath(t *testing.T) {
 		"host=localhost dbname=shop": asURL, "service=shop": asURL, " host = h  port=1 ": asURL, `password=my\ secret/1 host=h`: asURL, "password=secret dbname=postgres://h/d": asURL,
 		"postgresql//h/d": asURL, "postgres:/u:secret@h/d": asURL, "postgres:h/d": asURL, "postgresql:": asURL, "POSTGRES:/h": asURL,
 
-		"mysql://u:secret@h/d": `"mysql://u:xxxxx@h/d"` + neither, "POSTGRES://u:secret@h/d": `"postgres://u:xxxxx@h/d"` + neither, "sqlite:///shop.db": `"sqlite:///shop.db"` + neither,
+		"mysql://u:secret@h/d": `"mysql://u:xxxxx@h/d"` + neither, "POSTGRES://u:secret@h/d": `"POSTGRES://u:xxxxx@h/d"` + neither, "sqlite:///shop.db": `"sqlite:///shop.db"` + neither,
 	} {
 		got := ""
 		if err := config.CheckPath(db); err != nil {
@@ -223,9 +223,11 @@ func TestRedact(t *testing.T) {
 	for give, want := range map[string]string{
 		"petstore.db":                          "petstore.db",
 		"postgres://u:p@h:5432/d?sslmode=none": "postgres://u:xxxxx@h:5432/d?sslmode=none",
-		"postgres://h/d?user=u&Password=p":     "postgres://h/d?Password=xxxxx&user=u",
-		"postgres://u:p%zz@h":                  "postgres://xxxxx",
-		"u:p@h:5432/d":                         "xxxxx",
+		"postgres://h/d?user=u&Password=p":     "postgres://h/d?user=u&Password=xxxxx",
+		"postgres://u:p%zz@h":                  "postgres://u:xxxxx@h",
+		"u:p@h:5432/d":                         "u:xxxxx@h:5432/d",
+		"postgres://u@h:5432/d":                "postgres://u@h:5432/d",
+		"postgres://u:p@/?@[::1]/d":            "postgres://u:xxxxx@[::1]/d",
 		"shop@home.db":                         "shop@home.db",
 	} {
 		if got := config.Redact(give); got != want {
