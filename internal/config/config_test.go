@@ -159,7 +159,6 @@ func TestFaults(t *testing.T) {
 		{"negative", env("PETSTORE_DRAIN_DELAY", "-1s"), "PETSTORE_DRAIN_DELAY: "},
 		{"too many days", env("PETSTORE_EVENT_RETENTION", "99999d"), `PETSTORE_EVENT_RETENTION: "99999d": is too long`},
 		{"too long", env("PETSTORE_EVENT_RETENTION", "65535d2000000h"), `PETSTORE_EVENT_RETENTION: "65535d2000000h": is too long`},
-		{"zero", env("PETSTORE_BAN_FIRST", "0s"), "PETSTORE_BAN_FIRST: "},
 		{"short ban", env("PETSTORE_BAN_FIRST", "999ms"), `PETSTORE_BAN_FIRST: "999ms": must be at least 1s`},
 		{"number", env("PETSTORE_BAN_STRIKES", "0"), "PETSTORE_BAN_STRIKES: "},
 		{"bans", env("PETSTORE_BAN_MAX", "1m"), "PETSTORE_BAN_MAX: the longest ban, ban-max 1m0s, is shorter"},
@@ -172,9 +171,7 @@ func TestFaults(t *testing.T) {
 		{"backups of PostgreSQL", source{args: []string{"--db=postgres://h/d", "--backup-every=1h", "--backup-dir=d"}}, "--backup-every: backups by the server are for SQLite"},
 		{"other database", env("PETSTORE_DB", "mysql://u:secret@h/d"), `PETSTORE_DB: "mysql://u:xxxxx@h/d" is neither`},
 		{"slash in the password", env("PETSTORE_DB", "postgres://u:12/secret@h/d"), "PETSTORE_DB: an @ comes after a slash"},
-		{"other case", env("PETSTORE_DB", "POSTGRES://u:secret@h/d"), `PETSTORE_DB: "POSTGRES://u:xxxxx@h/d" is neither`},
 		{"keywords", env("PETSTORE_DB", "host=localhost dbname=shop password=secret"), "PETSTORE_DB: PostgreSQL is given as a URL, postgres://user@host/dbname"},
-		{"keywords in the file", source{file: "db: dbname=shop\n"}, "petstore.yaml:1: PostgreSQL is given as a URL"},
 		{"mistyped scheme", source{args: []string{"--db=postgres:/u:secret@h/d"}}, "--db: PostgreSQL is given as a URL"},
 		{"Redis", source{file: "redis: http://:secret@h\n"}, "petstore.yaml:1: must be a URL such as redis://"},
 	}
@@ -224,10 +221,8 @@ func TestRedact(t *testing.T) {
 		"petstore.db":                          "petstore.db",
 		"postgres://u:p@h:5432/d?sslmode=none": "postgres://u:xxxxx@h:5432/d?sslmode=none",
 		"postgres://h/d?user=u&Password=p":     "postgres://h/d?user=u&Password=xxxxx",
-		"postgres://u:p%zz@h":                  "postgres://u:xxxxx@h",
 		"u:p@h:5432/d":                         "u:xxxxx@h:5432/d",
 		"postgres://u@h:5432/d":                "postgres://u@h:5432/d",
-		"postgres://u:p@/?@[::1]/d":            "postgres://u:xxxxx@[::1]/d",
 		"shop@home.db":                         "shop@home.db",
 	} {
 		if got := config.Redact(give); got != want {
