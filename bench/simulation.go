@@ -90,7 +90,7 @@ type simulation struct {
 
 	all             []*simulatedNode
 	database, redis *station
-	held            map[int][]func() // pets, and as negative numbers feeds, that are locked, with who waits for them
+	held            map[int][]func() // workspaces that are locked, with who waits for them
 	syncs           float64          // when the latest sync of the log begins
 
 	counts
@@ -209,7 +209,7 @@ type simulatedNode struct {
 	*simulation
 	processor *station
 	busy      int   // groups under way
-	waiting   []int // the pets that orders wait for
+	waiting   []int // the workspaces of the orders that wait
 }
 
 // ask is a caller's request from its beginning: it is decided upon, and then read or ordered.
@@ -232,36 +232,29 @@ func (n *simulatedNode) answer() {
 	n.ask()
 }
 
-// order orders one of all pets.
+// order orders a pet of one of all workspaces.
 func (n *simulatedNode) order() {
-	n.waiting = append(n.waiting, popular(n.random, n.workspaces)*n.pets+n.random.IntN(n.pets))
+	n.waiting = append(n.waiting, popular(n.random, n.workspaces))
 	n.gather()
 }
 
-// gather carries out what waits, unless as many groups as may be are under way: lock the pets, take ids, write, lock the
-// feeds of their workspaces, commit.
+// gather carries out what waits, unless as many groups as may be are under way: lock the workspaces and load, write, commit.
 func (n *simulatedNode) gather() {
 	if n.busy == committers || len(n.waiting) == 0 {
 		return
 	}
 	orders, began := len(n.waiting), n.now
 	slices.Sort(n.waiting)
-	pets := slices.Clone(slices.Compact(n.waiting))
+	workspaces := slices.Clone(slices.Compact(n.waiting))
 	n.waiting = n.waiting[:0]
-	feeds := make([]int, len(pets))
-	for i, pet := range pets {
-		feeds[i] = -1 - pet/n.pets
-	}
-	feeds = slices.Compact(feeds)
 	n.busy++
 	half := (n.databaseGroup + float64(orders)*n.databaseOrder) / 2
-	write := func(then func()) { n.after(n.trip, func() { n.work(n.database, half, then) }) }
-	write(func() {
-		n.lock(pets, func() {
-			n.after(n.trip, func() {
-				write(func() {
-					n.lock(feeds, func() {
-						n.commit(func() { n.end(append(pets, feeds...), orders, began) })
+	n.after(n.trip, func() {
+		n.lock(workspaces, func() {
+			n.work(n.database, half, func() {
+				n.after(n.trip, func() {
+					n.work(n.database, half, func() {
+						n.commit(func() { n.end(workspaces, orders, began) })
 					})
 				})
 			})
@@ -269,8 +262,8 @@ func (n *simulatedNode) gather() {
 	})
 }
 
-func (n *simulatedNode) end(rows []int, orders int, began float64) {
-	n.unlock(rows)
+func (n *simulatedNode) end(workspaces []int, orders int, began float64) {
+	n.unlock(workspaces)
 	n.groups++
 	n.grouped += float64(orders)
 	n.groupTime += n.now - began

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -10,98 +11,54 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// Load implements [petstore.Bulk]. While it runs, others can write anything, except that
-// they cannot delete the categories that it refers to.
+// largeImport is after how many rows statistics are gathered.
+const largeImport = 10_000
+
+// Load implements [petstore.Bulk]. Other writes to the workspace wait for the end of its
+// transaction. After a large import it has the planner's statistics gathered: otherwise reads
+// would keep plans that were made for small tables.
 func (s *Store) Load(ctx context.Context, workspace int64, b *petstore.Batch) ([]petstore.Refusal, error) {
-	l := &Load{store: s, workspace: workspace, batch: b}
-	switch err := s.db.Load(ctx, l); {
+	l := &load{store: s, workspace: workspace, batch: b}
+	switch err := s.db.Step(ctx, workspace, l.run); {
 	case errors.Is(err, petstore.ErrRefused):
 		return l.refused, nil
 	case err != nil:
 		return nil, err
 	}
-	if b.Imported != nil {
+	if i := b.Imported; i != nil {
 		s.options.Written(workspace)
+		if gather := s.options.Dialect.Gather; gather != "" && i.Categories+i.Pets+i.Orders >= largeImport {
+			_ = s.db.Write(ctx, func(tx Tx) error { return exec(tx, gather) }) // if it fails, the database does so by itself some time
+		}
 	}
 	return l.refused, nil
 }
 
-// A Load stores one batch. An engine carries it out as [DB.Load] says.
-type Load struct {
+// A load stores one batch.
+type load struct {
 	store     *Store
 	workspace int64
 	batch     *petstore.Batch
-	last      *groupedWorkspace // the ids that were issued for it
 
-	next     idCounts         // the ids that were given last
-	highest  petstore.LastIDs // of the batch
-	given    []*int64         // ids that were written into the batch, and are void if it is tried again
+	group    *Group
+	in       *groupedWorkspace
+	given    []*int64 // ids that were written into the batch, and are void if it is tried again
 	refused  []petstore.Refusal
 	existing foundRows
-
-	categories, pets, orders, movements [][]any
-	names                               Batch
 }
 
-// Workspace returns where the batch goes.
-func (l *Load) Workspace() int64 { return l.workspace }
-
-// Imported returns how many rows came with the import that the batch ends, 0 if it ends none.
-func (l *Load) Imported() int64 {
-	if i := l.batch.Imported; i != nil {
-		return i.Categories + i.Pets + i.Orders
-	}
-	return 0
-}
-
-// Issue adds the statement that raises the counters by the ids that new rows need. It
-// clears the ids of an earlier try.
-func (l *Load) Issue(b *Batch) {
-	for _, id := range l.given {
-		*id = 0
-	}
-	l.given = nil
-	need := idCounts{}
-	for i := range l.batch.Units {
-		u := &l.batch.Units[i]
-		need.movements += int64(len(u.Movements))
-		switch {
-		case u.Category != nil && u.Category.ID == 0:
-			need.categories++
-		case u.Category == nil && u.PetID == 0:
-			need.pets++
-		}
-	}
-	l.last = &groupedWorkspace{id: l.workspace, needs: need, issued: new(idCounts)}
-	issueIDs(b, l.last)
-}
-
-// Run carries out the load in one transaction.
-func (l *Load) Run(tx Tx) error {
-	var b Batch
-	l.Issue(&b)
-	if err := tx.Run(&b); err != nil {
+// run carries out the load in a transaction. It may be called again.
+func (l *load) run(tx Tx) error {
+	if err := l.begin(tx); err != nil {
 		return err
 	}
-	return l.Keep(tx)
-}
-
-// Keep writes the batch in a transaction, after Issue. If the transaction fails, both
-// may be called again.
-func (l *Load) Keep(tx Tx) error {
-	l.refused, l.next, l.highest = nil, *l.last.issued, l.batch.Last
-	l.existing = newFoundRows()
-	l.categories, l.pets, l.orders, l.movements = nil, nil, nil, nil
-	l.names.Reset()
-	if err := l.loadExisting(tx); err != nil {
-		return err
-	}
-	needs := l.last.needs
-	if max(l.next.categories+needs.categories, l.next.pets+needs.pets, l.next.movements+needs.movements) > petstore.MaxID {
-		return usedUp(l.workspace)
-	}
+	last := &l.in.last
+	last.categories, last.pets, last.orders = max(last.categories, l.batch.Last.Categories), max(last.pets, l.batch.Last.Pets), max(last.orders, l.batch.Last.Orders)
 	var err error
 	if l.refused, err = l.batch.Insert(l.has, l.keep); err != nil {
+		return err
+	}
+	if err := l.in.usedUp(); err != nil {
 		return err
 	}
 	if l.batch.File != "" {
@@ -109,93 +66,72 @@ func (l *Load) Keep(tx Tx) error {
 			return err
 		}
 	}
-	if err := l.write(tx); err != nil || l.batch.Imported == nil {
+	if i := l.batch.Imported; i != nil {
+		l.group.addEvents(l.in, petstore.Event{Type: petstore.CatalogueImported, CreatedAt: l.group.now, Data: i.AppendJSON(nil)})
+	}
+	var b Batch
+	l.group.write(&b)
+	return tx.Run(&b)
+}
+
+// begin forgets an earlier try, locks the workspace and finds out which ids exist already.
+func (l *load) begin(tx Tx) error {
+	for _, id := range l.given {
+		*id = 0
+	}
+	l.given, l.existing = nil, newFoundRows()
+	l.group = l.store.group(nil)
+	l.group.begin()
+	l.in = l.group.workspace(l.workspace)
+	var b Batch
+	l.group.lock(&b)
+	l.find(&b)
+	if err := tx.Run(&b); err != nil || l.in.open {
 		return err
 	}
-	return l.store.AddEvent(tx, l.workspace, petstore.CatalogueImported, l.batch.Imported.AppendJSON(nil))
+	return cmp.Or[error](HasWorkspace(tx, l.workspace), access.Resetting())
 }
 
 // keep gives a unit its ids and puts its rows among those to write.
-func (l *Load) keep(u *petstore.Unit) error {
+func (l *load) keep(u *petstore.Unit) error {
+	g, last := l.group, &l.in.last
 	if c := u.Category; c != nil {
-		l.issue(&c.ID, &l.next.categories)
-		l.add(petstore.CategoryRow, c.ID, &l.highest.Categories)
-		l.categories = append(l.categories, categoryTable.values(l.workspace, c))
+		l.issue(petstore.CategoryRow, &c.ID, &last.categories)
+		*g.categories.saved(rowID{l.workspace, c.ID}, true) = *c
 		return nil
 	}
 	if u.Pet != nil {
-		l.keepPet(u)
+		l.issue(petstore.PetRow, &u.PetID, &last.pets)
 	}
 	for i := range u.Orders {
 		o := &u.Orders[i]
-		l.add(petstore.OrderRow, o.ID, &l.highest.Orders)
-		l.orders = append(l.orders, orderTable.values(l.workspace, o))
+		l.issue(petstore.OrderRow, &o.ID, &last.orders)
+		g.orders.saved(rowID{l.workspace, o.ID}, true).Order = *o
 	}
-	before := int64(0)
+	lastMovement := int64(0)
 	for _, m := range u.Movements {
 		m.PetID = u.PetID
-		l.next.movements++
-		l.add(petstore.LedgerRow, u.PetID, &l.highest.Pets)
-		l.movements = append(l.movements, movementTable.values(l.workspace, &storedMovement{m, l.next.movements, before}))
-		before = l.next.movements
+		last.movements++
+		g.movements = append(g.movements, movementTable.values(l.workspace, &storedMovement{m, last.movements, lastMovement}))
+		lastMovement = last.movements
+	}
+	if len(u.Movements) > 0 { // of a pet that is kept or was deleted
+		l.issue(petstore.LedgerRow, &u.PetID, &last.pets)
+	}
+	if u.Pet != nil {
+		u.Pet.ID = u.PetID
+		*g.pets.saved(rowID{l.workspace, u.PetID}, true) = storedPet{*u.Pet, lastMovement}
 	}
 	return nil
 }
 
-func (l *Load) keepPet(u *petstore.Unit) {
-	p := u.Pet
-	if u.PetID == 0 {
-		l.issue(&u.PetID, &l.next.pets)
-		p.ID = u.PetID
-		l.given = append(l.given, &p.ID)
-	}
-	l.add(petstore.PetRow, p.ID, &l.highest.Pets)
-	row := storedPet{StockedPet: *p}
-	if n := int64(len(u.Movements)); n > 0 {
-		row.lastMovement = l.next.movements + n
-	}
-	l.pets = append(l.pets, petTable.values(l.workspace, &row))
-	name := petstore.Fold(p.Name)
-	if add := l.store.options.Dialect.AddName; add != nil {
-		add(&l.names, l.workspace, p.ID, name)
-	}
-}
-
-// add notes a row of the batch.
-func (l *Load) add(kind petstore.RowKind, id int64, highest *int64) {
-	l.existing[kind][id] = true
-	*highest = max(*highest, id)
-}
-
-// issue sets *id to the next id unless it has one.
-func (l *Load) issue(id, last *int64) {
+// issue sets *id to the next id unless it has one, and notes the row.
+func (l *load) issue(kind petstore.RowKind, id, last *int64) {
 	if assignID(id, last) {
 		l.given = append(l.given, id)
 	}
-}
-
-// write writes the rows, and raises the counters above the ids that the batch brought
-// along, so that these are not issued again.
-func (l *Load) write(tx Tx) error {
-	if max(l.highest.Categories, l.highest.Pets, l.highest.Orders) > petstore.MaxID {
-		return usedUp(l.workspace)
-	}
-	for _, t := range []struct {
-		name    string
-		columns []string
-		rows    [][]any
-	}{
-		{categoryTable.name, categoryTable.columns, l.categories},
-		{petTable.name, petTable.columns, l.pets},
-		{orderTable.name, orderTable.columns, l.orders},
-		{movementTable.name, movementTable.columns, l.movements},
-	} {
-		if err := tx.Fill(t.name, t.columns, t.rows); err != nil {
-			return err
-		}
-	}
-	raiseTo(&l.names, l.workspace, l.highest)
-	return tx.Run(&l.names)
+	*last = max(*last, *id)
+	l.existing[kind][*id] = true
 }
 
 // foundRows are ids by the kind of their rows: of those that a batch names, the ones
@@ -217,48 +153,24 @@ var findRows = [petstore.RowKinds]string{
 	petstore.LedgerRow:   "SELECT pet FROM movements WHERE workspace = $1 AND kind = 'deleted' AND pet", // that of a pet which is there comes with the pet
 }
 
-// loadExisting finds out which ids exist already, in one round trip. It locks the
-// categories against deletion.
-func (l *Load) loadExisting(tx Tx) error {
-	dialect, closing := &l.store.options.Dialect, false
-	var b Batch
-	if dialect.LockOpen != nil {
-		dialect.LockOpen(&b, []int64{l.workspace}, func(Row) error {
-			closing = true
-			return nil
-		})
-	}
-	l.find(&b, dialect.LockNamed)
-	if err := tx.Run(&b); err != nil {
-		return err
-	}
-	if closing {
-		return access.Resetting()
-	}
-	return CheckWorkspace(tx, l.workspace)
-}
-
-// find adds the statements that look for the ids which the batch names. Those of categories end with lock.
-func (l *Load) find(b *Batch, lock string) {
+// find adds the statements that look for the ids which the batch names.
+func (l *load) find(b *Batch) {
 	for kind, named := range l.named() {
 		if len(named) == 0 {
 			continue
 		}
-		condition, arg := l.store.options.Dialect.Among(slices.Sorted(maps.Keys(named)))
-		if petstore.RowKind(kind) == petstore.CategoryRow {
-			condition += lock
-		}
+		among, ids := l.store.options.Dialect.Among(slices.Sorted(maps.Keys(named)))
 		b.Query(func(row Row) error {
 			var id int64
 			err := row.Scan(&id)
 			l.existing[kind][id] = true
 			return err
-		}, findRows[kind]+condition, l.workspace, arg)
+		}, findRows[kind]+among, l.workspace, ids)
 	}
 }
 
 // named returns the ids that the batch brings along or refers to.
-func (l *Load) named() foundRows {
+func (l *load) named() foundRows {
 	n := newFoundRows()
 	for i := range l.batch.Units {
 		u := &l.batch.Units[i]
@@ -283,4 +195,4 @@ func (l *Load) named() foundRows {
 	return n
 }
 
-func (l *Load) has(kind petstore.RowKind, id int64) bool { return l.existing[kind][id] }
+func (l *load) has(kind petstore.RowKind, id int64) bool { return l.existing[kind][id] }

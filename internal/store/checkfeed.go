@@ -16,7 +16,7 @@ import (
 func (s *Store) CheckFeed(ctx context.Context, shop int64) (problems []string, err error) {
 	c := &feedCheck{shop: shop, last: map[resource]uint64{}, report: reportTo(&problems)}
 	err = s.db.Snapshot(ctx, func(tx Tx) error {
-		err := Each(tx, "SELECT type, data FROM events WHERE workspace = $1 AND id > (SELECT forgotten FROM feeds WHERE workspace = $1) ORDER BY id", c.event, shop)
+		err := Each(tx, "SELECT type, data FROM events WHERE workspace = $1 AND id > (SELECT forgotten FROM counters WHERE workspace = $1) ORDER BY id", c.event, shop)
 		if err != nil || len(c.last) == 0 { // as in most of many shops
 			return err
 		}

@@ -4,19 +4,12 @@ import "example.com/petstore/internal/petstore"
 
 // A Dialect has what differs between the engines.
 type Dialect struct {
-	// Lock ends a statement that loads rows to change or delete, and orders them by id.
-	// LockKept does the same for rows to which bulk loads may begin to refer meanwhile, LockNamed
-	// for rows that must only not be deleted.
-	Lock, LockKept, LockNamed string
+	// Lock ends a statement that selects rows and locks them.
+	Lock string
 
 	// Among returns a condition for a column to have one of the ids, as the parameter $2,
 	// and the argument for that.
 	Among func(ids []int64) (condition string, arg any)
-
-	// LockOpen adds statements that keep workspaces, which are in ascending order, from being
-	// closed to writes until the end of the transaction. They return the ids of those that are
-	// being closed, which closing gets. It may be nil.
-	LockOpen func(b *Batch, workspaces []int64, closing func(Row) error)
 
 	// AddName adds the statement that adds the folded name of a new pet to a separate index of
 	// names. It may be nil.
@@ -45,6 +38,9 @@ type Dialect struct {
 
 	// NextWorkspace selects an id for a workspace that was never issued, and is not issued again.
 	NextWorkspace string
+
+	// Gather is a statement that gathers the planner's statistics of large tables. It may be empty.
+	Gather string
 
 	// CheckStructure looks for damage of the tables and their indexes. It may be nil.
 	CheckStructure func(Tx, Report) error

@@ -10,7 +10,7 @@ import (
 // DryRun implements [petstore.Bulk].
 func (s *Store) DryRun(ctx context.Context, workspace int64, f func(petstore.Bulk) error) error {
 	r := &dryRun{store: s, workspace: workspace, dialect: s.options.Dialect}
-	r.dialect.Lock, r.dialect.LockKept, r.dialect.LockOpen = "", "", nil
+	r.dialect.Lock = ""
 	for kind := range r.kept {
 		r.kept[kind] = idSet{}
 	}
@@ -61,9 +61,9 @@ func (r *dryRun) Categories(_ context.Context, _ int64, q petstore.CategoryQuery
 
 // Load implements [petstore.Bulk].
 func (r *dryRun) Load(_ context.Context, _ int64, b *petstore.Batch) ([]petstore.Refusal, error) {
-	l := &Load{store: r.store, workspace: r.workspace, batch: b, existing: newFoundRows()}
+	l := &load{store: r.store, workspace: r.workspace, batch: b, existing: newFoundRows()}
 	var queries Batch
-	l.find(&queries, "")
+	l.find(&queries)
 	if err := r.tx.Run(&queries); err != nil {
 		return nil, err
 	}
@@ -116,6 +116,6 @@ func (r *dryRun) Amend(_ context.Context, _ int64, changes []*petstore.Change, _
 			g.categories[rowID{r.workspace, id}] = &loadedRow[petstore.Category]{row: petstore.Category{ID: id}}
 		}
 	}
-	g.Decide(&b)
+	g.decide()
 	return g.refusals(), nil
 }

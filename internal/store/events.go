@@ -10,10 +10,10 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// The feed of a workspace has a row in the table feeds: last is the greatest id that was
-// issued. Events with ids up to forgotten are no longer returned, though their rows may
-// still exist. Where changes were made without events, forgotten is greater than last:
-// then a reader who has read up to last gets events_expired. The next id is greater than
+// The feed of a workspace has two columns of the table counters: events is the greatest id that
+// was issued. Events with ids up to forgotten are no longer returned, though their rows may
+// still exist. Where changes were made without events, forgotten is greater than events:
+// then a reader who has read up to events gets events_expired. The next id is greater than
 // both.
 
 const (
@@ -22,8 +22,8 @@ const (
 	eventsOf = `SELECT id, type, at, request, CASE WHEN ` + named + ` THEN data ELSE '' END, CASE WHEN ` + named + ` THEN previous ELSE '' END
 		FROM events WHERE workspace = $2 AND `
 	named        = "($1 = '' OR $1 LIKE '%,' || type || ',%')"
-	forgotten    = "(SELECT forgotten FROM feeds WHERE workspace = $2)"
-	selectEvents = eventsOf + "id > (SELECT CASE WHEN forgotten > $3 THEN forgotten ELSE $3 END FROM feeds WHERE workspace = $2) ORDER BY id LIMIT $4"
+	forgotten    = "(SELECT forgotten FROM counters WHERE workspace = $2)"
+	selectEvents = eventsOf + "id > (SELECT CASE WHEN forgotten > $3 THEN forgotten ELSE $3 END FROM counters WHERE workspace = $2) ORDER BY id LIMIT $4"
 	selectNewest = eventsOf + "id > " + forgotten + " AND id < $3 ORDER BY id DESC LIMIT $4"
 	selectEvent  = eventsOf + "id > " + forgotten + " AND id = $3"
 )
@@ -159,42 +159,39 @@ func (s *Store) Event(ctx context.Context, workspace, id int64) (petstore.Event,
 	})
 }
 
-// RaiseFeed reserves the ids of $2 events in the feed of a workspace, and returns the
-// last of them.
-const RaiseFeed = `INSERT INTO feeds (workspace, last, forgotten) VALUES ($1, $2, 0) ON CONFLICT (workspace)
-	DO UPDATE SET last = CASE WHEN feeds.last > feeds.forgotten THEN feeds.last ELSE feeds.forgotten END + excluded.last RETURNING last`
-
-// AddEvent adds an event that is not about a resource, at the end of a transaction. The
-// caller wakes those who wait for it after the commit.
-func (s *Store) AddEvent(tx Tx, workspace int64, what petstore.EventType, data []byte) error {
-	if s.options.NoEvents {
-		return nil
-	}
+// beginFeed forgets the events of a feed and adds workspace.reset.
+func (s *Store) beginFeed(tx Tx, workspace int64) error {
+	g := s.group(nil)
+	g.begin()
+	w := g.workspace(workspace)
 	var b Batch
-	b.Query(nil, RaiseFeed, workspace, 1)
-	b.Exec(insertEvent.one, workspace, 0, s.now().UnixMilli(), string(what), "", string(data), "")
+	g.lock(&b)
+	if err := tx.Run(&b); err != nil {
+		return err
+	}
+	b.Reset()
+	w.last.forgotten = max(w.last.forgotten, w.last.events)
+	g.addEvents(w, petstore.Event{Type: petstore.WorkspaceReset, CreatedAt: g.now, Data: []byte("{}")})
+	g.write(&b)
 	return tx.Run(&b)
 }
 
-// beginFeed forgets the events of a feed and adds workspace.reset.
-func (s *Store) beginFeed(tx Tx, workspace int64) error {
-	if err := exec(tx, "UPDATE feeds SET forgotten = last WHERE workspace = $1 AND forgotten < last", workspace); err != nil {
-		return err
-	}
-	return s.AddEvent(tx, workspace, petstore.WorkspaceReset, []byte("{}"))
-}
-
 // selectOldFeeds selects the feeds whose oldest event is older than an instant.
-const selectOldFeeds = `SELECT f.workspace FROM feeds f
+const selectOldFeeds = `SELECT f.workspace FROM counters f
 	WHERE (SELECT e.at FROM events e WHERE e.workspace = f.workspace ORDER BY e.id LIMIT 1) < $1`
 
 // EndFeeds implements [petstore.Feed]. It writes nothing if all feeds have ended.
 func (s *Store) EndFeeds(ctx context.Context) error {
-	feeds, err := s.numbers(ctx, "SELECT workspace FROM feeds WHERE forgotten <= last LIMIT 1")
+	feeds, err := s.numbers(ctx, "SELECT workspace FROM counters WHERE forgotten <= events LIMIT 1")
 	if err != nil || len(feeds) == 0 {
 		return err
 	}
-	return s.db.Change(ctx, func(tx Tx) error { return exec(tx, "UPDATE feeds SET forgotten = last + 1 WHERE forgotten <= last") })
+	return s.db.Change(ctx, func(tx Tx) error {
+		var b Batch
+		lockAll(&b, &s.options.Dialect)
+		b.Exec("UPDATE counters SET forgotten = events + 1 WHERE forgotten <= events")
+		return tx.Run(&b)
+	})
 }
 
 // ForgetEvents implements [petstore.Feed].
@@ -231,7 +228,7 @@ func forgetEvents(tx Tx, workspace, before int64) (n int64, err error) {
 	if n, err = tx.Exec("DELETE FROM events WHERE workspace = $1 AND id <= $2", workspace, through); err != nil || n == 0 {
 		return 0, err
 	}
-	return n, exec(tx, "UPDATE feeds SET forgotten = $1 WHERE workspace = $2 AND forgotten < $1", through, workspace) // last, since writes wait for this row
+	return n, exec(tx, "UPDATE counters SET forgotten = $1 WHERE workspace = $2 AND forgotten < $1", through, workspace) // last, since writes wait for this row
 }
 
 // numbers returns what a query of one column selects.

@@ -2,23 +2,16 @@ package store
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
-	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
 )
 
-// ErrSplit is why a group is not written whose changes have to be tried one by one.
-var ErrSplit = errors.New("one of several changes failed after others had built on it")
-
 // A Group is a number of changes that share a transaction. An engine has it carried out
-// by Load, Decide and Write, in this order. Each adds statements to a batch, which the
-// engine runs before the next: those of Decide in the same transaction, or in one of its
-// own that is committed, and all others in one. If the transaction fails, the engine may
-// begin again with Load.
+// by Load and Write, in this order. Each adds statements to a batch, which the engine runs
+// before the next, all in one transaction. If the transaction fails, the engine may begin
+// again with Load.
 type Group struct {
 	store   *Store
 	dialect *Dialect
@@ -30,36 +23,43 @@ type Group struct {
 	workspaces []*groupedWorkspace // in order
 	pets       rows[storedPet]
 	categories rows[petstore.Category]
-	orders     rows[petstore.Order]
-	inUse      bool // the category of the only change
+	orders     rows[storedOrder]
 	receipts   map[receiptID]*storedReceipt
 	firsts     map[receiptID]*groupedChange // who has done what a key stands for
+
+	movements, events [][]any // the new rows
 }
 
 // A groupedChange is a change with its outcome.
 type groupedChange struct {
 	*change
 	workspace *groupedWorkspace
-	effects   petstore.Effects
 	before    *petstore.Receipt // of an earlier transaction
 	first     *groupedChange    // who in this group has done the same before
 	receipt   *petstore.Receipt // what is kept under the idempotency key
-	inserted  struct{ pet, category, order bool }
-	movement  storedMovement
 }
-
-// effective reports whether the change writes anything that it has decided itself.
-func (m *groupedChange) effective() bool { return m.err == nil && m.first == nil && m.before == nil }
 
 // A groupedWorkspace is what a group knows of a workspace.
 type groupedWorkspace struct {
 	id                       int64
 	pets, categories, orders []int64  // that are loaded; and the pets of these orders
-	removing                 bool     // its rows are being removed
-	needs                    idCounts // how many ids new rows need
-	issued                   *idCounts
-	events                   []petstore.Event
+	uses                     []int64  // the categories of which is asked whether they are in use
+	inUse                    []int64  // those of them that the database has a pet of
+	open                     bool     // it has counters, and its rows are not being removed
+	loaded, last             counters // as they were loaded, and with the ids that were issued since
 }
+
+// The counters of a workspace are the last ids that were issued. Their row is locked from the
+// first statement of a transaction that writes to the workspace until its commit: so such
+// transactions come one after the other, and nobody sees an id before all smaller ones. A
+// transaction that locks several does so in ascending order, so none waits for another in a
+// circle.
+type counters struct{ pets, categories, orders, movements, events, forgotten int64 }
+
+const (
+	selectCounters = "SELECT pets, categories, orders, movements, events, forgotten FROM counters WHERE workspace = $1"
+	updateCounters = "UPDATE counters SET pets = $1, categories = $2, orders = $3, movements = $4, events = $5, forgotten = $6 WHERE workspace = $7"
+)
 
 // A rowID is the key of a row of a workspace.
 type rowID struct{ workspace, id int64 }
@@ -71,10 +71,10 @@ func (a rowID) compare(b rowID) int {
 // A loadedRow is a row as it was loaded, and as the changes that were decided so far left it.
 type loadedRow[T comparable] struct {
 	loaded, row T
-	gone        bool
+	isNew, gone bool
 }
 
-// Rows are those that a group has loaded.
+// Rows are those that a group has loaded, and the new ones.
 type rows[T comparable] map[rowID]*loadedRow[T]
 
 // has returns a copy of a row as it is now, or nil.
@@ -85,11 +85,15 @@ func (r rows[T]) has(id rowID) *T {
 	return nil
 }
 
-// set changes a row, if it is there.
-func (r rows[T]) set(id rowID, row T) {
-	if l := r[id]; l != nil {
-		l.row = row
+// saved returns the row to change, or nil if it is neither there nor new.
+func (r rows[T]) saved(id rowID, isNew bool) *T {
+	if isNew {
+		r[id] = &loadedRow[T]{isNew: true}
 	}
+	if l := r[id]; l != nil {
+		return &l.row
+	}
+	return nil
 }
 
 // drop removes a row, if it is there.
@@ -114,14 +118,11 @@ func (s *Store) group(changes []*change) *Group {
 // notify says of whom events were committed.
 func (g *Group) notify() {
 	for _, w := range g.workspaces {
-		if len(w.events) > 0 {
+		if w.last.events > w.loaded.events {
 			g.store.options.Written(w.id)
 		}
 	}
 }
-
-// Len returns how many changes the group has.
-func (g *Group) Len() int { return len(g.changes) }
 
 // Workspaces returns the workspaces of the changes.
 func (g *Group) Workspaces() []int64 {
@@ -135,13 +136,11 @@ func (g *Group) Workspaces() []int64 {
 // Run carries out the group in a transaction.
 func (g *Group) Run(tx Tx) error {
 	var b Batch
-	for _, add := range []func(*Batch){g.Load, g.Decide} {
-		add(&b)
-		if err := tx.Run(&b); err != nil {
-			return err
-		}
-		b.Reset()
+	g.Load(&b)
+	if err := tx.Run(&b); err != nil {
+		return err
 	}
+	b.Reset()
 	if err := g.Write(&b); err != nil {
 		return err
 	}
@@ -156,38 +155,33 @@ func (g *Group) Run(tx Tx) error {
 	return nil
 }
 
-// The statements that load the rows of a group. All transactions lock in one order:
-// workspaces, orders, pets, categories, each ascending; so none waits for another in a
-// circle.
+// The statements that load the rows of a group.
 const (
-	selectRemoval      = "SELECT workspace FROM removals WHERE workspace = $1"
-	ordersToChange     = "SELECT " + orderColumns + " FROM orders WHERE workspace = $1 AND id"
+	selectRemoval      = "SELECT 1 FROM removals WHERE workspace = $1"
+	ordersToChange     = "SELECT " + orderColumns + ", placed FROM orders WHERE workspace = $1 AND id"
 	petsToChange       = "SELECT " + storedColumns + " FROM pets WHERE workspace = $1 AND id"
 	categoriesToChange = "SELECT " + categoryColumns + " FROM categories WHERE workspace = $1 AND id"
+	selectCategoryUse  = "SELECT 1 FROM pets WHERE workspace = $1 AND category = $2 LIMIT 1"
 
-	// petsOf follows petsToChange where only orders are loaded. The %s is the condition for
-	// their ids.
+	// petsOf follows petsToChange. The %s is the condition for the ids of orders.
 	petsOf = " IN (SELECT pet FROM orders WHERE workspace = $1 AND id%s)"
-
-	// withPetsOf follows petsToChange where pets and orders are loaded. The %s are the conditions
-	// for ids of pets and of orders. With an empty list of pets PostgreSQL would plan it anew
-	// each time.
-	withPetsOf = " IN (SELECT id FROM pets WHERE workspace = $1 AND id%s UNION SELECT pet FROM orders WHERE workspace = $1 AND id%s)"
-
-	// selectCategoryUse is asked after the lock, to see who referred meanwhile.
-	selectCategoryUse = "SELECT 1 FROM pets WHERE workspace = $1 AND category = $2 LIMIT 1"
 )
 
-// Load forgets an earlier try, and adds the statements that load and lock what the
-// changes need.
+// Load forgets an earlier try, and adds the statements that lock the workspaces and load
+// what the changes need.
 func (g *Group) Load(b *Batch) {
 	g.begin()
-	if g.dialect.LockOpen != nil {
-		g.dialect.LockOpen(b, g.Workspaces(), g.noteRemoval)
+	for i := range g.changes {
+		c := g.changes[i].change
+		c.err = nil
+		w := g.workspace(c.Workspace)
+		g.changes[i] = groupedChange{change: c, workspace: w}
+		w.pets, w.categories, w.orders = need(w.pets, c.Needs.PetID), need(w.categories, c.Needs.CategoryID), need(w.orders, c.Needs.OrderID)
+		if c.Needs.CategoryUse {
+			w.uses = need(w.uses, c.Needs.CategoryID)
+		}
 	}
-	for _, w := range g.workspaces {
-		b.Query(g.noteRemoval, selectRemoval, w.id)
-	}
+	g.lock(b)
 	for i := range g.changes {
 		if c := g.changes[i].Change; c.Idempotency != nil {
 			id := idOf(c)
@@ -198,37 +192,24 @@ func (g *Group) Load(b *Batch) {
 		}
 	}
 	for _, w := range g.workspaces {
-		if len(w.orders) > 0 {
-			condition, ids := g.dialect.Among(w.orders)
-			load(b, ordersToChange+condition+g.dialect.Lock, scanOrder, func(o *loadedRow[petstore.Order]) { g.orders[rowID{w.id, o.row.ID}] = o }, w.id, ids)
-		}
-	}
-	for _, w := range g.workspaces {
-		g.loadPets(b, w)
-	}
-	for _, w := range g.workspaces {
-		g.loadCategories(b, w)
+		g.loadRows(b, w)
 	}
 }
 
 // begin forgets an earlier try.
 func (g *Group) begin() {
-	g.now, g.inUse, g.workspaces = petstore.At(g.store.now()), false, nil
-	g.pets, g.categories, g.orders = rows[storedPet]{}, rows[petstore.Category]{}, rows[petstore.Order]{}
+	g.now, g.workspaces, g.movements, g.events = petstore.At(g.store.now()), nil, nil, nil
+	g.pets, g.categories, g.orders = rows[storedPet]{}, rows[petstore.Category]{}, rows[storedOrder]{}
 	g.receipts, g.firsts = map[receiptID]*storedReceipt{}, map[receiptID]*groupedChange{}
-	byID := map[int64]*groupedWorkspace{}
-	for i := range g.changes {
-		c := g.changes[i].change
-		c.err = nil
-		w := byID[c.Workspace]
-		if w == nil {
-			w = &groupedWorkspace{id: c.Workspace}
-			byID[w.id], g.workspaces = w, append(g.workspaces, w)
-		}
-		g.changes[i] = groupedChange{change: c, workspace: w}
-		w.pets, w.categories, w.orders = need(w.pets, c.Needs.PetID), need(w.categories, c.Needs.CategoryID), need(w.orders, c.Needs.OrderID)
+}
+
+// workspace returns a workspace of the group, which it may add.
+func (g *Group) workspace(id int64) *groupedWorkspace {
+	i, there := slices.BinarySearchFunc(g.workspaces, id, func(w *groupedWorkspace, id int64) int { return cmp.Compare(w.id, id) })
+	if !there {
+		g.workspaces = slices.Insert(g.workspaces, i, &groupedWorkspace{id: id})
 	}
-	slices.SortFunc(g.workspaces, func(a, b *groupedWorkspace) int { return cmp.Compare(a.id, b.id) })
+	return g.workspaces[i]
 }
 
 // need adds an id, unless it is 0, to some that are in order.
@@ -239,161 +220,55 @@ func need(ids []int64, id int64) []int64 {
 	return ids
 }
 
-// noteRemoval notes a workspace that takes no changes.
-func (g *Group) noteRemoval(row Row) error {
-	var id int64
-	err := row.Scan(&id)
+// lock adds the statements that lock the workspaces and load their counters.
+func (g *Group) lock(b *Batch) {
 	for _, w := range g.workspaces {
-		w.removing = w.removing || w.id == id
+		b.Query(func(row Row) error {
+			c := &w.loaded
+			err := row.Scan(&c.pets, &c.categories, &c.orders, &c.movements, &c.events, &c.forgotten)
+			w.last, w.open = *c, true
+			return err
+		}, selectCounters+g.dialect.Lock, w.id)
 	}
-	return err
+	for _, w := range g.workspaces {
+		b.Query(func(Row) error {
+			w.open = false
+			return nil
+		}, selectRemoval, w.id)
+	}
 }
 
-// load adds the statement that loads and locks rows of a workspace.
-func load[T comparable](b *Batch, query string, scan func(Row, *T) error, keep func(*loadedRow[T]), args ...any) {
+// loadRows adds the statements that load the rows of a workspace which the changes need.
+func (g *Group) loadRows(b *Batch, w *groupedWorkspace) {
+	petID := func(p *storedPet) int64 { return p.ID }
+	if len(w.orders) > 0 {
+		among, ids := g.dialect.Among(w.orders)
+		loadAll(b, g.orders, scanStoredOrder, func(o *storedOrder) int64 { return o.ID }, ordersToChange+among, w.id, ids)
+		loadAll(b, g.pets, scanStored, petID, petsToChange+fmt.Sprintf(petsOf, among), w.id, ids)
+	}
+	if len(w.pets) > 0 {
+		among, ids := g.dialect.Among(w.pets)
+		loadAll(b, g.pets, scanStored, petID, petsToChange+among, w.id, ids)
+	}
+	if len(w.categories) > 0 {
+		among, ids := g.dialect.Among(w.categories)
+		loadAll(b, g.categories, scanCategory, func(c *petstore.Category) int64 { return c.ID }, categoriesToChange+among, w.id, ids)
+	}
+	for _, id := range w.uses {
+		b.Query(func(Row) error {
+			w.inUse = append(w.inUse, id)
+			return nil
+		}, selectCategoryUse, w.id, id)
+	}
+}
+
+// loadAll adds the statement that loads rows of a workspace.
+func loadAll[T comparable](b *Batch, into rows[T], scan func(Row, *T) error, idOf func(*T) int64, query string, workspace int64, ids any) {
 	b.Query(func(row Row) error {
 		r := new(loadedRow[T])
 		err := scan(row, &r.row)
 		r.loaded = r.row
-		keep(r)
+		into[rowID{workspace, idOf(&r.row)}] = r
 		return err
-	}, query, args...)
-}
-
-// loadPets adds the statement for pets, and those of the orders that are loaded.
-func (g *Group) loadPets(b *Batch, w *groupedWorkspace) {
-	if len(w.pets) == 0 && len(w.orders) == 0 {
-		return
-	}
-	condition, ids := g.dialect.Among(w.pets)
-	ofOrders, orders := g.dialect.Among(w.orders)
-	args := []any{w.id, ids}
-	switch {
-	case len(w.pets) == 0:
-		condition, args[1] = fmt.Sprintf(petsOf, ofOrders), orders
-	case len(w.orders) > 0:
-		condition = fmt.Sprintf(withPetsOf, condition, strings.Replace(ofOrders, "$2", "$3", 1))
-		args = append(args, orders)
-	}
-	load(b, petsToChange+condition+g.dialect.Lock, scanStored, func(p *loadedRow[storedPet]) { g.pets[rowID{w.id, p.row.ID}] = p }, args...)
-}
-
-// loadCategories adds the statements for categories, and for the use of one that is to
-// be deleted, by the only change.
-func (g *Group) loadCategories(b *Batch, w *groupedWorkspace) {
-	if len(w.categories) == 0 {
-		return
-	}
-	condition, ids := g.dialect.Among(w.categories)
-	lock, use := g.dialect.LockKept, g.changes[0].alone()
-	if use {
-		lock = g.dialect.Lock
-	}
-	load(b, categoriesToChange+condition+lock, scanCategory, func(c *loadedRow[petstore.Category]) { g.categories[rowID{w.id, c.row.ID}] = c }, w.id, ids)
-	if use {
-		b.Query(func(Row) error {
-			g.inUse = true
-			return nil
-		}, selectCategoryUse, w.id, w.categories[0])
-	}
-}
-
-// Decide asks every change in turn, each on what those before it left, and adds the
-// statements that issue ids for the new rows.
-func (g *Group) Decide(b *Batch) {
-	for i := range g.changes {
-		m := &g.changes[i]
-		switch {
-		case m.workspace.removing:
-			m.err = access.Resetting()
-		case !g.replay(m):
-			g.decideOne(m)
-		}
-	}
-	for _, w := range g.workspaces {
-		if w.needs != (idCounts{}) {
-			issueIDs(b, w)
-		}
-	}
-}
-
-// replay reports whether the change has its outcome already: from a receipt, or from a
-// change before it with the same idempotency key.
-func (g *Group) replay(m *groupedChange) bool {
-	i := m.Idempotency
-	if i == nil {
-		return false
-	}
-	id, again := idOf(m.Change), false
-	if first := g.firsts[id]; first != nil {
-		if again, m.err = i.Replay(first.Idempotency.Fingerprint, g.now, g.now); again {
-			m.first = first
-		}
-	} else if stored, ok := g.receipts[id]; ok {
-		if again, m.err = i.Replay(stored.fingerprint, stored.created, g.now); again {
-			m.before = &stored.Receipt
-		}
-	}
-	return again || m.err != nil
-}
-
-// decideOne hands the change copies of the rows and takes them over if it succeeds.
-func (g *Group) decideOne(m *groupedChange) {
-	f := g.facts(m.Change)
-	m.err = guard(func() (err error) {
-		m.effects, err = m.Ask(f)
-		return err
-	})
-	if m.err != nil {
-		m.effects = petstore.Effects{}
-		return
-	}
-	if m.Idempotency != nil {
-		g.firsts[idOf(m.Change)] = m
-	}
-	g.apply(m)
-}
-
-func (g *Group) facts(c *petstore.Change) petstore.Facts {
-	w, n := c.Workspace, c.Needs
-	f := petstore.Facts{Now: g.now, CategoryInUse: g.inUse, Order: g.orders.has(rowID{w, n.OrderID}), Category: g.categories.has(rowID{w, n.CategoryID})}
-	petID := n.PetID
-	if f.Order != nil {
-		petID = f.Order.PetID
-	}
-	if p := g.pets.has(rowID{w, petID}); p != nil {
-		f.Pet = &p.StockedPet
-	}
-	return f
-}
-
-// apply shows the effects to the changes after this one, and counts the ids that they
-// need. Nobody can have asked for a row that is new.
-func (g *Group) apply(m *groupedChange) {
-	w, e := m.workspace, &m.effects
-	if p := e.SavePet; p != nil {
-		if m.inserted.pet = p.ID == 0; m.inserted.pet {
-			w.needs.pets++
-		} else if row := g.pets[rowID{w.id, p.ID}]; row != nil {
-			row.row.StockedPet = *p
-		}
-	}
-	if c := e.SaveCategory; c != nil {
-		if m.inserted.category = c.ID == 0; m.inserted.category {
-			w.needs.categories++
-		}
-		g.categories.set(rowID{w.id, c.ID}, *c)
-	}
-	if o := e.SaveOrder; o != nil {
-		if m.inserted.order = o.ID == 0; m.inserted.order {
-			w.needs.orders++
-		}
-		g.orders.set(rowID{w.id, o.ID}, *o)
-	}
-	if e.Movement != nil {
-		w.needs.movements++
-	}
-	g.pets.drop(rowID{w.id, e.DropPet})
-	g.categories.drop(rowID{w.id, e.DropCategory})
-	g.orders.drop(rowID{w.id, e.DropOrder})
+	}, query, workspace, ids)
 }

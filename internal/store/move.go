@@ -34,6 +34,8 @@ type MoveSource interface {
 // A MoveTarget is a transaction of a database that nobody else can open.
 type MoveTarget interface {
 	Tx
+	// Fill adds many rows to a table, with the values of the columns.
+	Fill(table string, columns []string, rows [][]any) error
 	// Columns returns those of all tables but the migrations, meta and access_state.
 	Columns() ([]MovedColumn, error)
 	// ContinueIDs makes the next ids of tables follow the greatest ones that exist and the

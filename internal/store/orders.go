@@ -12,14 +12,25 @@ const (
 	selectOrder  = "SELECT " + orderColumns + " FROM orders WHERE workspace = $1 AND id = $2"
 )
 
-func scanOrder(row Row, o *petstore.Order) error {
+func scanOrder(row Row, o *petstore.Order) error { return scanOrderAnd(row, o) }
+
+// scanOrderAnd reads an order, and the columns after it into those given.
+func scanOrderAnd(row Row, o *petstore.Order, after ...any) error {
 	var shipDate *int64
-	err := row.Scan(&o.ID, &o.PetID, &o.Quantity, &shipDate, &o.Complete)
+	err := row.Scan(append([]any{&o.ID, &o.PetID, &o.Quantity, &shipDate, &o.Complete}, after...)...)
 	if shipDate != nil {
 		o.ShipDate = petstore.Time{Millis: *shipDate, Valid: true}
 	}
 	return err
 }
+
+// A storedOrder is an order with the id of the movement that placed it, 0 if it was imported.
+type storedOrder struct {
+	petstore.Order
+	placed int64
+}
+
+func scanStoredOrder(row Row, o *storedOrder) error { return scanOrderAnd(row, &o.Order, &o.placed) }
 
 // Order implements [petstore.Store].
 func (s *Store) Order(ctx context.Context, workspace, id int64) (petstore.Order, error) {

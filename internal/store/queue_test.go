@@ -96,7 +96,7 @@ func TestMost(t *testing.T) {
 		s := newGroups(func(g *Group) error {
 			mu.Lock()
 			defer mu.Unlock()
-			largest, all = max(largest, g.Len()), all+g.Len()
+			largest, all = max(largest, len(g.changes)), all+len(g.changes)
 			return nil
 		})
 		callers := 5*MaxGroup + 1

@@ -1,9 +1,7 @@
 package store
 
 import (
-	"cmp"
 	"context"
-	"slices"
 
 	"example.com/petstore/internal/petstore"
 )
@@ -22,10 +20,6 @@ type receiptID struct {
 
 func idOf(c *petstore.Change) receiptID {
 	return receiptID{c.Workspace, c.Idempotency.Operation, c.Idempotency.Key}
-}
-
-func (r receiptID) compare(s receiptID) int {
-	return cmp.Or(cmp.Compare(r.workspace, s.workspace), cmp.Compare(r.operation, s.operation), cmp.Compare(r.key, s.key))
 }
 
 // A storedReceipt is a row of receipts.
@@ -103,21 +97,14 @@ func (s *Store) KeepFormAnswer(ctx context.Context, workspace int64, form string
 	})
 }
 
-// keepReceipts adds the statements that write the receipts of the changes, in the order of
-// their keys, since other nodes may be writing the same ones. A receipt that had expired
-// when it was loaded is removed first. If another node has written one meanwhile, the
-// insert fails, and the change is decided again.
+// keepReceipts adds the statements that write the receipts of the changes. A receipt that had
+// expired when it was loaded is removed first.
 func (g *Group) keepReceipts(b *Batch) {
-	var kept []*groupedChange
 	for i := range g.changes {
 		if m := &g.changes[i]; m.receipt != nil {
-			kept = append(kept, m)
+			id := idOf(m.Change)
+			keepReceipt(b, id, g.receipts[id], &storedReceipt{*m.receipt, m.Idempotency.Fingerprint, g.now})
 		}
-	}
-	slices.SortFunc(kept, func(a, b *groupedChange) int { return idOf(a.Change).compare(idOf(b.Change)) })
-	for _, m := range kept {
-		id := idOf(m.Change)
-		keepReceipt(b, id, g.receipts[id], &storedReceipt{*m.receipt, m.Idempotency.Fingerprint, g.now})
 	}
 }
 

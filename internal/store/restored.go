@@ -25,9 +25,9 @@ func Raised(column string) string {
 // Statements of Restored.
 var (
 	raiseCounters = "UPDATE counters SET pets = " + Raised("pets") + ", categories = " + Raised("categories") + ", orders = " + Raised("orders")
-	raiseFeeds    = "UPDATE feeds SET last = " + Raised("last")
+	raiseEvents   = "UPDATE counters SET events = " + Raised("events")
 	raiseState    = "UPDATE access_state SET state = " + Raised("state")
-	addResets     = "INSERT INTO events (workspace, id, type, at, request, data, previous) SELECT workspace, last, CAST($1 AS text), CAST($2 AS bigint), '', '{}', '' FROM feeds"
+	addResets     = "INSERT INTO events (workspace, id, type, at, request, data, previous) SELECT workspace, events, CAST($1 AS text), CAST($2 AS bigint), '', '{}', '' FROM counters"
 )
 
 // Restored raises the ids of a database that was restored to an earlier state above all that may
@@ -38,9 +38,10 @@ var (
 // workspaceTimes is that of the ids of workspaces.
 func Restored(tx Tx, d *Dialect, now petstore.Time, times, workspaceTimes int64) error {
 	var b Batch
+	lockAll(&b, d)
 	b.Exec(raiseCounters, idGap, times)
-	b.Exec("UPDATE feeds SET last = forgotten WHERE last < forgotten")
-	b.Exec(raiseFeeds, eventGap, times)
+	b.Exec("UPDATE counters SET events = forgotten WHERE events < forgotten")
+	b.Exec(raiseEvents, eventGap, times)
 	b.Exec(addResets, string(petstore.WorkspaceReset), now.Millis)
 	b.Exec(raiseState, stateGap, times)
 	b.Exec(d.RaiseWorkspaces, workspaceGap, workspaceTimes)
@@ -62,8 +63,9 @@ func (s *Store) Restored(ctx context.Context, replaced []Issued) error {
 		times := int64(1)
 		for _, last := range replaced {
 			times = max(times, last.Workspace/workspaceGap+1)
-			raiseTo(&b, last.Workspace, last.LastIDs)
-			b.Exec("UPDATE feeds SET last = $1 WHERE workspace = $2 AND last < $1", last.Event, last.Workspace)
+			for column, id := range map[string]int64{"pets": last.Pets, "categories": last.Categories, "orders": last.Orders, "events": last.Event} {
+				b.Exec("UPDATE counters SET "+column+" = $1 WHERE workspace = $2 AND "+column+" < $1", id, last.Workspace)
+			}
 		}
 		if err := tx.Run(&b); err != nil {
 			return err
@@ -72,10 +74,7 @@ func (s *Store) Restored(ctx context.Context, replaced []Issued) error {
 	})
 }
 
-// raiseTo adds the statements that raise the counters of a workspace to these ids. Counters
-// that are not below them are not locked.
-func raiseTo(b *Batch, workspace int64, last petstore.LastIDs) {
-	b.Exec("UPDATE counters SET pets = $1 WHERE workspace = $2 AND pets < $1", last.Pets, workspace)
-	b.Exec("UPDATE counters SET categories = $1 WHERE workspace = $2 AND categories < $1", last.Categories, workspace)
-	b.Exec("UPDATE counters SET orders = $1 WHERE workspace = $2 AND orders < $1", last.Orders, workspace)
+// lockAll adds the statement that locks the counters of all workspaces, in their order.
+func lockAll(b *Batch, d *Dialect) {
+	b.Query(nil, "SELECT 1 FROM counters ORDER BY workspace"+d.Lock)
 }

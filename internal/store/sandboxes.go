@@ -84,7 +84,7 @@ func (s *Store) fillShop(tx Tx, workspace int64, rows []petstore.Unit) (shop int
 	if err := exec(tx, "UPDATE workspaces SET shop = $1 WHERE id = $2", shop, workspace); err != nil {
 		return 0, err
 	}
-	return shop, (&Load{store: s, workspace: shop, batch: &petstore.Batch{Units: rows}}).Run(tx)
+	return shop, (&load{store: s, workspace: shop, batch: &petstore.Batch{Units: rows}}).run(tx)
 }
 
 // lockShop locks the row of a workspace, so that its shop stays the same until the
@@ -142,7 +142,7 @@ func (s *Store) EndSandboxes(ctx context.Context) (shops []int64, err error) {
 		if err := exec(tx, "UPDATE workspaces SET shop = shop WHERE expires_at <= $1", now); err != nil { // none is reset meanwhile
 			return err
 		}
-		due, err := workspaces(tx, "expires_at <= $1 ORDER BY expires_at LIMIT $2", now, expireAtOnce)
+		due, err := workspaces(tx, "expires_at <= $1 ORDER BY shop LIMIT $2", now, expireAtOnce)
 		for i := range due {
 			var gone []int64
 			if err == nil {

@@ -36,13 +36,6 @@ type DB interface {
 	// durable. [petstore.Unavailable] says that the outcome is lost; any other error is
 	// the fault of one of the changes, and nothing has happened.
 	Group(ctx context.Context, g *Group) error
-	// Load carries out a load: by its Run, or by its Issue in a transaction of its own and
-	// then its Keep. An error means that nothing was kept, unless it says that this
-	// is not known.
-	Load(ctx context.Context, l *Load) error
-	// AwaitWrites makes sure that each write to the workspace either is committed or will
-	// see what tx does.
-	AwaitWrites(tx Tx, workspace int64) error
 }
 
 // A Follower is what [access.Store] says of the servers that follow its changes.

@@ -23,8 +23,6 @@ type Tx interface {
 	Query(query string, args ...any) iter.Seq2[Row, error]
 	// Run runs the statements of a batch in their order, in one round trip.
 	Run(b *Batch) error
-	// Fill adds many rows to a table, with the values of the columns.
-	Fill(table string, columns []string, rows [][]any) error
 }
 
 // A Row is one row of a result. Its columns are read into *int64, *bool, *string or

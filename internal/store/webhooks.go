@@ -124,7 +124,7 @@ func roomForWebhook(tx Tx, workspace int64) error {
 }
 
 func feedOf(tx Tx, workspace int64) (f webhook.Feed, err error) {
-	found, err := one(tx, "SELECT last, forgotten FROM feeds WHERE workspace = $1", func(row Row) error { return row.Scan(&f.Last, &f.Forgotten) }, workspace)
+	found, err := one(tx, "SELECT events, forgotten FROM counters WHERE workspace = $1", func(row Row) error { return row.Scan(&f.Last, &f.Forgotten) }, workspace)
 	if err == nil && !found {
 		err = petstore.FeedEnded()
 	}

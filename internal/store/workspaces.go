@@ -100,16 +100,13 @@ func insertWorkspace(tx Tx, w access.Workspace, from string) (id int64, err erro
 		w.Name, string(w.Plan), w.Quota.PerMinute, w.Quota.PerDay, w.CreatedAt.UnixMilli(), w.LowStock, end, catalogue, from)
 }
 
-// openShop creates the counters and the feed of a shop.
+// openShop creates the counters of a shop.
 func (s *Store) openShop(tx Tx, shop int64) error {
 	forgotten := 0
 	if s.options.NoEvents {
 		forgotten = 1 // once events are written, who reads from the beginning gets events_expired
 	}
-	var b Batch
-	b.Exec("INSERT INTO counters (workspace) VALUES ($1)", shop)
-	b.Exec("INSERT INTO feeds (workspace, last, forgotten) VALUES ($1, 0, $2)", shop, forgotten)
-	return tx.Run(&b)
+	return exec(tx, "INSERT INTO counters (workspace, forgotten) VALUES ($1, $2)", shop, forgotten)
 }
 
 func planDetail(w access.Workspace) string {
@@ -297,7 +294,7 @@ func (s *Store) closeShop(tx Tx, shop int64) error {
 		return err
 	}
 	var b Batch
-	for _, table := range []string{"counters", "feeds", "webhooks"} {
+	for _, table := range []string{"counters", "webhooks"} {
 		b.Exec("DELETE FROM "+table+" WHERE workspace = $1", shop)
 	}
 	return tx.Run(&b)

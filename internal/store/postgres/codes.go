@@ -11,7 +11,6 @@ import (
 
 // The codes of SQLSTATE that are told apart (PostgreSQL, appendix A).
 const (
-	stateUniqueViolation  = "23505"
 	stateSerialization    = "40001"
 	stateDeadlock         = "40P01"
 	stateStatementUnknown = "26000" // a prepared statement of a session that is gone
@@ -60,7 +59,7 @@ func severityOf(err error) severity {
 // severityOfOwn judges errors that are not the server's: those of the network,
 // of contexts and of the pool mean that it was not reached.
 func severityOfOwn(err error) severity {
-	if errors.Is(err, store.ErrPanicked) || errors.Is(err, store.ErrSplit) || errors.Is(err, store.ErrUsedUp) || errors.Is(err, store.ErrDamaged) {
+	if errors.Is(err, store.ErrPanicked) || errors.Is(err, store.ErrUsedUp) || errors.Is(err, store.ErrDamaged) {
 		return ordinary
 	}
 	return unavailable

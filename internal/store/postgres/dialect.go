@@ -2,20 +2,18 @@ package postgres
 
 import "example.com/petstore/internal/store"
 
-// Keys of advisory locks. A workspace's key is workspaceLocks plus its id.
+// Keys of advisory locks. A transaction that takes accessLock does so before it locks the
+// counters of workspaces.
 const (
-	migrationLock  int64 = 0x5045_5453_0000_0001
-	accessLock     int64 = 0x5045_5453_0000_0002
-	workspaceLocks int64 = 0x50 << 56
+	migrationLock int64 = 0x5045_5453_0000_0001
+	accessLock    int64 = 0x5045_5453_0000_0002
 )
 
 // dialect holds the SQL that differs from SQLite's.
 var dialect = store.Dialect{
-	Lock:      " ORDER BY id FOR UPDATE",        // waits for those who refer to the row
-	LockKept:  " ORDER BY id FOR NO KEY UPDATE", // lets bulk loads refer to the row, but nobody change it
-	LockNamed: " ORDER BY id FOR KEY SHARE",
-	Among:     func(ids []int64) (string, any) { return " = ANY ($2::bigint[])", ids },
-	LockOpen:  lockOpen,
+	Lock:   " FOR UPDATE",
+	Among:  func(ids []int64) (string, any) { return " = ANY ($2::bigint[])", ids },
+	Gather: gatherStatistics,
 
 	Arrays:    true,
 	Contains:  "strpos(folded, ?) > 0",
@@ -32,11 +30,6 @@ var dialect = store.Dialect{
 	NextWorkspace: "SELECT nextval(pg_get_serial_sequence('workspaces', 'id'))",
 }
 
-// lockWorkspaces locks workspaces without waiting, and returns those that it cannot
-// lock because they are being closed to writes. A later statement reads those that are
-// closed already.
-const lockWorkspaces = "SELECT w FROM unnest($1::bigint[]) w WHERE NOT pg_try_advisory_xact_lock_shared(w + $2)"
-
-func lockOpen(b *store.Batch, workspaces []int64, closing func(store.Row) error) {
-	b.Query(closing, lockWorkspaces, workspaces, workspaceLocks)
-}
+// gatherStatistics has plans made for the tables as they are now. Autovacuum does so only a
+// minute later.
+const gatherStatistics = "ANALYZE categories, pets, orders, movements"

@@ -43,13 +43,6 @@ func (a engine) Step(ctx context.Context, _ int64, f func(store.Tx) error) error
 	return a.Write(ctx, f)
 }
 
-// AwaitWrites implements [store.DB]: the lock waits for the groups that are writing to
-// the workspace, and new ones do not get theirs until the commit.
-func (engine) AwaitWrites(tx store.Tx, workspace int64) error {
-	_, err := tx.Exec("SELECT pg_advisory_xact_lock($1)", workspaceLocks+workspace)
-	return err
-}
-
 // A querier is a pool, a connection or a transaction.
 type querier interface {
 	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
@@ -94,15 +87,6 @@ func (t sqlTx) Run(b *store.Batch) error {
 		return nil
 	}
 	return t.SendBatch(t.ctx, batchOf(b)).Close()
-}
-
-// Fill inserts the rows by COPY.
-func (t sqlTx) Fill(table string, columns []string, rows [][]any) error {
-	if len(rows) == 0 {
-		return nil
-	}
-	_, err := t.CopyFrom(t.ctx, pgx.Identifier{schema, table}, columns, pgx.CopyFromRows(rows))
-	return err
 }
 
 // batchOf returns b in the driver's form.

@@ -20,8 +20,8 @@ func TestStatsOfPools(t *testing.T) {
 			t.Errorf("pool %s = %+v", p.Name, p.Stat)
 		}
 	}
-	if got := strings.Join(names, " "); got != "write issue read" {
-		t.Errorf("pools = %q, want write issue read", got)
+	if got := strings.Join(names, " "); got != "write read" {
+		t.Errorf("pools = %q, want write read", got)
 	}
 	if s.Groups == 0 || s.Writes != s.Groups {
 		t.Errorf("Stats = %+v, want commits of one change", s.Stats)

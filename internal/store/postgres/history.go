@@ -37,9 +37,7 @@ func continueHistory(ctx context.Context, c *pgx.Conn, now func() time.Time, log
 	}
 	return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
 		x := sqlTx{ctx, tx}
-		// The connections that issue ids have time-outs, and commit without waiting for
-		// the disk.
-		if _, err := x.Exec("SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; SET LOCAL synchronous_commit = on"); err != nil {
+		if _, err := x.Exec("SET LOCAL lock_timeout = 0"); err != nil { // it waits for all writes under way
 			return err
 		}
 		if _, err := x.Exec("SELECT pg_advisory_xact_lock($1)", accessLock); err != nil {

@@ -24,7 +24,6 @@ type use int
 
 const (
 	writing use = iota
-	issuing
 	reading
 	administering // migrations and checks, which may take long
 )
@@ -76,7 +75,7 @@ func configure(c *pgx.ConnConfig, u use) {
 }
 
 // openPool returns a pool, which connects when it is used. Each new connection that may
-// issue ids or write calls continueHistory first.
+// write calls continueHistory first.
 func (db *DB) openPool(ctx context.Context, u use, size int) (*pgxpool.Pool, error) {
 	c, err := pgxpool.ParseConfig(db.url)
 	if err != nil {

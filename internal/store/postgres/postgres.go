@@ -48,7 +48,6 @@ type DB struct {
 	log  *slog.Logger
 
 	writer  *pgxpool.Pool // connections of the committers, and for rare writes
-	issuers *pgxpool.Pool // connections that issue ids, outside of the committers' transactions
 	readers *pgxpool.Pool
 
 	retries  atomic.Int64
@@ -121,7 +120,6 @@ func open(ctx context.Context, url, name string, o Options) (_ *DB, err error) {
 		size int
 	}{
 		{&db.writer, writing, committers + 2},
-		{&db.issuers, issuing, committers},
 		{&db.readers, reading, o.Readers},
 	} {
 		if *p.pool, err = db.openPool(ctx, p.use, p.size); err != nil {
@@ -133,7 +131,7 @@ func open(ctx context.Context, url, name string, o Options) (_ *DB, err error) {
 
 // disconnect closes the connections that are open.
 func (db *DB) disconnect() {
-	for _, p := range []*pgxpool.Pool{db.writer, db.issuers, db.readers} {
+	for _, p := range []*pgxpool.Pool{db.writer, db.readers} {
 		if p != nil {
 			p.Close()
 		}
@@ -177,7 +175,7 @@ type Stats struct {
 	store.Stats
 
 	Retries int64  // tries after the first one
-	Pools   []Pool // named by their use: "write", "issue" and "read"
+	Pools   []Pool // named by their use: "write" and "read"
 }
 
 // A Pool is how the connections of one kind are used.
@@ -190,7 +188,7 @@ type Pool struct {
 func (db *DB) Stats() Stats {
 	s, readers := db.ChangeStats(), db.readers.Stat()
 	s.Readers, s.IdleReaders = int(readers.TotalConns()), int(readers.IdleConns())
-	return Stats{s, db.retries.Load(), []Pool{{"write", db.writer.Stat()}, {"issue", db.issuers.Stat()}, {"read", readers}}}
+	return Stats{s, db.retries.Load(), []Pool{{"write", db.writer.Stat()}, {"read", readers}}}
 }
 
 // MaxReaders returns how many connections for reading there may be. They are opened when

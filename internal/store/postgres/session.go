@@ -49,22 +49,12 @@ func parameters(u use) map[string]string {
 	p["jit"], p["max_parallel_workers_per_gather"] = "off", "0" // starting them takes longer than most of our queries
 	p["idle_in_transaction_session_timeout"] = millisText(groupTimeout)
 	p["lock_timeout"] = millisText(lockTimeout)
-	if u == writing || u == issuing {
-		// All these statements select rows by key, and the one that issues ids locks
-		// them in that order. Otherwise a plan that was made while a table was small
-		// would be kept for minutes while the table grows.
+	if u == writing {
+		// All these statements select rows by key. Otherwise a plan that was made while
+		// a table was small would be kept for minutes while the table grows.
 		p["enable_seqscan"], p["enable_hashjoin"], p["enable_mergejoin"] = "off", "off", "off"
 	}
-	switch u {
-	case writing:
-		// There is no statement_timeout. If it ended a COMMIT that waits for the
-		// synchronous standby, the commit would look as if it had not waited.
-	case issuing:
-		// An id is used only by a later commit, which flushes this one too, so that
-		// there is no need to wait for the disk twice.
-		p["synchronous_commit"] = "off"
-		p["statement_timeout"] = millisText(lockTimeout)
-	case reading:
+	if u == reading { // if it ended a COMMIT that waits for the synchronous standby, the commit would look as if it had not waited
 		p["statement_timeout"] = millisText(readTimeout)
 	}
 	return p

@@ -99,6 +99,15 @@ func (t *Target) Columns() ([]store.MovedColumn, error) {
 	return pgx.CollectRows(rows, pgx.RowToStructByPos[store.MovedColumn])
 }
 
+// Fill implements [store.MoveTarget]: it inserts the rows by COPY.
+func (t *Target) Fill(table string, columns []string, rows [][]any) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	_, err := t.CopyFrom(t.ctx, pgx.Identifier{schema, table}, columns, pgx.CopyFromRows(rows))
+	return err
+}
+
 // ContinueIDs implements [store.MoveTarget].
 func (t *Target) ContinueIDs(last map[string]int64) error {
 	var b store.Batch

@@ -26,7 +26,7 @@ const attempts = 5
 func (a engine) Group(ctx context.Context, g *store.Group) error {
 	ctx, cancel := context.WithTimeout(ctx, groupTimeout)
 	defer cancel()
-	err := a.db.retry(ctx, g.Len() == 1, func() (bool, error) { return a.db.try(ctx, g) })
+	err := a.db.retry(ctx, func() (bool, error) { return a.db.try(ctx, g) })
 	if petstore.CodeOf(err) == petstore.CodeServiceUnavailable {
 		a.db.note(err)
 	} else {
@@ -36,34 +36,19 @@ func (a engine) Group(ctx context.Context, g *store.Group) error {
 }
 
 // retry calls try until it succeeds or has failed for good. try reports whether its commit
-// may have reached the server. If another node has written the same row first, a change
-// that is alone in its transaction is decided again up to the limit, a group of several
-// only once.
-func (db *DB) retry(ctx context.Context, alone bool, try func() (sent bool, err error)) (err error) {
+// may have reached the server: then it is tried again only if the server has refused it.
+func (db *DB) retry(ctx context.Context, try func() (sent bool, err error)) (err error) {
 	for n := range attempts {
 		var sent bool
 		sent, err = try()
 		db.leaveReplica(err)
-		if err == nil || !again(err, sent, n == 0 || alone) || pause(ctx, n) != nil {
+		again := severityOf(err) == conflict || !sent && lost(err)
+		if err == nil || !again || pause(ctx, n) != nil {
 			break
 		}
 		db.retries.Add(1)
 	}
 	return toClientError(err)
-}
-
-// again reports whether a transaction that failed is to be tried again. sent says that its
-// commit may have reached the server: then it is tried again only if the server has
-// refused it. anew says whether to try again after another node has written the same row
-// first.
-func again(err error, sent, anew bool) bool {
-	switch code := state(err); {
-	case severityOf(err) == conflict:
-		return true
-	case code == stateUniqueViolation:
-		return anew
-	}
-	return !sent && lost(err)
 }
 
 // pause waits before the try after the n-th: longer each time, and for a random time,
@@ -95,16 +80,11 @@ func (db *DB) try(ctx context.Context, g *store.Group) (sent bool, err error) {
 	}()
 	b := new(store.Batch)
 	b.Exec("BEGIN")
-	for _, step := range []struct {
-		add func(*store.Batch)
-		at  querier
-	}{{g.Load, c}, {g.Decide, db.issuers}} {
-		step.add(b)
-		if err := (sqlTx{ctx, step.at}).Run(b); err != nil {
-			return false, err
-		}
-		b.Reset()
+	g.Load(b)
+	if err := (sqlTx{ctx, c}).Run(b); err != nil {
+		return false, err
 	}
+	b.Reset()
 	if err := g.Write(b); err != nil {
 		return false, err
 	}
@@ -125,7 +105,6 @@ func rollback(ctx context.Context, c *pgx.Conn) {
 func (db *DB) leaveReplica(err error) {
 	if state(err) == stateReadOnly {
 		db.writer.Reset()
-		db.issuers.Reset()
 		db.readers.Reset()
 	}
 }
@@ -137,7 +116,7 @@ var errUnconfirmed = errors.New("the commit was not confirmed by the synchronous
 // change calls f in a transaction of a rare write and commits it, again if it met another one
 // or its connection was lost before the commit was on its way.
 func (db *DB) change(ctx context.Context, f func(sqlTx) error) error {
-	return db.retry(ctx, true, func() (bool, error) { return db.changeOnce(ctx, f) })
+	return db.retry(ctx, func() (bool, error) { return db.changeOnce(ctx, f) })
 }
 
 func (db *DB) changeOnce(ctx context.Context, f func(sqlTx) error) (sent bool, err error) {

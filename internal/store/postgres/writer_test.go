@@ -24,18 +24,19 @@ func eventually(tb testing.TB, what string, ok func() bool) {
 
 // grouped has all calls carried out as one group, in their order, and returns
 // their errors: it keeps both committers busy until all of them wait.
-func grouped(t *testing.T, db *DB, workspace int64, calls ...func() error) []error {
+func grouped(t *testing.T, db *DB, calls ...func() error) []error {
 	t.Helper()
 	gate, entered := make(chan struct{}), make(chan struct{}, 10)
 	var wg sync.WaitGroup
-	hold := &petstore.Change{Workspace: workspace, Decide: func(petstore.Facts) (petstore.Effects, error) {
-		entered <- struct{}{}
-		<-gate
-		return petstore.Effects{}, nil
-	}}
-	for range 2 {
+	for range committers {
+		workspace, _ := newStocked(t, db, 1) // of its own, since it is locked meanwhile
+		hold := petstore.Change{Workspace: workspace, Decide: func(petstore.Facts) (petstore.Effects, error) {
+			entered <- struct{}{}
+			<-gate
+			return petstore.Effects{}, nil
+		}}
 		wg.Go(func() {
-			if _, err := db.Do(context.Background(), hold); err != nil {
+			if _, err := db.Do(context.Background(), &hold); err != nil {
 				t.Errorf("Do of the change that holds a committer: %v", err)
 			}
 		})
@@ -72,12 +73,10 @@ func TestDeadlock(t *testing.T) {
 	t.Parallel()
 	url, ctx := newDatabase(t), t.Context()
 	db := node(t, url, Options{})
-	workspace, first := newStocked(t, db, 10)
-	s := petstore.NewService(db)
-	second, err := s.CreatePet(ctx, workspace, petstore.NewPet{Name: "Tom", CategoryID: 1}, nil)
-	must(t, err)
-	order := func(pet int64) error {
-		_, err := s.CreateOrder(ctx, workspace, petstore.NewOrder{PetID: pet, Quantity: 1}, nil)
+	first, pet := newStocked(t, db, 10)
+	second, _ := newStocked(t, db, 10)
+	order := func(workspace int64) error {
+		_, err := petstore.NewService(db).CreateOrder(ctx, workspace, petstore.NewOrder{PetID: pet, Quantity: 1}, nil)
 		return err
 	}
 	rival, watch := direct(t, url), direct(t, url)
@@ -87,10 +86,10 @@ func TestDeadlock(t *testing.T) {
 			t.Errorf("%s: %v", sql, err)
 		}
 	}
-	const lock = "SELECT 1 FROM petstore.pets WHERE id = $1 FOR UPDATE"
+	const lock = "SELECT 1 FROM petstore.counters WHERE workspace = $1 FOR UPDATE"
 	do("BEGIN; SET LOCAL deadlock_timeout = '30s'")
-	do(lock, second.ID)
-	errs := grouped(t, db, workspace, func() error { return order(first) }, func() error { return order(second.ID) }, func() error {
+	do(lock, second)
+	errs := grouped(t, db, func() error { return order(first) }, func() error { return order(second) }, func() error {
 		rivalry.Go(func() {
 			eventually(t, "waiting for a lock", func() bool {
 				var n int
@@ -107,7 +106,7 @@ func TestDeadlock(t *testing.T) {
 	if got := db.Stats(); got.Retries == 0 || got.SplitGroups != 0 {
 		t.Errorf("Stats = %+v, want a retry and no split", got)
 	}
-	if got, err := db.InventoryItem(ctx, workspace, first); err != nil || got.Quantity != 8 {
+	if got, err := db.InventoryItem(ctx, first, pet); err != nil || got.Quantity != 8 {
 		t.Errorf("InventoryItem = %+v, %v, want 8 left", got, err)
 	}
 	wantSound(t, db)

@@ -180,7 +180,7 @@ func lastIDs(path string) (all []store.Issued, err error) {
 	defer c.Close()
 	return store.RowsOf(c, func(row store.Row, i *store.Issued) error {
 		return row.Scan(&i.Workspace, &i.Pets, &i.Categories, &i.Orders, &i.Event)
-	}, "SELECT workspace, pets, categories, orders, coalesce((SELECT max(last, forgotten) FROM feeds f WHERE f.workspace = c.workspace), 0) FROM counters c")
+	}, "SELECT workspace, pets, categories, orders, max(events, forgotten) FROM counters")
 }
 
 // stage makes a verified and migrated copy of a backup, whose ids continue after those

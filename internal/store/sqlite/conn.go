@@ -133,17 +133,6 @@ func (c *conn) Run(b *store.Batch) error {
 	return nil
 }
 
-// Fill implements [store.Tx].
-func (c *conn) Fill(table string, columns []string, rows [][]any) error {
-	query := "INSERT INTO " + table + " (" + strings.Join(columns, ", ") + ") VALUES (?" + strings.Repeat(", ?", len(columns)-1) + ")"
-	for _, values := range rows {
-		if err := c.exec(query, values...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // first reads the first row of a statement. Without one the columns stay as they are.
 func (c *conn) first(query string, columns ...any) error {
 	for r, err := range c.Query(query) {

@@ -39,13 +39,6 @@ func (a engine) Step(ctx context.Context, workspace int64, f func(store.Tx) erro
 	})
 }
 
-// AwaitWrites has nothing to do: there is one writer, and each group reads which workspaces are closed.
-func (engine) AwaitWrites(store.Tx, int64) error { return nil }
-
-func (a engine) Load(ctx context.Context, l *store.Load) error {
-	return a.Step(ctx, l.Workspace(), l.Run)
-}
-
 // dialect has what differs in SQLite. It needs no locks of rows, since one transaction
 // writes at a time. Without a hint SQLite would scan the primary key rather than use an
 // index.

@@ -11,26 +11,24 @@ import (
 	"example.com/petstore/internal/store"
 )
 
-// A troubled is an engine with which a load fails once after it was carried out.
+// A troubled is an engine with which a step fails once after it was carried out.
 type troubled struct {
 	engine
 
-	loads int
+	steps int
 }
 
 var errLost = errors.New("the connection was lost")
 
-func (e *troubled) Load(ctx context.Context, l *store.Load) error {
-	if e.loads++; e.loads > 1 {
-		return e.engine.Load(ctx, l)
+func (e *troubled) Step(ctx context.Context, workspace int64, f func(store.Tx) error) error {
+	if e.steps++; e.steps > 1 {
+		return e.engine.Step(ctx, workspace, f)
 	}
-	err := e.db.changeMuch(ctx, func(c *conn) error {
-		return errors.Join(l.Run(c), errLost)
-	})
+	err := e.engine.Step(ctx, workspace, func(tx store.Tx) error { return errors.Join(f(tx), errLost) })
 	if !errors.Is(err, errLost) {
 		return err
 	}
-	return e.Load(ctx, l)
+	return e.Step(ctx, workspace, f)
 }
 
 // TestLoadAgain: a load that is tried again issues ids that nobody has.
@@ -52,7 +50,7 @@ func TestLoadAgain(t *testing.T) {
 		return petstore.Unit{Pet: p}
 	}
 	for _, units := range [][]petstore.Unit{{category("Dogs")}, {category("Cats"), category("Birds")}, {pet("Rex")}, {pet("Tom"), pet("Kim")}} {
-		e.loads = 0
+		e.steps = 0
 		load(units...)
 	}
 	categories, err1 := s.Categories(t.Context(), workspace, petstore.CategoryQuery{Page: petstore.Page{Limit: 9}})

@@ -121,10 +121,6 @@ func (e explained) Group(_ context.Context, g *store.Group) error {
 	return e.db.transact(func(c *conn) error { return g.Run(e.tx(c)) })
 }
 
-func (e explained) Load(ctx context.Context, l *store.Load) error {
-	return e.db.change(ctx, func(c *conn) error { return l.Run(e.tx(c)) })
-}
-
 func (e explained) Read(ctx context.Context, f func(store.Tx) error) error {
 	return e.engine.Read(ctx, func(tx store.Tx) error { return f(e.tx(tx)) })
 }
@@ -171,7 +167,7 @@ func (e explainedTx) explain(query string, args ...any) {
 func TestWorkspaceTables(t *testing.T) {
 	t.Parallel()
 	db := openTest(t, Options{Readers: 1})
-	kept := []string{"api_keys", "counters", "feeds", "removals", "usage", "webhooks"} // they are of the workspace
+	kept := []string{"api_keys", "counters", "removals", "usage", "webhooks"} // they are of the workspace
 	err := db.read(t.Context(), func(c *conn) error {
 		for row, err := range c.Query(`SELECT t.name FROM sqlite_schema t JOIN pragma_table_info(t.name) c WHERE t.type='table' AND c.name='workspace'`) {
 			name := ""

@@ -85,14 +85,17 @@ EXCEPTION WHEN insufficient_privilege OR feature_not_supported OR undefined_file
 END $$;
 
 -- The shops. The counters hold the last id issued of each kind; they outlive
--- the rows, so that no id is issued again.
+-- the rows, so that no id is issued again. Events with an id up to forgotten are not kept.
+-- Whoever writes to a shop locks its counters first.
 
 CREATE TABLE counters (
   workspace  bigint PRIMARY KEY,
   pets       bigint NOT NULL DEFAULT 0 CHECK (pets >= 0),
   categories bigint NOT NULL DEFAULT 0 CHECK (categories >= 0),
   orders     bigint NOT NULL DEFAULT 0 CHECK (orders >= 0),
-  movements  bigint NOT NULL DEFAULT 0 CHECK (movements >= 0)
+  movements  bigint NOT NULL DEFAULT 0 CHECK (movements >= 0),
+  events     bigint NOT NULL DEFAULT 0 CHECK (events >= 0),
+  forgotten  bigint NOT NULL DEFAULT 0 CHECK (forgotten >= 0)
 ) WITH (fillfactor = 50);
 
 CREATE TABLE categories (
@@ -104,7 +107,7 @@ CREATE TABLE categories (
   PRIMARY KEY (workspace, id)
 );
 
--- There are no foreign keys: whoever refers to a row locks it, and so does who deletes it.
+-- There are no foreign keys: whoever writes to a workspace locks its counters.
 -- Most changes move nothing but stock: room in the page keeps them off the
 -- indexes.
 CREATE TABLE pets (
@@ -249,14 +252,7 @@ CREATE TABLE operator_tokens (
   revoked_at bigint
 );
 
--- The feeds of workspaces: what was changed, in the order of the commits. last is the
--- greatest id that was issued; those up to forgotten are not kept.
-
-CREATE TABLE feeds (
-  workspace bigint PRIMARY KEY,
-  last      bigint NOT NULL,
-  forgotten bigint NOT NULL
-) WITH (fillfactor = 50);
+-- The feeds of workspaces: what was changed, in the order of the commits.
 
 CREATE TABLE events (
   workspace bigint NOT NULL,

@@ -143,14 +143,16 @@ CREATE TABLE usage (
 CREATE INDEX usage_by_start ON usage (step, start);
 
 -- The shops. The counters hold the last id issued of each kind. They outlive the rows,
--- so that no id is issued again.
+-- so that no id is issued again. Events with an id up to forgotten are not kept.
 
 CREATE TABLE counters (
   workspace  INTEGER PRIMARY KEY,
   pets       INTEGER NOT NULL DEFAULT 0,
   categories INTEGER NOT NULL DEFAULT 0,
   orders     INTEGER NOT NULL DEFAULT 0,
-  movements  INTEGER NOT NULL DEFAULT 0
+  movements  INTEGER NOT NULL DEFAULT 0,
+  events     INTEGER NOT NULL DEFAULT 0,
+  forgotten  INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 CREATE TABLE categories (
@@ -162,7 +164,7 @@ CREATE TABLE categories (
   PRIMARY KEY (workspace, id)
 ) STRICT, WITHOUT ROWID;
 
--- There are no foreign keys: whoever refers to a row locks it, and so does who deletes it. For
+-- There are no foreign keys: whoever writes to a workspace locks its counters. For
 -- one to the category SQLite would read all pets of the workspace, whatever their index.
 CREATE TABLE pets (
   workspace     INTEGER NOT NULL,
@@ -229,14 +231,7 @@ CREATE TABLE receipts (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX receipts_by_created ON receipts (created_at);
 
--- The feeds of workspaces: what was changed, in the order of the commits. last is the
--- greatest id that was issued. Events with an id up to forgotten are not kept.
-
-CREATE TABLE feeds (
-  workspace INTEGER PRIMARY KEY,
-  last      INTEGER NOT NULL,
-  forgotten INTEGER NOT NULL
-) STRICT;
+-- The feeds of workspaces: what was changed, in the order of the commits.
 
 CREATE TABLE events (
   workspace INTEGER NOT NULL,

@@ -1,0 +1,192 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+)
+
+// ErrUsedUp is why a workspace issues no more ids.
+var ErrUsedUp = errors.New("its ids are used up")
+
+// decide asks every change in turn, each on what those before it left.
+func (g *Group) decide() {
+	for i := range g.changes {
+		m := &g.changes[i]
+		switch {
+		case !m.workspace.open:
+			m.err = access.Resetting()
+		case !g.replay(m):
+			g.decideOne(m)
+		}
+	}
+}
+
+// replay reports whether the change has its outcome already: from a receipt, or from a
+// change before it with the same idempotency key.
+func (g *Group) replay(m *groupedChange) bool {
+	i := m.Idempotency
+	if i == nil {
+		return false
+	}
+	id, again := idOf(m.Change), false
+	if first := g.firsts[id]; first != nil {
+		if again, m.err = i.Replay(first.Idempotency.Fingerprint, g.now, g.now); again {
+			m.first = first
+		}
+	} else if stored, ok := g.receipts[id]; ok {
+		if again, m.err = i.Replay(stored.fingerprint, stored.created, g.now); again {
+			m.before = &stored.Receipt
+		}
+	}
+	return again || m.err != nil
+}
+
+// decideOne hands the change copies of the rows and takes them over if it succeeds.
+func (g *Group) decideOne(m *groupedChange) {
+	w, before := m.workspace, m.workspace.last
+	var d decision
+	m.err = guard(func() (err error) {
+		d, err = g.ask(m)
+		return err
+	})
+	if m.err != nil {
+		w.last = before
+		return
+	}
+	if m.Idempotency != nil {
+		g.firsts[idOf(m.Change)] = m
+	}
+	g.apply(m, &d)
+}
+
+func (g *Group) facts(m *groupedChange) petstore.Facts {
+	w, n := m.workspace, m.Needs
+	f := petstore.Facts{Now: g.now, Category: g.categories.has(rowID{w.id, n.CategoryID})}
+	petID := n.PetID
+	if o := g.orders.has(rowID{w.id, n.OrderID}); o != nil {
+		f.Order, petID = &o.Order, o.PetID
+	}
+	if p := g.pets.has(rowID{w.id, petID}); p != nil {
+		f.Pet = &p.StockedPet
+	}
+	f.CategoryInUse = n.CategoryUse && g.inUse(w, n.CategoryID)
+	return f
+}
+
+// inUse reports whether a category had a pet when the group was loaded, or has one now.
+func (g *Group) inUse(w *groupedWorkspace, category int64) bool {
+	for id, p := range g.pets {
+		if id.workspace == w.id && p.row.CategoryID == category && !p.gone {
+			return true
+		}
+	}
+	return slices.Contains(w.inUse, category)
+}
+
+// A decision is what a change writes.
+type decision struct {
+	petstore.Effects
+	isNew  struct{ pet, category, order bool }
+	events []petstore.Event
+}
+
+// ask asks the change, gives its new rows their ids, and asks for its receipt.
+func (g *Group) ask(m *groupedChange) (d decision, err error) {
+	w, last := m.workspace, &m.workspace.last
+	if d.Effects, err = m.Ask(g.facts(m)); err != nil {
+		return d, err
+	}
+	if p := d.SavePet; p != nil {
+		d.isNew.pet = assignID(&p.ID, &last.pets)
+	}
+	if c := d.SaveCategory; c != nil {
+		d.isNew.category = assignID(&c.ID, &last.categories)
+	}
+	if order := d.SaveOrder; order != nil {
+		d.isNew.order = assignID(&order.ID, &last.orders)
+	}
+	d.Link()
+	if d.Movement != nil {
+		last.movements++
+	}
+	if err := w.usedUp(); err != nil {
+		return d, err
+	}
+	if !g.store.options.NoEvents {
+		d.events = d.Events(g.now, m.RequestID)
+	}
+	if m.Idempotency != nil {
+		m.receipt = new(m.Receipt())
+	}
+	return d, nil
+}
+
+// assignID writes the next id to *id unless there is one, and reports whether it did.
+func assignID(id, last *int64) bool {
+	if *id != 0 {
+		return false
+	}
+	*last++
+	*id = *last
+	return true
+}
+
+func (w *groupedWorkspace) usedUp() error {
+	if c := &w.last; max(c.pets, c.categories, c.orders, c.movements) > petstore.MaxID {
+		return fmt.Errorf("workspace %d: %w", w.id, ErrUsedUp)
+	}
+	return nil
+}
+
+// apply shows the decision to the changes after this one, and keeps its movement and events.
+func (g *Group) apply(m *groupedChange, d *decision) {
+	w := m.workspace
+	if p := d.SavePet; p != nil {
+		if row := g.pets.saved(rowID{w.id, p.ID}, d.isNew.pet); row != nil {
+			row.StockedPet = *p
+		}
+	}
+	if c := d.SaveCategory; c != nil {
+		if row := g.categories.saved(rowID{w.id, c.ID}, d.isNew.category); row != nil {
+			*row = *c
+		}
+	}
+	var order *storedOrder
+	if saved := d.SaveOrder; saved != nil {
+		if order = g.orders.saved(rowID{w.id, saved.ID}, d.isNew.order); order != nil {
+			order.Order = *saved
+		}
+	}
+	if d.Movement != nil {
+		movement := storedMovement{Movement: *d.Movement, id: w.last.movements}
+		movement.By = m.By
+		if pet := g.pets[rowID{w.id, movement.PetID}]; pet != nil {
+			movement.before, pet.row.lastMovement = pet.row.lastMovement, movement.id
+		}
+		if d.isNew.order {
+			order.placed = movement.id
+		}
+		g.movements = append(g.movements, movementTable.values(w.id, &movement))
+	}
+	g.pets.drop(rowID{w.id, d.DropPet})
+	g.categories.drop(rowID{w.id, d.DropCategory})
+	g.orders.drop(rowID{w.id, d.DropOrder})
+	g.addEvents(w, d.events...)
+}
+
+// addEvents adds events to the feed of a workspace.
+func (g *Group) addEvents(w *groupedWorkspace, events ...petstore.Event) {
+	if g.store.options.NoEvents {
+		return
+	}
+	for i := range events {
+		e, last := &events[i], &w.last
+		last.events = max(last.events, last.forgotten) + 1
+		e.ID = last.events
+		g.events = append(g.events, eventTable.values(w.id, e))
+	}
+}
