@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
-	"slices"
-	"sync"
 
 	"example.com/petstore/internal/petstore"
 )
@@ -32,7 +30,7 @@ func guard(f func() error) (err error) {
 	return f()
 }
 
-// A change waits for a committer. Once it was taken, its outcome is the committer's until
+// A change waits for a committer. Once one has received it, its outcome is the committer's until
 // done is closed, and then the caller's.
 type change struct {
 	*petstore.Change                // nil for another write
@@ -41,19 +39,6 @@ type change struct {
 	answer *petstore.Receipt
 	err    error
 	done   chan struct{}
-}
-
-// alone reports whether the change must not share a transaction: whether a category is
-// in use has to be asked of the database, which does not know yet what the others of a
-// group have decided.
-func (c *change) alone() bool { return c.Change != nil && c.Needs.CategoryUse }
-
-// A queue holds the changes that wait, in the order of their coming.
-type queue struct {
-	mu      sync.Mutex
-	waits   []*change
-	closed  bool
-	changed sync.Cond // of mu: a change came, or no more will
 }
 
 // Do implements [petstore.Store].
@@ -74,97 +59,80 @@ func (s *Store) Join(ctx context.Context, write func(Tx) error) error {
 	return s.carryOut(ctx, &change{write: write})
 }
 
-// carryOut waits for the outcome of a change, or until the end of ctx withdraws it.
+// carryOut waits for the outcome of a change. The end of ctx withdraws it unless a committer has
+// received it.
 func (s *Store) carryOut(ctx context.Context, c *change) error {
+	select {
+	case <-s.ended:
+		return petstore.Unavailable(ErrClosed)
+	default:
+	}
 	c.done = make(chan struct{})
-	if err := s.queue.add(ctx, c); err != nil {
+	if err := s.send(ctx, c); err != nil {
 		return petstore.Unavailable(err)
 	}
-	select {
-	case <-c.done:
-	case <-ctx.Done():
-		if s.queue.withdraw(c) {
-			return petstore.Unavailable(ctx.Err())
-		}
-		<-c.done
-	}
+	<-c.done
 	return c.err
 }
 
-func (q *queue) add(ctx context.Context, c *change) error {
+// send waits for a committer to receive the change. They receive in the order of sending.
+func (s *Store) send(ctx context.Context, c *change) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.closed {
+	s.waiting.Add(1)
+	defer s.waiting.Add(-1)
+	select {
+	case s.changes <- c:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-s.idle:
 		return ErrClosed
 	}
-	q.waits = append(q.waits, c)
-	q.changed.Signal()
-	return nil
-}
-
-// withdraw takes back a change unless a committer has it.
-func (q *queue) withdraw(c *change) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	i := slices.Index(q.waits, c)
-	if i >= 0 {
-		q.waits = slices.Delete(q.waits, i, i+1)
-	}
-	return i >= 0
-}
-
-// EndChanges refuses further changes. Those that wait are still carried out.
-func (s *Store) EndChanges() {
-	s.queue.mu.Lock()
-	defer s.queue.mu.Unlock()
-	s.queue.closed = true
-	s.queue.changed.Broadcast()
 }
 
 // Waiting returns how many changes wait for a committer.
-func (s *Store) Waiting() int {
-	s.queue.mu.Lock()
-	defer s.queue.mu.Unlock()
-	return len(s.queue.waits)
-}
+func (s *Store) Waiting() int { return int(s.waiting.Load()) }
+
+// EndChanges refuses further changes. Those that wait are still carried out.
+func (s *Store) EndChanges() { s.endOnce.Do(func() { close(s.ended) }) }
 
 // CommitChanges is a committer of what [Store.Do] is asked for: it carries out one group
 // after the other. It returns after EndChanges, when none waits any more.
 func (s *Store) CommitChanges() {
-	for s.queue.await() {
-		// On one processor the first of many callers wakes the committer before
-		// the others have come so far as to wait: let them.
-		runtime.Gosched()
-		if group := s.queue.take(); len(group) > 0 {
-			s.commit(group)
+	s.committers.Add(1)
+	for {
+		var group []*change
+		select {
+		case c := <-s.changes:
+			group = s.gather(c)
+		case <-s.ended:
+			group = s.gather()
+		}
+		if len(group) == 0 {
+			break
+		}
+		s.commit(group)
+	}
+	if s.committers.Add(-1) == 0 {
+		s.idleOnce.Do(func() { close(s.idle) })
+	}
+}
+
+// gather adds the changes that wait to a group.
+func (s *Store) gather(group ...*change) []*change {
+	// On one processor the first of many callers wakes the committer before
+	// the others have come so far as to wait: let them.
+	runtime.Gosched()
+	for len(group) < MaxGroup {
+		select {
+		case c := <-s.changes:
+			group = append(group, c)
+		default:
+			return group
 		}
 	}
-}
-
-// await waits for a change, and reports whether there is one. There is none at the end.
-func (q *queue) await() bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for len(q.waits) == 0 && !q.closed {
-		q.changed.Wait()
-	}
-	return len(q.waits) > 0
-}
-
-// take returns the changes that share the next commit: none if another committer, or their
-// callers, took them.
-func (q *queue) take() []*change {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	n := min(len(q.waits), MaxGroup)
-	if i := slices.IndexFunc(q.waits[:n], (*change).alone); i >= 0 {
-		n = max(i, 1)
-	}
-	group := slices.Clone(q.waits[:n])
-	q.waits = slices.Delete(q.waits, 0, n)
 	return group
 }
 

@@ -7,6 +7,7 @@ package store
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -51,8 +52,13 @@ type Store struct {
 	db      DB
 	options Options
 	now     func() time.Time
-	queue   queue
 	forgot  atomic.Int64 // the day on which old windows were removed last
+
+	changes           chan *change
+	waiting           atomic.Int64  // changes that no committer has received yet
+	committers        atomic.Int64  // that are at work
+	ended, idle       chan struct{} // closed by EndChanges, and then by the last committer
+	endOnce, idleOnce sync.Once
 
 	groups, writes, lost, split atomic.Int64 // see Stats
 }
@@ -70,7 +76,8 @@ var _ access.Store = (*Store)(nil)
 
 // New returns the store in a database.
 func New(db DB, o Options) *Store {
-	s := &Store{Follower: db, db: db, options: o, now: o.Now}
-	s.queue.changed.L = &s.queue.mu
-	return s
+	return &Store{
+		Follower: db, db: db, options: o, now: o.Now,
+		changes: make(chan *change), ended: make(chan struct{}), idle: make(chan struct{}),
+	}
 }

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -17,7 +18,7 @@ import (
 // concurrencyTests have many callers at once, on however many nodes.
 var concurrencyTests = map[string]func(*tenant){
 	"buyers": testBuyers, "same key": testSameKey, "neighbours": testNeighbours, "linearizable": testLinearizable, "many writers": testManyWriters,
-	"beside loads": testBulkBesideWriters,
+	"beside loads": testBulkBesideWriters, "one group": testOneGroup,
 }
 
 // testBuyers: orders that are placed one by one are numbered without gaps. Of those at once there are
@@ -144,6 +145,61 @@ func testNeighbours(s *tenant) {
 	s.wantItem(pet, 1000-callers/5, petstore.Available)
 	same(s, "Categories of failed changes", []petstore.Category{})(
 		s.Stores.Categories(s.ctx, s.workspace, petstore.CategoryQuery{Page: petstore.Page{Limit: 10}, Name: "ghost"}))
+	s.wantMirror()
+}
+
+// A collector keeps changes instead of carrying them out.
+type collector struct {
+	petstore.Store
+	changes []*petstore.Change
+}
+
+var errCollected = errors.New("it was collected")
+
+func (c *collector) Do(_ context.Context, change *petstore.Change) (*petstore.Receipt, error) {
+	c.changes = append(c.changes, change)
+	return nil, errCollected
+}
+
+// testOneGroup: changes of one transaction find what those before them made, changed and
+// removed, and no category is deleted that has a pet.
+func testOneGroup(s *tenant) {
+	dogs, cats, birds := s.category("Dogs"), s.category("Cats"), s.category("Birds")
+	rex := s.petIn(dogs, "Rex", petstore.Available)
+	c, on := &collector{Store: s.Stores}, petstore.Condition{}
+	service := petstore.NewService(c)
+	next := rex + 1
+	var want []petstore.Code
+	for _, call := range []struct {
+		err  error
+		want petstore.Code
+	}{
+		{errOf(service.UpdatePet(s.ctx, s.workspace, rex, petstore.PetPatch{CategoryID: petstore.Some(cats)}, on)), ""},
+		{service.DeleteCategory(s.ctx, s.workspace, dogs, on), petstore.CodeCategoryInUse}, // as it was before the group
+		{service.DeleteCategory(s.ctx, s.workspace, cats, on), petstore.CodeCategoryInUse},
+		{service.DeleteCategory(s.ctx, s.workspace, birds, on), ""},
+		{service.DeleteCategory(s.ctx, s.workspace, birds, on), petstore.CodeCategoryNotFound},
+		{errOf(service.CreatePet(s.ctx, s.workspace, petstore.NewPet{Name: "Tweety", CategoryID: birds}, nil)), petstore.CodeValidationFailed},
+		{errOf(service.CreatePet(s.ctx, s.workspace, petstore.NewPet{Name: "Tom", CategoryID: cats}, nil)), ""},
+		{errOf(service.CreateOrder(s.ctx, s.workspace, petstore.NewOrder{PetID: next, Quantity: 1}, nil)), ""},
+		{service.DeletePet(s.ctx, s.workspace, next, on), petstore.CodePetHasOpenOrders},
+		{service.CancelOrder(s.ctx, s.workspace, 1, on), ""},
+		{service.DeletePet(s.ctx, s.workspace, next, on), ""},
+		{errOf(service.CreatePet(s.ctx, s.workspace, petstore.NewPet{Name: "Kim", CategoryID: cats}, nil)), ""},
+		{errOf(service.CreateOrder(s.ctx, s.workspace, petstore.NewOrder{PetID: next + 1, Quantity: 1}, nil)), ""},
+	} {
+		if !errors.Is(call.err, errCollected) {
+			s.Fatal(call.err)
+		}
+		want = append(want, call.want)
+	}
+	refused, err := s.Amend(s.ctx, s.workspace, c.changes, false, "", 0)
+	must(s, err)
+	for i, err := range refused {
+		s.wantCode(fmt.Sprintf("change %d", i+1), err, want[i])
+	}
+	s.wantCode("Pet", errOf(s.Stores.Pet(s.ctx, s.workspace, next)), petstore.CodePetNotFound)
+	s.wantItem(next+1, 0, petstore.Pending)
 	s.wantMirror()
 }
 
