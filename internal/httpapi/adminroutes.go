@@ -69,10 +69,14 @@ func (a *Admin) paths() []path {
 	}
 }
 
-// operator returns an operator.Local that acts for the token that was sent.
+// operator returns an operator.Local that acts for the token that was sent, or as o.As.
 func (a *Admin) operator(x *exchange) *operator.Local {
-	_, secret, _ := strings.Cut(x.r.Header.Get("Authorization"), " ")
-	return &operator.Local{Store: a.o.Access, Counts: a.o.Counts, Now: a.o.Now, By: access.Actor("token:" + x.operator.ID), Secret: strings.TrimSpace(secret)}
+	op := &operator.Local{Store: a.o.Access, Counts: a.o.Counts, Now: a.o.Now, By: a.o.As}
+	if x.operator != nil {
+		_, secret, _ := strings.Cut(x.r.Header.Get("Authorization"), " ")
+		op.By, op.Secret = access.Actor("token:"+x.operator.ID), strings.TrimSpace(secret)
+	}
+	return op
 }
 
 func workspaceID(x *exchange) int64 { return x.param }

@@ -14,7 +14,10 @@ import (
 	"example.com/petstore/internal/ratelimit"
 )
 
-// A Local is an [Operator] on a store.
+// A Local creates, returns, changes and removes workspaces and their keys in a store.
+// Workspaces are identified by their ids, since names may change. An invalid value
+// returns validation_failed, which names the member of the type here; a missing workspace
+// or key returns workspace_not_found or key_not_found.
 type Local struct {
 	Store  access.Store
 	Counts Counts
@@ -24,8 +27,6 @@ type Local struct {
 	Once   *petstore.Idempotency // of the request, if it creates or rotates a key; nil for none
 	Secret string                // the secret token of By; needed for Once
 }
-
-var _ Operator = (*Local)(nil)
 
 // ViewOf returns a workspace in the form for operators.
 func ViewOf(w access.Workspace) Workspace {
@@ -43,7 +44,7 @@ func viewOf(w access.Workspace, err error) (Workspace, error) {
 	return ViewOf(w), nil
 }
 
-// CreateWorkspace implements [Operator].
+// CreateWorkspace creates a workspace.
 func (l *Local) CreateWorkspace(ctx context.Context, n NewWorkspace) (Workspace, error) {
 	quota, fields := n.check()
 	if err := petstore.Invalid(fields); err != nil {
@@ -52,7 +53,7 @@ func (l *Local) CreateWorkspace(ctx context.Context, n NewWorkspace) (Workspace,
 	return viewOf(l.Store.CreateWorkspace(ctx, access.Workspace{Name: n.Name, Plan: n.Plan.Plan, Quota: quota, CreatedAt: l.Now()}, l.By))
 }
 
-// Workspaces implements [Operator].
+// Workspaces returns all workspaces by name.
 func (l *Local) Workspaces(ctx context.Context) ([]Workspace, error) {
 	return viewsOf(l.Store.Workspaces(ctx))
 }
@@ -78,12 +79,7 @@ func viewsOf(all []access.Workspace, err error) ([]Workspace, error) {
 	return views, nil
 }
 
-// Find implements [Operator].
-func (l *Local) Find(ctx context.Context, name string) (Workspace, error) {
-	return viewOf(l.Store.Workspace(ctx, name))
-}
-
-// Rename implements [Operator].
+// Rename changes the name of a workspace.
 func (l *Local) Rename(ctx context.Context, id int64, to string) (Workspace, error) {
 	if err := petstore.Invalid(access.CheckNameMember(nil, &to)); err != nil {
 		return Workspace{}, err
@@ -91,7 +87,7 @@ func (l *Local) Rename(ctx context.Context, id int64, to string) (Workspace, err
 	return viewOf(l.Store.RenameWorkspace(ctx, id, to, l.By))
 }
 
-// SetPlan implements [Operator].
+// SetPlan moves a workspace to another plan.
 func (l *Local) SetPlan(ctx context.Context, id int64, p Plan) (Workspace, error) {
 	quota, fields := p.check()
 	if err := petstore.Invalid(fields); err != nil {
@@ -100,17 +96,17 @@ func (l *Local) SetPlan(ctx context.Context, id int64, p Plan) (Workspace, error
 	return viewOf(l.Store.SetPlan(ctx, id, p.Plan, quota, l.By))
 }
 
-// Reset implements [Operator].
+// Reset removes everything of a workspace but its keys.
 func (l *Local) Reset(ctx context.Context, id int64) error {
 	return l.Store.ResetWorkspace(ctx, id, l.By)
 }
 
-// Delete implements [Operator].
+// Delete removes a workspace with its keys.
 func (l *Local) Delete(ctx context.Context, id int64) error {
 	return l.Store.DeleteWorkspace(ctx, id, l.By)
 }
 
-// Workspace implements [Operator].
+// Workspace returns a workspace with its use. It reads all rows of the workspace.
 func (l *Local) Workspace(ctx context.Context, id int64) (WorkspaceDetail, error) {
 	w, err := l.Store.WorkspaceByID(ctx, id)
 	if err != nil {
@@ -147,15 +143,6 @@ func (l *Local) Workspace(ctx context.Context, id int64) (WorkspaceDetail, error
 	return v, nil
 }
 
-// Keys implements [Operator].
-func (l *Local) Keys(ctx context.Context, workspace int64) ([]Key, error) {
-	keys, err := l.Store.Keys(ctx, workspace)
-	if err != nil {
-		return nil, err
-	}
-	return l.WithUse(ctx, keys)
-}
-
 // WithUse returns keys with their requests of today.
 func (l *Local) WithUse(ctx context.Context, keys []access.Key) ([]Key, error) {
 	uses, err := l.Store.KeyUses(ctx, keys)
@@ -187,7 +174,7 @@ func (l *Local) ring() access.Keyring {
 	return access.Keyring{Store: l.Store, Now: l.Now, By: l.By, Secret: l.Secret}
 }
 
-// CreateKey implements [Operator].
+// CreateKey creates a key of a workspace.
 func (l *Local) CreateKey(ctx context.Context, workspace int64, n NewKey) (Key, error) {
 	scopes, fields := n.scopes()
 	if err := petstore.Invalid(fields); err != nil {
@@ -201,7 +188,7 @@ func (l *Local) CreateKey(ctx context.Context, workspace int64, n NewKey) (Key, 
 	return l.withSecret(ctx, made, err)
 }
 
-// RotateKey implements [Operator].
+// RotateKey creates a key that replaces another, which remains valid for the overlap.
 func (l *Local) RotateKey(ctx context.Context, id string, overlap time.Duration) (Key, error) {
 	if overlap < 0 || overlap > MaxOverlap {
 		return Key{}, petstore.Invalid([]petstore.Field{outOfRange("overlap", "from 0s", MaxOverlap)})
@@ -255,7 +242,7 @@ func (l *Local) UpdateKey(ctx context.Context, id string, p access.KeyPatch) (Ke
 	return l.Key(ctx, id)
 }
 
-// RevokeKey implements [Operator].
+// RevokeKey revokes a key for good.
 func (l *Local) RevokeKey(ctx context.Context, id string) (Key, error) {
 	if err := l.ring().Revoke(ctx, id, petstore.Condition{}); err != nil {
 		return Key{}, err
@@ -263,7 +250,7 @@ func (l *Local) RevokeKey(ctx context.Context, id string) (Key, error) {
 	return l.Key(ctx, id)
 }
 
-// BanKey implements [Operator].
+// BanKey replaces the ban of a key.
 func (l *Local) BanKey(ctx context.Context, id string, b NewBan) (Key, error) {
 	if err := petstore.Invalid(b.check()); err != nil {
 		return Key{}, err
@@ -275,7 +262,7 @@ func (l *Local) BanKey(ctx context.Context, id string, b NewBan) (Key, error) {
 	return l.Key(ctx, id)
 }
 
-// UnbanKey implements [Operator]. It does not change a key without a ban.
+// UnbanKey lifts the ban of a key. It does not change a key without one.
 func (l *Local) UnbanKey(ctx context.Context, id string) (Key, error) {
 	if err := l.Store.LiftBan(ctx, id, l.By); err != nil {
 		return Key{}, err

@@ -1,41 +1,18 @@
-// Package operator manages the workspaces and keys of an installation: a [Local] on a
-// store, a [Client] over HTTP. The operator's API, the console and the commands all use
-// it, so that they behave in the same way.
+// Package operator manages the workspaces and keys of an installation. The operator's
+// API and the console use it, and the commands by that API, so that they behave in the
+// same way.
 package operator
 
 import (
-	"context"
 	"errors"
-	"slices"
-	"strings"
 	"time"
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
 )
 
-// An Operator creates, returns, changes and removes workspaces and their keys.
-// Workspaces are identified by their ids, since names may change; Find returns the
-// workspace with a name. An invalid value returns validation_failed, which names the
-// member of the type here; a missing workspace or key returns workspace_not_found or
-// key_not_found.
-type Operator interface {
-	CreateWorkspace(ctx context.Context, n NewWorkspace) (Workspace, error)
-	Workspaces(ctx context.Context) ([]Workspace, error) // by name
-	Find(ctx context.Context, name string) (Workspace, error)
-	Workspace(ctx context.Context, id int64) (WorkspaceDetail, error) // it reads all rows of the workspace
-	Rename(ctx context.Context, id int64, to string) (Workspace, error)
-	SetPlan(ctx context.Context, id int64, p Plan) (Workspace, error)
-	Reset(ctx context.Context, id int64) error  // removes everything but its keys
-	Delete(ctx context.Context, id int64) error // with its keys
-
-	Keys(ctx context.Context, workspace int64) ([]Key, error) // revoked ones too, in the order of their creation
-	CreateKey(ctx context.Context, workspace int64, n NewKey) (Key, error)
-	RotateKey(ctx context.Context, id string, overlap time.Duration) (Key, error)
-	RevokeKey(ctx context.Context, id string) (Key, error)
-	BanKey(ctx context.Context, id string, b NewBan) (Key, error)
-	UnbanKey(ctx context.Context, id string) (Key, error)
-}
+// Root is the path of the operator's API.
+const Root = "/admin/v1"
 
 // A Plan is the plan of a workspace. The numbers are only for enterprise.
 type Plan struct {
@@ -148,16 +125,6 @@ func (n *NewKey) scopes() (all access.Scopes, fields []petstore.Field) {
 		all |= one
 	}
 	return all, fields
-}
-
-func noWorkspace(name string) error {
-	return petstore.Errorf(access.CodeWorkspaceNotFound, "There is no workspace named %.100q.", name)
-}
-
-// byName puts workspaces into the order of their names.
-func byName(all []Workspace) []Workspace {
-	slices.SortFunc(all, func(a, b Workspace) int { return strings.Compare(a.Name, b.Name) })
-	return all
 }
 
 // Instant returns t for JSON: nil for no instant.

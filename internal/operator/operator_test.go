@@ -1,8 +1,6 @@
 package operator_test
 
 import (
-	"net/http"
-	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -54,28 +52,6 @@ func TestCheckReason(t *testing.T) {
 	} {
 		if err := operator.CheckReason(reason); (err == nil) != good {
 			t.Errorf("CheckReason(%.20q) = %v, want it good: %v", reason, err, good)
-		}
-	}
-}
-
-// TestClientChecksKeys: what is no key's id leads to no path of the server's.
-func TestClientChecksKeys(t *testing.T) {
-	t.Parallel()
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		t.Errorf("the server was asked %s %s", r.Method, r.URL)
-	}))
-	t.Cleanup(server.Close)
-	c, err := operator.NewClient(server.URL, "token")
-	processtest.Must(t, err)
-	for _, id := range []string{"", "..", "../workspaces/1", "key_x", "key_0000000000000000/ban"} {
-		_, err1 := c.RevokeKey(t.Context(), id)
-		_, err2 := c.UnbanKey(t.Context(), id)
-		_, err3 := c.BanKey(t.Context(), id, operator.NewBan{For: time.Hour, Reason: "x"})
-		_, err4 := c.RotateKey(t.Context(), id, 0)
-		for _, err := range []error{err1, err2, err3, err4} {
-			if petstore.CodeOf(err) != access.CodeKeyNotFound {
-				t.Errorf("with the id %q: %v, want %s", id, err, access.CodeKeyNotFound)
-			}
 		}
 	}
 }
