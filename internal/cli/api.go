@@ -16,7 +16,6 @@ import (
 
 	"example.com/petstore/client"
 	"example.com/petstore/internal/access"
-	"example.com/petstore/internal/operator"
 )
 
 // webhooks is the noun of the operations that are the commands of "petstore webhook".
@@ -69,7 +68,7 @@ type apiCommand struct {
 
 	req   client.Request
 	opts  []client.CallOption
-	found operator.Workspace // that the path of req is about
+	found access.Workspace // that the path of req is about
 }
 
 // newAPICommand returns the command of o. Its arguments are the ids in the path, and for a body the first member that it

@@ -195,7 +195,7 @@ func (c *apiCommand) find(ctx context.Context, api *client.Client, name string) 
 	if err != nil {
 		return err
 	}
-	var found []operator.Workspace
+	var found []access.Workspace
 	if err := json.Unmarshal(text, &found); err != nil {
 		return fmt.Errorf("the answer to listWorkspaces: %w", err)
 	}

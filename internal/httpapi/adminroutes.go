@@ -151,11 +151,11 @@ func (a *Admin) listWorkspaces(x *exchange) error {
 	if named {
 		names = []string{norm.NFC.String(name)}
 	}
-	all, err := a.operator(x).WorkspacePage(x.ctx, page.After, page.Limit, names...)
+	all, err := a.o.Access.WorkspacePage(x.ctx, page.After, page.Limit, names...)
 	if err != nil {
 		return err
 	}
-	return sendJSONList(l, all, func(w operator.Workspace) position { return numbered(w.ID) })
+	return sendJSONList(l, all, func(w access.Workspace) position { return numbered(w.ID) })
 }
 
 func (a *Admin) createWorkspace(x *exchange) error {
@@ -224,14 +224,9 @@ func (a *Admin) listKeys(x *exchange) error {
 }
 
 func (a *Admin) createKey(x *exchange) error {
-	once, asked, err := readOnce(x, onceByCaller, readNewKey)
+	once, n, err := readOnce(x, onceByCaller, readNewKey)
 	if err != nil {
 		return err
-	}
-	n := operator.NewKey{Name: asked.Name, Scopes: asked.Scopes.List()}
-	if asked.ExpiresAt.Valid {
-		end := asked.ExpiresAt.UTC()
-		n.ExpiresAt = &end
 	}
 	op := a.operator(x)
 	op.Once = once

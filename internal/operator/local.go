@@ -28,72 +28,30 @@ type Local struct {
 	Secret string                // the secret token of By; needed for Once
 }
 
-// ViewOf returns a workspace in the form for operators.
-func ViewOf(w access.Workspace) Workspace {
-	v := Workspace{ID: w.ID, Name: w.Name, Plan: w.Plan, PerMinute: w.Quota.PerMinute, PerDay: w.Quota.PerDay, CreatedAt: Instant(w.CreatedAt)}
-	if w.Sandbox != nil {
-		v.ExpiresAt = Instant(w.Sandbox.ExpiresAt)
-	}
-	return v
-}
-
-func viewOf(w access.Workspace, err error) (Workspace, error) {
-	if err != nil {
-		return Workspace{}, err
-	}
-	return ViewOf(w), nil
-}
-
 // CreateWorkspace creates a workspace.
-func (l *Local) CreateWorkspace(ctx context.Context, n NewWorkspace) (Workspace, error) {
+func (l *Local) CreateWorkspace(ctx context.Context, n NewWorkspace) (access.Workspace, error) {
 	quota, fields := n.check()
 	if err := petstore.Invalid(fields); err != nil {
-		return Workspace{}, err
+		return access.Workspace{}, err
 	}
-	return viewOf(l.Store.CreateWorkspace(ctx, access.Workspace{Name: n.Name, Plan: n.Plan.Plan, Quota: quota, CreatedAt: l.Now()}, l.By))
-}
-
-// Workspaces returns all workspaces by name.
-func (l *Local) Workspaces(ctx context.Context) ([]Workspace, error) {
-	return viewsOf(l.Store.Workspaces(ctx))
-}
-
-// WorkspacesFrom is [access.Store]'s.
-func (l *Local) WorkspacesFrom(ctx context.Context, from, limit int) ([]Workspace, error) {
-	return viewsOf(l.Store.WorkspacesFrom(ctx, from, limit))
-}
-
-// WorkspacePage is [access.Store]'s.
-func (l *Local) WorkspacePage(ctx context.Context, after int64, limit int, names ...string) ([]Workspace, error) {
-	return viewsOf(l.Store.WorkspacePage(ctx, after, limit, names...))
-}
-
-func viewsOf(all []access.Workspace, err error) ([]Workspace, error) {
-	if err != nil {
-		return nil, err
-	}
-	views := make([]Workspace, len(all))
-	for i, w := range all {
-		views[i] = ViewOf(w)
-	}
-	return views, nil
+	return l.Store.CreateWorkspace(ctx, access.Workspace{Name: n.Name, Plan: n.Plan.Plan, Quota: quota, CreatedAt: l.Now()}, l.By)
 }
 
 // Rename changes the name of a workspace.
-func (l *Local) Rename(ctx context.Context, id int64, to string) (Workspace, error) {
+func (l *Local) Rename(ctx context.Context, id int64, to string) (access.Workspace, error) {
 	if err := petstore.Invalid(access.CheckNameMember(nil, &to)); err != nil {
-		return Workspace{}, err
+		return access.Workspace{}, err
 	}
-	return viewOf(l.Store.RenameWorkspace(ctx, id, to, l.By))
+	return l.Store.RenameWorkspace(ctx, id, to, l.By)
 }
 
 // SetPlan moves a workspace to another plan.
-func (l *Local) SetPlan(ctx context.Context, id int64, p Plan) (Workspace, error) {
+func (l *Local) SetPlan(ctx context.Context, id int64, p Plan) (access.Workspace, error) {
 	quota, fields := p.check()
 	if err := petstore.Invalid(fields); err != nil {
-		return Workspace{}, err
+		return access.Workspace{}, err
 	}
-	return viewOf(l.Store.SetPlan(ctx, id, p.Plan, quota, l.By))
+	return l.Store.SetPlan(ctx, id, p.Plan, quota, l.By)
 }
 
 // Reset removes everything of a workspace but its keys.
@@ -128,7 +86,7 @@ func (l *Local) Workspace(ctx context.Context, id int64) (WorkspaceDetail, error
 	if err != nil {
 		return WorkspaceDetail{}, err
 	}
-	v := WorkspaceDetail{WorkspaceUsage: WorkspaceUsage{Workspace: ViewOf(w)}, Categories: has.Categories, Pets: has.Pets, Orders: has.Orders}
+	v := WorkspaceDetail{WorkspaceUsage: WorkspaceUsage{Workspace: w}, Categories: has.Categories, Pets: has.Pets, Orders: has.Orders}
 	var last time.Time
 	for _, k := range keys {
 		if k.RevokedAt.IsZero() && !k.Expired(l.Now()) {
@@ -175,16 +133,8 @@ func (l *Local) ring() access.Keyring {
 }
 
 // CreateKey creates a key of a workspace.
-func (l *Local) CreateKey(ctx context.Context, workspace int64, n NewKey) (Key, error) {
-	scopes, fields := n.scopes()
-	if err := petstore.Invalid(fields); err != nil {
-		return Key{}, err
-	}
-	asked := access.NewKey{Name: n.Name, Scopes: scopes}
-	if n.ExpiresAt != nil {
-		asked.ExpiresAt = petstore.At(*n.ExpiresAt)
-	}
-	made, err := l.ring().Create(ctx, workspace, asked, l.Once)
+func (l *Local) CreateKey(ctx context.Context, workspace int64, n access.NewKey) (Key, error) {
+	made, err := l.ring().Create(ctx, workspace, n, l.Once)
 	return l.withSecret(ctx, made, err)
 }
 

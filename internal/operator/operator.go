@@ -14,28 +14,16 @@ import (
 // Root is the path of the operator's API.
 const Root = "/admin/v1"
 
-// A Plan is the plan of a workspace. The numbers are only for enterprise.
+// A Plan is the plan of a workspace. The quota is only for enterprise.
 type Plan struct {
-	Plan      access.Plan `json:"plan"`
-	PerMinute int64       `json:"perMinute,omitempty"`
-	PerDay    int64       `json:"perDay,omitempty"`
+	Plan access.Plan
+	access.Quota
 }
 
 // A NewWorkspace describes a workspace that is to be created.
 type NewWorkspace struct {
-	Name string `json:"name"`
+	Name string
 	Plan
-}
-
-// A Workspace is one store with its own catalogue, orders and keys.
-type Workspace struct {
-	ID        int64       `json:"id"`
-	Name      string      `json:"name"`
-	Plan      access.Plan `json:"plan"`
-	PerMinute int64       `json:"perMinute"`
-	PerDay    int64       `json:"perDay"`
-	CreatedAt *time.Time  `json:"createdAt"`
-	ExpiresAt *time.Time  `json:"expiresAt,omitempty"` // of a sandbox
 }
 
 // A WorkspaceDetail is a workspace with its use.
@@ -54,13 +42,6 @@ type Window struct {
 	Used      int64     `json:"used"`
 	Remaining int64     `json:"remaining"`
 	Reset     time.Time `json:"reset"`
-}
-
-// A NewKey is a key that is to be made.
-type NewKey struct {
-	Name      string     `json:"name"`
-	Scopes    []string   `json:"scopes,omitempty"` // read and write if it is nil
-	ExpiresAt *time.Time `json:"expiresAt,omitempty"`
 }
 
 // A NewBan is a ban that is to be set.
@@ -100,7 +81,7 @@ func (n *NewWorkspace) check() (access.Quota, []petstore.Field) {
 }
 
 func (p *Plan) check() (access.Quota, []petstore.Field) {
-	quota, err := access.QuotaFor(p.Plan, access.Quota{PerMinute: p.PerMinute, PerDay: p.PerDay})
+	quota, err := access.QuotaFor(p.Plan, p.Quota)
 	bad, yes := errors.AsType[*access.QuotaError](err)
 	if !yes {
 		return quota, nil
@@ -110,21 +91,6 @@ func (p *Plan) check() (access.Quota, []petstore.Field) {
 		code = petstore.InvalidEnum
 	}
 	return quota, []petstore.Field{{Pointer: "/" + bad.Member, Code: code, Message: err.Error() + "."}}
-}
-
-// scopes returns the scopes that are asked for.
-func (n *NewKey) scopes() (all access.Scopes, fields []petstore.Field) {
-	if n.Scopes == nil {
-		return access.Read | access.Write, nil
-	}
-	for _, name := range n.Scopes {
-		one := access.ScopeOf(name)
-		if one == 0 {
-			fields = append(fields, petstore.Field{Pointer: "/scopes", Code: petstore.InvalidEnum, Message: "scopes may have read, write and manage, not " + name + "."})
-		}
-		all |= one
-	}
-	return all, fields
 }
 
 // Instant returns t for JSON: nil for no instant.

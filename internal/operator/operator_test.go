@@ -22,7 +22,7 @@ func TestBounds(t *testing.T) {
 	l := &operator.Local{Store: db, Counts: operator.Saved(db, time.Now), Now: time.Now, By: "test"}
 	w, err := l.CreateWorkspace(t.Context(), operator.NewWorkspace{Name: "acme", Plan: operator.Plan{Plan: access.Free}})
 	processtest.Must(t, err)
-	k, err := l.CreateKey(t.Context(), w.ID, operator.NewKey{Name: "till"})
+	k, err := l.CreateKey(t.Context(), w.ID, access.NewKey{Name: "till", Scopes: access.Read})
 	processtest.Must(t, err)
 	rotate := func(d time.Duration) error { _, err := l.RotateKey(t.Context(), k.ID, d); return err }
 	ban := func(d time.Duration) error {
