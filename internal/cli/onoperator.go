@@ -107,9 +107,11 @@ func (c *apiCommand) onStore(ctx context.Context, db node.Store) error {
 	if err != nil {
 		return err
 	}
-	logged := causes{Handler: slog.DiscardHandler}
+	var cause error
 	admin, err := httpapi.NewAdmin(httpapi.AdminOptions{
-		Access: db, As: actor, Counts: operator.Saved(db, c.now), Secret: secret, Log: slog.New(&logged), Now: func() time.Time { return c.began },
+		Access: db, Counts: operator.Saved(db, c.now), Secret: secret, Now: func() time.Time { return c.began },
+		As: actor, Failed: func(err error) { cause = err },
+		Log: slog.New(slog.NewTextHandler(c.err, &slog.HandlerOptions{Level: slog.LevelError})), // of panics
 	})
 	if err != nil {
 		return err
@@ -118,32 +120,10 @@ func (c *apiCommand) onStore(ctx context.Context, db node.Store) error {
 	if err != nil {
 		return err
 	}
-	if err = c.refusal(ctx, "", c.onWorkspace(ctx, api)); err != nil && logged.last != nil && ctx.Err() == nil {
-		return logged.last
+	if err = c.refusal(ctx, "", c.onWorkspace(ctx, api)); err != nil && cause != nil && ctx.Err() == nil {
+		return cause
 	}
 	return err
-}
-
-// causes keeps the cause of the last failure that a handler has logged.
-type causes struct {
-	slog.Handler
-	last error
-}
-
-// Enabled implements [slog.Handler].
-func (c *causes) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelError }
-
-// Handle implements [slog.Handler].
-func (c *causes) Handle(_ context.Context, r slog.Record) error {
-	c.last = errors.New(r.Message)
-	r.Attrs(func(a slog.Attr) bool {
-		err, found := a.Value.Any().(error)
-		if found {
-			c.last = err
-		}
-		return !found
-	})
-	return nil
 }
 
 // inProcess has a handler of this process answer requests.

@@ -13,7 +13,7 @@ import (
 	"example.com/petstore/internal/ratelimit"
 )
 
-// AdminOptions configure an Admin. All but As are needed.
+// AdminOptions configure an Admin. All but As and Failed are needed.
 type AdminOptions struct {
 	Access  access.Store
 	Keys    *access.Directory[*ratelimit.Caller]
@@ -24,8 +24,10 @@ type AdminOptions struct {
 	Now     func() time.Time
 
 	// As is who acts with every request, without a token, if only this process calls the
-	// Admin. Then Keys and Backups may be nil, and a request ends with its context.
-	As access.Actor
+	// Admin. Then Keys and Backups may be nil, a request ends with its context, and Failed
+	// gets the causes of failures instead of Log.
+	As     access.Actor
+	Failed func(cause error)
 }
 
 // An Admin is the operator's API: workspaces, keys, the audit log and backups. Requests
@@ -42,7 +44,7 @@ func NewAdmin(o AdminOptions) (*Admin, error) {
 	if o.Access == nil || o.As == "" && (o.Keys == nil || o.Backups == nil) || o.Counts == nil || o.Log == nil || o.Now == nil || len(o.Secret) < 16 {
 		return nil, errors.New("httpapi: an option of the operator's API is missing")
 	}
-	a := &Admin{env: env{log: o.Log, cursors: cursors{secret: o.Secret}, statuses: adminStatuses}, o: o}
+	a := &Admin{env: env{log: o.Log, cursors: cursors{secret: o.Secret}, statuses: adminStatuses, failed: o.Failed}, o: o}
 	a.router = newRouter(a.paths())
 	return a, nil
 }
