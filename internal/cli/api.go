@@ -230,14 +230,8 @@ func (c *apiCommand) prepare(args []string) error {
 	c.req = client.Request{Operation: c.OperationID, Method: c.Method, Path: c.Path, Query: url.Values{}, MediaType: "application/json"}
 	body := map[string]any{}
 	maps.Copy(body, c.values)
-	for i, m := range c.args {
-		if err := m.setArgument(m.argument(c.noun), args[i]); err != nil {
-			return err
-		}
-		if c.forOperators && m.name == "keyId" && !access.WellFormedID(args[i]) { // such as "..", which leads to another path
-			return access.NoKey(args[i])
-		}
-		m.addTo(&c.req, body)
+	if err := c.takeArguments(args, body); err != nil {
+		return err
 	}
 	var changes []string
 	for _, m := range c.flags {
@@ -271,6 +265,21 @@ func (c *apiCommand) prepare(args []string) error {
 		return nil
 	}
 	return c.check(c, body)
+}
+
+// takeArguments adds the arguments to the request, or to its body.
+func (c *apiCommand) takeArguments(args []string, body map[string]any) error {
+	for i, text := range args {
+		m := c.args[i]
+		if err := m.setArgument(m.argument(c.noun), text); err != nil {
+			return err
+		}
+		if c.forOperators && m.name == "keyId" && !access.WellFormedID(text) { // such as "..", which leads to another path
+			return access.NoKey(text)
+		}
+		m.addTo(&c.req, body)
+	}
+	return nil
 }
 
 // anyOf returns words as a choice: "a, b or c".
