@@ -2,12 +2,8 @@ package operator
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
@@ -224,10 +220,7 @@ func (b *NewBan) check() (fields []petstore.Field) {
 	if b.For <= 0 || b.For > MaxBan {
 		fields = append(fields, outOfRange("for", "longer than 0s", MaxBan))
 	}
-	if err := CheckReason(b.Reason); err != nil {
-		fields = append(fields, petstore.Field{Pointer: "/reason", Code: petstore.InvalidFormat, Message: "reason " + err.Error() + "."})
-	}
-	return fields
+	return petstore.CheckText(fields, "/reason", &b.Reason, 1, MaxReason)
 }
 
 // How long a rotated key can remain valid, and a ban can last.
@@ -243,19 +236,3 @@ func outOfRange(member, least string, most time.Duration) petstore.Field {
 
 // MaxReason is the greatest number of characters in the reason of a ban.
 const MaxReason = 1000
-
-// CheckReason returns an error if a text cannot be the reason of a ban. It is shown to
-// operators, and PostgreSQL stores only valid UTF-8.
-func CheckReason(reason string) error {
-	switch {
-	case strings.TrimSpace(reason) == "":
-		return errors.New("must not be blank")
-	case utf8.RuneCountInString(reason) > MaxReason:
-		return fmt.Errorf("must have at most %d characters", MaxReason)
-	case !utf8.ValidString(reason):
-		return errors.New("must be valid UTF-8")
-	case strings.ContainsFunc(reason, unicode.IsControl):
-		return errors.New("must not contain control characters")
-	}
-	return nil
-}

@@ -2,7 +2,6 @@ package operator_test
 
 import (
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -40,18 +39,6 @@ func TestBounds(t *testing.T) {
 	} {
 		if err := test.do(test.d); petstore.CodeOf(err) != test.code {
 			t.Errorf("with %v: %v, want %q", test.d, err, test.code)
-		}
-	}
-}
-
-func TestCheckReason(t *testing.T) {
-	t.Parallel()
-	for reason, good := range map[string]bool{
-		"too eager": true, strings.Repeat("é", operator.MaxReason): true,
-		"": false, " ": false, "a\xff": false, "a\nb": false, strings.Repeat("é", operator.MaxReason+1): false,
-	} {
-		if err := operator.CheckReason(reason); (err == nil) != good {
-			t.Errorf("CheckReason(%.20q) = %v, want it good: %v", reason, err, good)
 		}
 	}
 }
