@@ -43,9 +43,14 @@ func newWorkspaceKey(v *visit) (page.Form, error) {
 	f := page.NewKeyForm(&access.Key{Scopes: access.Read | access.Write | access.Manage}, v.Now(), "scopes")
 	f.Lead, f.Back = "For the workspace "+access.Printable(w.Name)+". It is shown once.", page.Link{Title: access.Printable(w.Name), URL: workspacePath(w.ID)}
 	f.Send = func(in *page.Input) error {
+		n := access.NewKey{Name: strings.TrimSpace(in.Text("name"))}
+		n.Scopes, _ = access.ParseScopes(strings.Join(v.R.PostForm["scopes"], ",")) // none, which CreateKey refuses, if one of them is unknown
+		if life := in.Hours("expires"); life > 0 {
+			n.ExpiresAt = petstore.At(v.Now().Add(life))
+		}
 		op := v.acting()
 		op.Once = v.OnceHere()
-		k, err := op.CreateKey(v.R.Context(), w.ID, page.ReadNewKey(v.Visit, in, "scopes"))
+		k, err := op.CreateKey(v.R.Context(), w.ID, n)
 		return showMade(v, k, workspacePath(w.ID), err)
 	}
 	return f, err

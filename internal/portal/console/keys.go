@@ -98,12 +98,16 @@ func newKey(v *visit) (page.Form, error) {
 }
 
 func createKey(v *visit, in *page.Input) error {
-	n := page.ReadNewKey(v.Visit, in, "scope")
-	if n.Scopes == 0 || !v.who.Key.Scopes.Has(n.Scopes) {
-		in.Faults["scope"], n.Scopes = "Choose at least one.", 0 // so that Create refuses it, with what else is wrong
+	scopes, err := access.ParseScopes(strings.Join(v.R.PostForm["scope"], ","))
+	if err != nil || !v.who.Key.Scopes.Has(scopes) {
+		in.Faults["scope"], scopes = "Choose at least one.", 0 // so that Create refuses it, with what else is wrong
+	}
+	n := access.NewKey{Name: strings.TrimSpace(in.Text("name")), Scopes: scopes}
+	if life := in.Hours("expires"); life > 0 {
+		n.ExpiresAt = petstore.At(v.Now().Add(life))
 	}
 	made, err := v.keyring().Create(v.R.Context(), v.who.Workspace.ID, n, v.OnceHere())
-	return showMade(v, made, n.Scopes, err)
+	return showMade(v, made, scopes, err)
 }
 
 // keyring returns the keys of the workspace, as far as the one may change them that is signed in with.

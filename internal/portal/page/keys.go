@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"example.com/petstore/internal/access"
-	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/ratelimit"
 )
 
@@ -90,16 +89,6 @@ func NewKeyForm(maker *access.Key, now time.Time, scopes string) Form {
 	return Form{Title: "Create a key", Submit: "Create the key", Fields: []Field{
 		{Name: "name", Label: "Name", Required: true, Max: access.MaxName, Hint: "What uses it, such as: web shop, production."}, may, ends,
 	}}
-}
-
-// ReadNewKey returns the key that a form of NewKeyForm describes. It has no scopes unless those that were chosen are.
-func ReadNewKey(v *Visit, in *Input, scopes string) access.NewKey {
-	n := access.NewKey{Name: strings.TrimSpace(in.Text("name"))}
-	n.Scopes, _ = access.ParseScopes(strings.Join(v.R.PostForm[scopes], ","))
-	if life := in.Hours("expires"); life > 0 {
-		n.ExpiresAt = petstore.At(v.Now().Add(life))
-	}
-	return n
 }
 
 // RotateForm asks for how long a key lasts beside the one that takes its place.
