@@ -201,7 +201,7 @@ func (c *apiCommand) isPaged() bool {
 }
 
 // run makes the request and prints the answer.
-func (c *apiCommand) run(ctx context.Context, server *client.Client, _ []string) error {
+func (c *apiCommand) run(ctx context.Context, server *client.Client) error {
 	if c.all {
 		return c.printAll(ctx, server, c.req)
 	}

@@ -151,7 +151,7 @@ func (a *answered) Write(p []byte) (int, error) { return a.body.Write(p) }
 // that was confirmed, should another have its name by now.
 func (c *apiCommand) onWorkspace(ctx context.Context, api *client.Client) error {
 	if !strings.Contains(c.req.Path, "{"+workspaceID+"}") {
-		return c.run(ctx, api, nil)
+		return c.run(ctx, api)
 	}
 	if err := c.find(ctx, api, c.args[0].text(c.args[0].value)); err != nil {
 		return err
@@ -162,7 +162,7 @@ func (c *apiCommand) onWorkspace(ctx context.Context, api *client.Client) error 
 		}
 	}
 	c.req.Path = strings.Replace(c.req.Path, "{"+workspaceID+"}", number(c.found.ID), 1)
-	err := c.run(ctx, api, nil)
+	err := c.run(ctx, api)
 	if c.asks != "" && err != nil && ctx.Err() != nil { // of which Main says no more than that
 		fmt.Fprintln(c.err, "petstore: the removal has begun and cannot be undone; a running server finishes it within a minute, or run the command again")
 	}

@@ -18,9 +18,9 @@ import (
 
 // overAPI returns the command of s, which run carries out with the API of a server. It has the flags that register adds,
 // and those that name the server and the key.
-func overAPI(a *app, s spec, register func(*pflag.FlagSet), run func(ctx context.Context, server *client.Client, args []string) error) *cobra.Command {
+func overAPI(a *app, s spec, register func(*pflag.FlagSet), run func(ctx context.Context, server *client.Client) error) *cobra.Command {
 	var server, key string
-	s.run = func(ctx context.Context, args []string) error {
+	s.run = func(ctx context.Context, _ []string) error {
 		if key == "" {
 			return usagef("an API key is needed: set PETSTORE_KEY, or --key")
 		}
@@ -28,7 +28,7 @@ func overAPI(a *app, s spec, register func(*pflag.FlagSet), run func(ctx context
 		if err != nil {
 			return err
 		}
-		return apiError(ctx, run(ctx, c, args))
+		return apiError(ctx, run(ctx, c))
 	}
 	cmd := newCommand(a, s)
 	register(cmd.Flags())
