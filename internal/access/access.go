@@ -100,16 +100,14 @@ type Workspace struct {
 	Quota
 	CreatedAt time.Time `json:"createdAt"`
 	LowStock  int64     `json:"-"` // the stock of a pet is low with so many units or fewer
-	Resetting bool      `json:"-"` // its rows are being removed, and requests to it return the error of Resetting
 
-	// Shop is the id under which its pets, orders, events and webhooks are stored. It is
-	// that of the workspace, except for a sandbox, which gets another one with each reset.
+	// Shop is the id under which its pets, orders, events and webhooks are stored. Each reset
+	// gives it another one.
 	Shop     int64 `json:"-"`
 	*Sandbox       // nil unless it is a sandbox
 }
 
-// Resetting returns the error for requests to a workspace whose rows are being
-// removed.
+// Resetting returns the error for requests that began before a reset of the workspace.
 func Resetting() *petstore.Error {
 	return &petstore.Error{
 		Code:       petstore.CodeServiceUnavailable,

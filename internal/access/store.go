@@ -58,10 +58,10 @@ type Store interface {
 	// Contents counts the rows of a workspace, by reading them.
 	Contents(ctx context.Context, workspace int64) (Contents, error)
 	// ResetWorkspace removes the categories, pets, orders, ledger and receipts of a
-	// workspace. It keeps the keys, and no id is issued again. It uses many short
-	// transactions, so that others do not wait for long. From the first to the last of
-	// them the workspace is Resetting, and writes to it return the error of Resetting.
-	// If ctx or the process ends before, Resume or another call continues.
+	// workspace. It keeps the keys, and no id is issued again. The first transaction gives
+	// the workspace another shop; writes to the one before return the error of Resetting.
+	// Many short ones then remove its rows, so that others do not wait for long. If ctx or
+	// the process ends before, Resume continues.
 	ResetWorkspace(ctx context.Context, workspace int64, by Actor) error
 	// DeleteWorkspace removes a workspace with everything in it. The first transaction
 	// removes the workspace and its keys; its rows are removed as by ResetWorkspace.

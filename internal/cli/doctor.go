@@ -94,7 +94,7 @@ func failed(check string, err error) finding {
 func checkEvents(ctx context.Context, db node.Store) (problems []string, err error) {
 	all, err := db.Workspaces(ctx)
 	for _, w := range all {
-		if w.Resetting || w.Sandbox != nil {
+		if w.Sandbox != nil {
 			continue
 		}
 		found, checkErr := db.CheckFeed(ctx, w.Shop)

@@ -67,6 +67,9 @@ func (a *app) events(ctx context.Context, db node.Store, workspace string, q pet
 		if pause(ctx, lookForMore); ctx.Err() != nil {
 			return ctx.Err()
 		}
+		if w, err = db.WorkspaceByID(ctx, w.ID); err != nil { // a reset gives it another shop
+			return err
+		}
 	}
 }
 

@@ -164,7 +164,7 @@ func (c *apiCommand) onWorkspace(ctx context.Context, api *client.Client) error 
 	c.req.Path = strings.Replace(c.req.Path, "{"+workspaceID+"}", number(c.found.ID), 1)
 	err := c.run(ctx, api)
 	if c.asks != "" && err != nil && ctx.Err() != nil { // of which Main says no more than that
-		fmt.Fprintln(c.err, "petstore: the removal has begun and cannot be undone; a running server finishes it within a minute, or run the command again")
+		fmt.Fprintln(c.err, "petstore: the removal has begun and cannot be undone; a running server finishes it within a minute, or the next one that starts")
 	}
 	return err
 }

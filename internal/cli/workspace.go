@@ -44,7 +44,7 @@ api account" or --server for the latest counts.`,
 	},
 	"resetWorkspace": {
 		flags: nameOfWorkspace, asks: "remove all pets, categories and orders from %s", did: "Emptied",
-		long: "Remove all pets, categories and orders from a workspace. This cannot be undone.\n\nIts keys stay. Ids are not used again. Requests of this workspace get 503 until\neverything is removed; other workspaces are not affected.",
+		long: "Remove all pets, categories and orders from a workspace. This cannot be undone.\n\nIts keys stay. Ids are not used again. A server notices it within a second. The rows are\nremoved afterwards; other workspaces are not affected.",
 	},
 	"deleteWorkspace": {flags: nameOfWorkspace, asks: "delete the workspace %s with its keys and all its data", did: "Deleted"},
 

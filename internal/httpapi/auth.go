@@ -52,8 +52,6 @@ func authorize(x *exchange) error {
 		return nil
 	case x.keyErr != nil:
 		return x.keyErr
-	case x.entry.Workspace.Resetting:
-		return access.Resetting()
 	case !x.entry.Key.Scopes.Has(x.route.scope):
 		return petstore.Errorf(access.CodeInsufficientScope, "This needs a key with %s.", x.route.scope.Words())
 	}

@@ -179,7 +179,7 @@ func EventsExpired(after, oldest int64) *Error {
 
 // FeedEnded returns the error for a feed that a reset has ended.
 func FeedEnded() *Error {
-	return Errorf(CodeEventsExpired, "The workspace was reset, and its events begin again. Read the lists, then continue without after.")
+	return Errorf(CodeEventsExpired, "The workspace was reset, and nothing of before is kept. Read the lists, then continue without after.")
 }
 
 // EventsBeyond returns the error for a position behind the newest event: whoever has it

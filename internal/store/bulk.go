@@ -1,13 +1,11 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"maps"
 	"slices"
 
-	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
 )
 
@@ -89,7 +87,7 @@ func (l *load) begin(tx Tx) error {
 	if err := tx.Run(&b); err != nil || l.in.open {
 		return err
 	}
-	return cmp.Or[error](HasWorkspace(tx, l.workspace), access.Resetting())
+	return CheckShop(tx, l.workspace, "")
 }
 
 // keep gives a unit its ids and puts its rows among those to write.

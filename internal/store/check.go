@@ -85,9 +85,9 @@ var references = faults{
 		WHERE NOT EXISTS (SELECT 1 FROM workspaces w WHERE w.id = k.workspace)`},
 }
 
-// removing finds the workspaces whose rows are being removed.
+// removing finds the shops whose rows are being removed.
 var removing = faults{
-	{"ledger: workspace %d is being reset or deleted; check again when that has ended", "SELECT workspace FROM removals WHERE ended_at IS NULL"},
+	{"ledger: shop %d is being removed, after a reset or a deletion; check again when that has ended", "SELECT workspace FROM removals"},
 }
 
 var rules = faults{

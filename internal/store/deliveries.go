@@ -160,7 +160,7 @@ func (s *Store) DueDeliveries(ctx context.Context, id, node string, at time.Time
 	err = s.db.Read(ctx, func(tx Tx) (err error) {
 		due, err = RowsOf(tx, scanDue, `SELECT d.tries, d.next_at, d.event, d.type, coalesce(e.at, 0), coalesce(e.request, ''), coalesce(e.data, ''), coalesce(e.previous, '')
 			FROM deliveries d LEFT JOIN events e ON e.workspace = d.workspace AND e.id = d.event
-			WHERE d.webhook = $1 AND d.next_at <= $2 AND EXISTS (SELECT 1 FROM webhooks WHERE id = $1 AND holder = $3)
+			WHERE d.webhook = $1 AND d.next_at <= $2 AND EXISTS (SELECT 1 FROM webhooks w WHERE w.id = $1 AND w.holder = $3 AND w.workspace = d.workspace)
 			ORDER BY d.next_at, d.event LIMIT $4`, id, at.UnixMilli(), node, limit)
 		if err != nil {
 			return err
@@ -235,7 +235,7 @@ func (s *Store) recordOutcome(tx Tx, o *webhook.Outcome) error {
 	if err != nil {
 		return err
 	}
-	return s.audit(tx, "webhooks", "webhook.disable", o.Webhook, webhookDetail(&w)+": "+o.DisableReason)
+	return s.auditWebhook(tx, "webhooks", "webhook.disable", &w, ": "+o.DisableReason)
 }
 
 // PruneDeliveries implements [webhook.Store].

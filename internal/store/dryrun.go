@@ -16,7 +16,7 @@ func (s *Store) DryRun(ctx context.Context, workspace int64, f func(petstore.Bul
 	}
 	var said error
 	err := s.db.Snapshot(ctx, func(tx Tx) error {
-		if err := CheckWorkspace(tx, workspace); err != nil {
+		if err := CheckShop(tx, workspace, ""); err != nil {
 			return err
 		}
 		r.tx = tx

@@ -45,7 +45,7 @@ func (d *dump) taken(err error) error {
 }
 
 func (d *dump) run() error {
-	if err := CheckWorkspace(d.tx, d.workspace); err != nil {
+	if err := CheckShop(d.tx, d.workspace, ""); err != nil {
 		return err
 	}
 	var last petstore.LastIDs

@@ -45,7 +45,7 @@ type groupedWorkspace struct {
 	pets, categories, orders []int64  // that are loaded; and the pets of these orders
 	uses                     []int64  // the categories of which is asked whether they are in use
 	inUse                    []int64  // those of them that the database has a pet of
-	open                     bool     // it has counters, and its rows are not being removed
+	open                     bool     // it has counters
 	loaded, last             counters // as they were loaded, and with the ids that were issued since
 }
 
@@ -157,7 +157,6 @@ func (g *Group) Run(tx Tx) error {
 
 // The statements that load the rows of a group.
 const (
-	selectRemoval      = "SELECT 1 FROM removals WHERE workspace = $1"
 	ordersToChange     = "SELECT " + orderColumns + ", placed FROM orders WHERE workspace = $1 AND id"
 	petsToChange       = "SELECT " + storedColumns + " FROM pets WHERE workspace = $1 AND id"
 	categoriesToChange = "SELECT " + categoryColumns + " FROM categories WHERE workspace = $1 AND id"
@@ -229,12 +228,6 @@ func (g *Group) lock(b *Batch) {
 			w.last, w.open = *c, true
 			return err
 		}, selectCounters+g.dialect.Lock, w.id)
-	}
-	for _, w := range g.workspaces {
-		b.Query(func(Row) error {
-			w.open = false
-			return nil
-		}, selectRemoval, w.id)
 	}
 }
 

@@ -196,7 +196,7 @@ func move(t *testing.T, y try) {
 	ok(t, err)
 	moved := map[string]int64{}
 	for _, table := range result {
-		if moved[table.Table] = table.Rows; table.Rows == 0 {
+		if moved[table.Table] = table.Rows; table.Rows == 0 && table.Table != "removals" { // nothing is being removed
 			t.Errorf("moved %+v, want rows of every table", table)
 		}
 	}

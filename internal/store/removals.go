@@ -1,25 +1,17 @@
 package store
 
 import (
+	"cmp"
 	"context"
-	"errors"
-	"fmt"
-	"time"
 
 	"example.com/petstore/internal/access"
-	"example.com/petstore/internal/petstore"
 )
 
-// A reset or a deletion begins with a row in the table removals, which closes the
-// workspace to requests: to writes from the next transaction on, to reads as soon as a
-// server has noticed the change. The rows of the workspace are then removed in many
-// short transactions, so that other workspaces do not wait, and the last one ends the
-// removal. One that was interrupted is resumed from its row.
-
-// useGrace is how long after a deletion, or the reset of a sandbox, servers may still save
-// the usage of the workspace. Until then the row stays, which refuses the changes that began
-// before: what they wrote would belong to nobody.
-const useGrace = time.Hour
+// A reset gives a workspace another shop, in one transaction, and a deletion ends its shop. From
+// then on the shop has no counters, and so refuses writes; reads of it end as soon as a server
+// has noticed the change. Its rows are then removed in many short transactions, so that other
+// workspaces do not wait: a row in the table removals says so, which the last one removes. A
+// removal that was interrupted is resumed from it.
 
 // stepRows is how many rows one transaction removes.
 const stepRows = 100
@@ -44,17 +36,15 @@ func DeleteSome(table, key, where string) string {
 	return "DELETE FROM " + table + " WHERE (" + key + ") IN (SELECT " + key + " FROM " + table + " WHERE " + where + ")"
 }
 
-// CheckWorkspace returns CodeWorkspaceNotFound unless there is a workspace with the id, and
-// access.Resetting while its rows are removed.
-func CheckWorkspace(tx Tx, id int64) error {
-	if err := HasWorkspace(tx, id); err != nil {
+// CheckShop returns nil if there is a shop with the id. Otherwise it returns access.Resetting if a
+// workspace had it until a reset, and CodeWorkspaceNotFound if none is known to. With the lock
+// of the dialect the shop stays until the transaction ends.
+func CheckShop(tx Tx, shop int64, lock string) error {
+	found, err := exists(tx, "SELECT 1 FROM counters WHERE workspace = $1"+lock, shop)
+	if err != nil || found {
 		return err
 	}
-	found, err := exists(tx, "SELECT 1 FROM removals WHERE workspace = $1", id)
-	if err == nil && found {
-		err = access.Resetting()
-	}
-	return err
+	return cmp.Or[error](HasWorkspace(tx, shop), access.Resetting())
 }
 
 // steps runs a statement that removes stepRows rows at most, in a transaction of [DB.Step],
@@ -73,110 +63,50 @@ func (s *Store) steps(ctx context.Context, query string, args ...any) (removed i
 	return removed, nil
 }
 
-// closeToWrites closes the workspace to writes until its rows are removed.
-func (s *Store) closeToWrites(tx Tx, workspace int64) error {
-	if err := exec(tx, "UPDATE counters SET pets = pets WHERE workspace = $1", workspace); err != nil { // waits for writes under way
+// closeShop has the rows of a shop removed, whose counters are gone.
+func closeShop(tx Tx, shop int64) error {
+	if err := forgetImports(tx, shop); err != nil {
 		return err
 	}
-	if err := forgetImports(tx, workspace); err != nil {
-		return err
-	}
-	return exec(tx, "INSERT INTO removals (workspace) VALUES ($1) ON CONFLICT DO NOTHING", workspace)
+	return exec(tx, "INSERT INTO removals (workspace) VALUES ($1) ON CONFLICT DO NOTHING", shop)
 }
 
 // Resume implements [access.Store].
 func (s *Store) Resume(ctx context.Context) error {
-	begun, err := s.numbers(ctx, "SELECT workspace FROM removals WHERE ended_at IS NULL")
-	for _, id := range begun {
+	begun, err := s.numbers(ctx, "SELECT workspace FROM removals")
+	for _, shop := range begun {
 		if err == nil {
-			err = s.remove(ctx, id)
+			err = s.RemoveShop(ctx, shop)
 		}
-	}
-	if err == nil {
-		err = s.forgetDeleted(ctx)
 	}
 	return err
 }
 
-// forgetDeleted removes what servers saved about workspaces after their deletion.
-func (s *Store) forgetDeleted(ctx context.Context) error {
-	ended, err := s.numbers(ctx, "SELECT workspace FROM removals WHERE ended_at < $1", s.now().Add(-useGrace).UnixMilli())
-	if err != nil || len(ended) == 0 {
-		return err
-	}
-	return s.db.Change(ctx, func(tx Tx) error {
-		for _, id := range ended {
-			if err := errors.Join(forgetUse(tx, id), exec(tx, "DELETE FROM removals WHERE workspace = $1", id)); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// remove removes the rows of a workspace that is closed to writes, and then opens it again.
-// Several callers may do so at the same time.
-func (s *Store) remove(ctx context.Context, workspace int64) error {
-	for more := true; more; {
-		err := s.db.Step(ctx, workspace, func(tx Tx) (err error) {
-			more, err = s.removeSome(tx, workspace)
+// RemoveShop implements [access.Sandboxes]. Several callers may do so at the same time.
+func (s *Store) RemoveShop(ctx context.Context, shop int64) (err error) {
+	s.options.Written(shop) // its readers see that it has ended
+	for more := true; more && err == nil; {
+		err = s.db.Step(ctx, shop, func(tx Tx) (err error) {
+			more, err = removeSome(tx, shop)
 			return err
 		})
-		if err != nil {
-			return err
-		}
-	}
-	err := s.db.Change(ctx, func(tx Tx) error { return s.end(tx, workspace) })
-	if err == nil {
-		s.options.Written(workspace)
 	}
 	return err
 }
 
-// end ends a removal, unless another caller has done so already. If the workspace still
-// exists it is then open to writes again.
-func (s *Store) end(tx Tx, workspace int64) error {
-	n, err := tx.Exec("UPDATE removals SET ended_at = $1 WHERE workspace = $2 AND ended_at IS NULL", s.now().UnixMilli(), workspace)
-	if err != nil || n == 0 {
-		return err
-	}
-	if err := HasWorkspace(tx, workspace); petstore.CodeOf(err) == access.CodeWorkspaceNotFound {
-		return forgetUse(tx, workspace)
-	} else if err != nil {
-		return err
-	}
-	if err := changed(tx); err != nil {
-		return err
-	}
-	if err := s.beginFeed(tx, workspace); err != nil {
-		return err
-	}
-	return exec(tx, "DELETE FROM removals WHERE workspace = $1", workspace)
-}
-
-// removeSome removes up to stepRows rows, table by table. It reports false if there was
-// nothing to remove, or if another caller has ended the removal, so that the rows are new
-// ones. It may remove fewer rows than there are, because another transaction is removing
-// the others.
-func (s *Store) removeSome(tx Tx, workspace int64) (more bool, err error) {
-	n, err := tx.Exec("UPDATE removals SET steps = steps + 1 WHERE workspace = $1 AND ended_at IS NULL", workspace) // keeps others from ending it
+// removeSome removes up to stepRows rows, table by table, and ends the removal if there are no
+// more. It reports whether there may be some.
+func removeSome(tx Tx, shop int64) (more bool, err error) {
+	n, err := tx.Exec("UPDATE removals SET workspace = workspace WHERE workspace = $1", shop) // others wait for it
 	if err != nil || n == 0 {
 		return false, err
 	}
 	left := int64(stepRows)
 	for _, t := range ShopTables {
-		n, err := tx.Exec(DeleteSome(t.Name, t.Key, "workspace = $1 LIMIT $2"), workspace, left)
+		n, err := tx.Exec(DeleteSome(t.Name, t.Key, "workspace = $1 LIMIT $2"), shop, left)
 		if left -= n; err != nil || left == 0 {
 			return true, err
 		}
 	}
-	return left < stepRows, nil
-}
-
-// forgetUse removes the limiter's rows and the usage of a deleted workspace.
-func forgetUse(tx Tx, workspace int64) error {
-	var b Batch
-	b.Exec("DELETE FROM limit_windows WHERE subject = $1", fmt.Sprint("w:", workspace))
-	b.Exec("DELETE FROM usage WHERE workspace = $1", workspace)
-	return tx.Run(&b)
+	return false, exec(tx, "DELETE FROM removals WHERE workspace = $1", shop)
 }

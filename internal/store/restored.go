@@ -50,7 +50,7 @@ func Restored(tx Tx, d *Dialect, now petstore.Time, times, workspaceTimes int64)
 
 // Issued are the last ids of a workspace.
 type Issued struct {
-	Workspace int64
+	Workspace, Shop int64
 	petstore.LastIDs
 	Event int64
 }
@@ -62,9 +62,9 @@ func (s *Store) Restored(ctx context.Context, replaced []Issued) error {
 		var b Batch
 		times := int64(1)
 		for _, last := range replaced {
-			times = max(times, last.Workspace/workspaceGap+1)
+			times = max(times, max(last.Workspace, last.Shop)/workspaceGap+1)
 			for column, id := range map[string]int64{"pets": last.Pets, "categories": last.Categories, "orders": last.Orders, "events": last.Event} {
-				b.Exec("UPDATE counters SET "+column+" = $1 WHERE workspace = $2 AND "+column+" < $1", id, last.Workspace)
+				b.Exec("UPDATE counters SET "+column+" = $1 WHERE workspace = (SELECT coalesce(shop, id) FROM workspaces WHERE id = $2) AND "+column+" < $1", id, last.Workspace)
 			}
 		}
 		if err := tx.Run(&b); err != nil {

@@ -9,10 +9,9 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// The pets, orders and events of a sandbox have in their column workspace the id of its
-// shop, which is the id of no workspace. A reset gives the sandbox another shop, in one
-// transaction whose cost does not depend on the old rows. The rows of the old shop are
-// then removed like those of a deleted workspace.
+// The pets, orders and events of a workspace have in their column workspace the id of its shop.
+// At first that is the id of the workspace, or, of a sandbox, that of no workspace. A reset gives
+// the workspace another shop, in one transaction whose cost does not depend on the old rows.
 
 var _ access.Sandboxes = (*Store)(nil)
 
@@ -36,8 +35,10 @@ func (s *Store) CreateSandbox(ctx context.Context, n access.NewSandbox) (access.
 				return err
 			}
 		}
-		w.Shop, err = s.fillShop(tx, w.ID, n.Rows)
-		return err
+		if w.Shop, err = s.newShop(tx, w.ID); err != nil {
+			return err
+		}
+		return s.fillShop(tx, w.Shop, n.Rows)
 	})
 	return w, err
 }
@@ -73,18 +74,20 @@ func (s *Store) roomForSandbox(tx Tx, n *access.NewSandbox) error {
 	return nil
 }
 
-// fillShop gives a sandbox a new shop that has the rows.
-func (s *Store) fillShop(tx Tx, workspace int64, rows []petstore.Unit) (shop int64, err error) {
+// fillShop makes a shop that has the rows.
+func (s *Store) fillShop(tx Tx, shop int64, rows []petstore.Unit) error {
+	if err := s.openShop(tx, shop); err != nil {
+		return err
+	}
+	return (&load{store: s, workspace: shop, batch: &petstore.Batch{Units: rows}}).run(tx)
+}
+
+// newShop gives a workspace the id of a new shop.
+func (s *Store) newShop(tx Tx, workspace int64) (shop int64, err error) {
 	if shop, err = number(tx, s.options.Dialect.NextWorkspace); err != nil {
 		return 0, err
 	}
-	if err := s.openShop(tx, shop); err != nil {
-		return 0, err
-	}
-	if err := exec(tx, "UPDATE workspaces SET shop = $1 WHERE id = $2", shop, workspace); err != nil {
-		return 0, err
-	}
-	return shop, (&load{store: s, workspace: shop, batch: &petstore.Batch{Units: rows}}).run(tx)
+	return shop, exec(tx, "UPDATE workspaces SET shop = $1 WHERE id = $2", shop, workspace)
 }
 
 // lockShop locks the row of a workspace, so that its shop stays the same until the
@@ -96,27 +99,44 @@ func lockShop(tx Tx, workspace int64) (access.Workspace, error) {
 	return workspaceByID(tx, workspace)
 }
 
-// renewShop resets a sandbox and returns the shop that it had.
-func (s *Store) renewShop(tx Tx, workspace int64, rows []petstore.Unit) (before int64, err error) {
-	w, err := lockShop(tx, workspace)
+// renewShop gives a workspace, which is locked, another shop. A sandbox begins anew in it, with the
+// rows. Any other workspace goes on with its ids and its webhooks, and with an event that tells
+// of the reset.
+func (s *Store) renewShop(tx Tx, w *access.Workspace, rows []petstore.Unit) error {
+	shop, err := s.newShop(tx, w.ID)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	if w.Sandbox == nil {
-		return 0, petstore.Errorf(access.CodeNotASandbox, "This workspace is no sandbox. Only a sandbox can be reset by its keys.")
+	if w.Sandbox != nil {
+		if err := endShop(tx, w.Shop); err != nil {
+			return err
+		}
+		return s.fillShop(tx, shop, rows)
 	}
-	if err := s.closeShop(tx, w.Shop); err != nil {
-		return 0, err
+	var b Batch
+	b.Exec("UPDATE counters SET workspace = $1 WHERE workspace = $2", shop, w.Shop) // waits for writes under way
+	b.Exec("UPDATE webhooks SET workspace = $1 WHERE workspace = $2", shop, w.Shop)
+	if err := tx.Run(&b); err != nil {
+		return err
 	}
-	_, err = s.fillShop(tx, w.ID, rows)
-	return w.Shop, err
+	if err := closeShop(tx, w.Shop); err != nil {
+		return err
+	}
+	return s.beginFeed(tx, shop)
 }
 
 // ResetSandbox implements [access.Sandboxes].
 func (s *Store) ResetSandbox(ctx context.Context, workspace int64, rows []petstore.Unit) (before int64, err error) {
-	err = s.db.Write(ctx, func(tx Tx) (err error) {
-		before, err = s.renewShop(tx, workspace, rows)
-		return err
+	err = s.db.Write(ctx, func(tx Tx) error {
+		w, err := lockShop(tx, workspace)
+		if err != nil {
+			return err
+		}
+		if w.Sandbox == nil {
+			return petstore.Errorf(access.CodeNotASandbox, "This workspace is no sandbox. Only a sandbox can be reset by its keys.")
+		}
+		before = w.Shop
+		return s.renewShop(tx, &w, rows)
 	})
 	if err != nil {
 		return 0, err
@@ -124,9 +144,6 @@ func (s *Store) ResetSandbox(ctx context.Context, workspace int64, rows []petsto
 	s.options.Written(before) // its readers see that it has ended
 	return before, nil
 }
-
-// RemoveShop implements [access.Sandboxes].
-func (s *Store) RemoveShop(ctx context.Context, shop int64) error { return s.remove(ctx, shop) }
 
 // EndSandboxes implements [access.Sandboxes].
 func (s *Store) EndSandboxes(ctx context.Context) (shops []int64, err error) {
@@ -144,10 +161,9 @@ func (s *Store) EndSandboxes(ctx context.Context) (shops []int64, err error) {
 		}
 		due, err := workspaces(tx, "expires_at <= $1 ORDER BY shop LIMIT $2", now, expireAtOnce)
 		for i := range due {
-			var gone []int64
 			if err == nil {
-				gone, err = s.removeWorkspace(tx, &due[i])
-				shops = append(shops, gone...)
+				err = removeWorkspace(tx, &due[i])
+				shops = append(shops, due[i].Shop)
 			}
 		}
 		return err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"example.com/petstore/internal/access"
@@ -12,17 +11,14 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-const selectWorkspaces = `SELECT id, name, plan, per_minute, per_day, created_at, low_stock, coalesce(shop, id), expires_at, catalogue,
-	(SELECT count(*) FROM removals r WHERE r.workspace = workspaces.id) FROM workspaces WHERE `
+const selectWorkspaces = `SELECT id, name, plan, per_minute, per_day, created_at, low_stock, coalesce(shop, id), expires_at, catalogue FROM workspaces WHERE `
 
 func scanWorkspace(row Row, w *access.Workspace) error {
-	var removals int64
 	var sandbox access.Sandbox
-	err := scan(row, &w.ID, &w.Name, (*string)(&w.Plan), &w.Quota.PerMinute, &w.Quota.PerDay, &w.CreatedAt, &w.LowStock, &w.Shop, &sandbox.ExpiresAt, &sandbox.Catalogue, &removals)
+	err := scan(row, &w.ID, &w.Name, (*string)(&w.Plan), &w.Quota.PerMinute, &w.Quota.PerDay, &w.CreatedAt, &w.LowStock, &w.Shop, &sandbox.ExpiresAt, &sandbox.Catalogue)
 	if !sandbox.ExpiresAt.IsZero() {
 		w.Sandbox = &sandbox
 	}
-	w.Resetting = removals > 0
 	return err
 }
 
@@ -44,7 +40,8 @@ func workspaceByID(tx Tx, id int64) (access.Workspace, error) {
 	return rowOf(tx, NoWorkspace(id), scanWorkspace, selectWorkspaces+"id = $1", id)
 }
 
-const selectOwner = "SELECT 1 FROM workspaces WHERE id = $1 OR shop = $1"
+// selectOwner selects the workspace with an id, or with the shop.
+const selectOwner = "SELECT id FROM workspaces WHERE id = $1 OR shop = $1"
 
 // HasWorkspace returns CodeWorkspaceNotFound unless there is one with the id, or with the shop.
 func HasWorkspace(tx Tx, id int64) error {
@@ -229,73 +226,67 @@ func (s *Store) Contents(ctx context.Context, workspace int64) (access.Contents,
 
 // ResetWorkspace implements [access.Store].
 func (s *Store) ResetWorkspace(ctx context.Context, workspace int64, by access.Actor) error {
-	shop := workspace
-	_, err := s.changeWorkspace(ctx, workspace, by, "workspace.reset", func(tx Tx, w *access.Workspace) (_ string, err error) {
-		const detail = "catalogue, orders, ledger and receipts removed"
-		if w.Sandbox != nil {
-			shop, err = s.renewShop(tx, w.ID, nil)
-			return detail, err
+	var before int64
+	_, err := s.changeWorkspace(ctx, workspace, by, "workspace.reset", func(tx Tx, _ *access.Workspace) (string, error) {
+		w, err := lockShop(tx, workspace)
+		if err == nil {
+			before, err = w.Shop, s.renewShop(tx, &w, nil)
 		}
-		return detail, s.closeToWrites(tx, w.ID)
+		return "catalogue, orders, ledger and receipts removed", err
 	})
 	if err != nil {
 		return err
 	}
-	return s.remove(ctx, shop)
+	return s.RemoveShop(ctx, before)
 }
 
 // DeleteWorkspace implements [access.Store].
 func (s *Store) DeleteWorkspace(ctx context.Context, workspace int64, by access.Actor) error {
-	var gone []int64
-	err := s.db.Change(ctx, func(tx Tx) error {
-		w, err := lockShop(tx, workspace)
-		if err != nil {
+	var w access.Workspace
+	err := s.db.Change(ctx, func(tx Tx) (err error) {
+		if w, err = lockShop(tx, workspace); err != nil {
 			return err
 		}
-		if gone, err = s.removeWorkspace(tx, &w); err != nil {
+		if err := removeWorkspace(tx, &w); err != nil {
 			return err
 		}
 		return s.audit(tx, by, "workspace.delete", w.Name, "removed with its keys, catalogue and orders")
 	})
-	for _, id := range gone {
-		if err == nil {
-			err = s.remove(ctx, id)
-		}
+	if err != nil {
+		return err
 	}
-	return err
+	return s.RemoveShop(ctx, w.Shop)
 }
 
-// removeWorkspace removes a workspace and its keys, and returns the ids under which its
-// other rows are still to be removed.
-func (s *Store) removeWorkspace(tx Tx, w *access.Workspace) (gone []int64, err error) {
-	gone = slices.Compact([]int64{w.ID, w.Shop})
-	for _, id := range gone {
-		if err := s.closeShop(tx, id); err != nil {
-			return nil, err
-		}
+// removeWorkspace removes a workspace, its keys and its usage. The rows of its shop are still to be
+// removed.
+func removeWorkspace(tx Tx, w *access.Workspace) error {
+	if err := endShop(tx, w.Shop); err != nil {
+		return err
 	}
 	var b Batch
 	for _, query := range []string{
 		"DELETE FROM console_sessions WHERE key_id IN (SELECT id FROM api_keys WHERE workspace = $1)",
 		"DELETE FROM api_keys WHERE workspace = $1",
+		"DELETE FROM usage WHERE workspace = $1",
 		"DELETE FROM workspaces WHERE id = $1",
 	} {
 		b.Exec(query, w.ID)
 	}
+	b.Exec("DELETE FROM limit_windows WHERE subject = $1", fmt.Sprint("w:", w.ID))
 	if err := tx.Run(&b); err != nil {
-		return nil, err
-	}
-	return gone, changed(tx)
-}
-
-// closeShop closes a shop to writes for good. Its rows are still to be removed.
-func (s *Store) closeShop(tx Tx, shop int64) error {
-	if err := s.closeToWrites(tx, shop); err != nil {
 		return err
 	}
+	return changed(tx)
+}
+
+// endShop closes a shop for good, with its webhooks. It waits for the writes under way.
+func endShop(tx Tx, shop int64) error {
 	var b Batch
-	for _, table := range []string{"counters", "webhooks"} {
-		b.Exec("DELETE FROM "+table+" WHERE workspace = $1", shop)
+	b.Exec("DELETE FROM counters WHERE workspace = $1", shop)
+	b.Exec("DELETE FROM webhooks WHERE workspace = $1", shop)
+	if err := tx.Run(&b); err != nil {
+		return err
 	}
-	return tx.Run(&b)
+	return closeShop(tx, shop)
 }

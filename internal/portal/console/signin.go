@@ -18,10 +18,9 @@ import (
 
 // Why a key signs nobody in.
 const (
-	errRevoked   page.Notice = "The key that you signed in with is no longer valid: it was revoked, or its workspace is gone."
-	errExpired   page.Notice = "The key that you signed in with has expired."
-	errResetting page.Notice = "The workspace is being reset. Sign in again when that is done."
-	errNoRead    page.Notice = "This key cannot read. The console needs a key with the scope read."
+	errRevoked page.Notice = "The key that you signed in with is no longer valid: it was revoked, or its workspace is gone."
+	errExpired page.Notice = "The key that you signed in with has expired."
+	errNoRead  page.Notice = "This key cannot read. The console needs a key with the scope read."
 )
 
 // entryOf returns the entry of a key that may use the console.
@@ -40,8 +39,6 @@ func entryOf(v *visit, id string) (*access.Entry[*ratelimit.Caller], error) {
 		return nil, errExpired
 	case !e.Key.Scopes.Has(access.Read):
 		return nil, errNoRead
-	case e.Workspace.Resetting:
-		return nil, errResetting
 	default:
 		return e, nil
 	}

@@ -15,8 +15,8 @@ import (
 // A contention is two nodes that do all at once what locks workspaces.
 type contention struct {
 	*testing.T
-	nodes [2]*DB
-	shops []int64 // of workspaces
+	nodes      [2]*DB
+	workspaces []int64
 }
 
 // units returns those of a small import.
@@ -31,9 +31,9 @@ func closing(err error) error {
 	return err
 }
 
-// category makes a category in a workspace.
-func (c *contention) category(db *DB, workspace int64) error {
-	_, err := petstore.NewService(db).CreateCategory(c.Context(), workspace, petstore.NewCategory{Name: "birds"}, nil)
+// category makes a category in a shop.
+func (c *contention) category(db *DB, shop int64) error {
+	_, err := petstore.NewService(db).CreateCategory(c.Context(), shop, petstore.NewCategory{Name: "birds"}, nil)
 	return closing(err)
 }
 
@@ -67,7 +67,7 @@ func (c *contention) sandboxes(db *DB) error {
 
 // rare does one of the things that lock a workspace or all of them for something else than a change.
 func (c *contention) rare(db *DB, n int) error {
-	workspace := c.shops[n%len(c.shops)]
+	workspace := c.workspaces[n%len(c.workspaces)]
 	switch n % 7 {
 	case 0:
 		return db.ResetWorkspace(c.Context(), workspace, "cli")
@@ -84,7 +84,7 @@ func (c *contention) rare(db *DB, n int) error {
 		w, err := db.CreateWorkspace(c.Context(), access.Workspace{Name: rand.Text(), Plan: access.Free, Quota: access.FreeQuota}, "cli")
 		return errors.Join(err, c.category(db, w.ID), db.DeleteWorkspace(c.Context(), w.ID, "cli"))
 	}
-	_, err := db.Load(c.Context(), workspace, &petstore.Batch{Units: units(), File: fmt.Sprint(n), Through: 1})
+	_, err := db.Load(c.Context(), shopOf(c, db, workspace), &petstore.Batch{Units: units(), File: fmt.Sprint(n), Through: 1})
 	return closing(err)
 }
 
@@ -96,14 +96,14 @@ func TestLocks(t *testing.T) {
 	c := &contention{T: t, nodes: [2]*DB{node(t, url, Options{}), node(t, url, Options{})}}
 	for range 5 {
 		workspace, _ := newStocked(t, c.nodes[0], 1)
-		c.shops = append(c.shops, workspace)
+		c.workspaces = append(c.workspaces, workspace)
 	}
 	var callers sync.WaitGroup
 	for i, db := range c.nodes {
 		for n := range 24 {
 			callers.Go(func() {
 				for turn := range 15 {
-					if err := c.category(db, c.shops[(n+turn)%len(c.shops)]); err != nil {
+					if err := c.category(db, shopOf(t, db, c.workspaces[(n+turn)%len(c.workspaces)])); err != nil {
 						t.Error(err)
 					}
 				}

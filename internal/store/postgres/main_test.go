@@ -127,6 +127,16 @@ func newStocked(tb testing.TB, db *DB, stock int64) (workspace, pet int64) {
 	return w.ID, p.ID
 }
 
+// shopOf returns the shop that a workspace has now.
+func shopOf(tb testing.TB, db *DB, workspace int64) int64 {
+	tb.Helper()
+	w, err := db.WorkspaceByID(context.Background(), workspace)
+	if err != nil {
+		tb.Error(err)
+	}
+	return w.Shop
+}
+
 // wantSound fails the test unless Check finds nothing.
 func wantSound(tb testing.TB, db *DB) {
 	tb.Helper()

@@ -67,22 +67,23 @@ func TestFeedsReachOtherNodes(t *testing.T) {
 	<-follow(t, there) // it listens
 	for name, write := range map[string]func() error{
 		"a change": func() error {
-			_, err := petstore.NewService(here).CreateCategory(t.Context(), workspace, petstore.NewCategory{Name: "cats"}, nil)
+			_, err := petstore.NewService(here).CreateCategory(t.Context(), shopOf(t, here, workspace), petstore.NewCategory{Name: "cats"}, nil)
 			return err
 		},
 		"a reset": func() error { return here.ResetWorkspace(t.Context(), workspace, "cli") },
 	} {
 		for awake := false; !awake; { // what was told of before may wake it too
-			before, err := there.Events(t.Context(), workspace, petstore.EventQuery{Oldest: true, Limit: 100})
+			shop := shopOf(t, there, workspace)
+			before, err := there.Events(t.Context(), shop, petstore.EventQuery{Oldest: true, Limit: 100})
 			must(t, err)
-			woken := there.Written(workspace)
+			woken := there.Written(shop)
 			must(t, write())
 			select {
 			case <-woken:
 			case <-time.After(5 * time.Second):
 				t.Fatalf("%s: nobody was woken", name)
 			}
-			after, err := there.Events(t.Context(), workspace, petstore.EventQuery{Oldest: true, Limit: 100})
+			after, err := there.Events(t.Context(), shopOf(t, there, workspace), petstore.EventQuery{Oldest: true, Limit: 100})
 			must(t, err)
 			awake = after.Next > before.Next
 		}

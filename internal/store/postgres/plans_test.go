@@ -164,11 +164,12 @@ func TestResetUnderLoad(t *testing.T) {
 		s := petstore.NewService([]*DB{a, b}[i%2])
 		writers.Go(func() {
 			for range 40 {
-				_, err := s.CreateOrder(t.Context(), workspace, petstore.NewOrder{PetID: pet, Quantity: 1}, nil)
+				shop := shopOf(t, a, workspace)
+				_, err := s.CreateOrder(t.Context(), shop, petstore.NewOrder{PetID: pet, Quantity: 1}, nil)
 				wantRefused(t, err)
-				made, err := s.CreateCategory(t.Context(), workspace, petstore.NewCategory{Name: "cats"}, nil)
+				made, err := s.CreateCategory(t.Context(), shop, petstore.NewCategory{Name: "cats"}, nil)
 				if wantRefused(t, err); err == nil {
-					_, err = s.CreatePet(t.Context(), workspace, petstore.NewPet{Name: "Tom", CategoryID: made.ID}, nil)
+					_, err = s.CreatePet(t.Context(), shop, petstore.NewPet{Name: "Tom", CategoryID: made.ID}, nil)
 					wantRefused(t, err)
 				}
 			}

@@ -179,8 +179,8 @@ func lastIDs(path string) (all []store.Issued, err error) {
 	}
 	defer c.Close()
 	return store.RowsOf(c, func(row store.Row, i *store.Issued) error {
-		return row.Scan(&i.Workspace, &i.Pets, &i.Categories, &i.Orders, &i.Event)
-	}, "SELECT workspace, pets, categories, orders, max(events, forgotten) FROM counters")
+		return row.Scan(&i.Workspace, &i.Shop, &i.Pets, &i.Categories, &i.Orders, &i.Event)
+	}, "SELECT coalesce((SELECT id FROM workspaces WHERE shop = workspace), workspace), workspace, pets, categories, orders, max(events, forgotten) FROM counters")
 }
 
 // stage makes a verified and migrated copy of a backup, whose ids continue after those

@@ -99,7 +99,7 @@ func TestRestoreWarnsOfLostIDs(t *testing.T) {
 }
 
 // TestRestoredIDsGoOn: ids that were issued after the backup are never issued again, also
-// if the same backup is restored twice, and all feeds say that it was restored.
+// if the same backup is restored twice, with a reset between, and all feeds say that it was restored.
 func TestRestoredIDsGoOn(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -108,7 +108,7 @@ func TestRestoredIDsGoOn(t *testing.T) {
 	must(t, Backup(t.Context(), path, copied))
 	_, err := service.CreateOrder(t.Context(), workspace, petstore.NewOrder{PetID: 1, Quantity: 1}, nil)
 	must(t, err)
-	last := lastEvent(t, db, workspace)
+	last, shop := lastEvent(t, db, workspace), workspace
 	for restored := int64(1); restored <= 3; restored++ {
 		must(t, db.Close())
 		if warning, err := Restore(t.Context(), copied, path, Options{}); err != nil || warning != nil {
@@ -123,15 +123,19 @@ func TestRestoredIDsGoOn(t *testing.T) {
 		if err != nil || len(page.Events) != 1 || page.Events[0].Type != petstore.WorkspaceReset || page.Events[0].ID != restored<<36 {
 			t.Errorf("events after %d, after restore %d = %+v, %v, want %s with the id %d", last, restored, page.Events, err, petstore.WorkspaceReset, restored<<36)
 		}
-		last = lastEvent(t, db, workspace)
 		if id := newWorkspace(t, db, fmt.Sprint("new ", restored)); id != restored*10_000+1 {
 			t.Errorf("the id of a workspace after restore %d = %d, want %d", restored, id, restored*10_000+1)
 		}
+		must(t, db.ResetWorkspace(t.Context(), workspace, "cli"))
+		w, err := db.WorkspaceByID(t.Context(), workspace)
+		must(t, err)
+		shop = w.Shop
+		last = lastEvent(t, db, shop)
 	}
 	if problems, err := db.Check(t.Context()); err != nil || len(problems) > 0 {
 		t.Errorf("Check = %v, %v, want none", problems, err)
 	}
-	if problems, err := db.CheckFeed(t.Context(), workspace); err != nil || len(problems) > 0 {
+	if problems, err := db.CheckFeed(t.Context(), shop); err != nil || len(problems) > 0 {
 		t.Errorf("CheckFeed = %v, %v, want none", problems, err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"example.com/petstore/internal/processtest"
 	"example.com/petstore/internal/ratelimit"
 	"example.com/petstore/internal/usage"
+	"example.com/petstore/internal/webhook"
 )
 
 var removalTests = map[string]func(*tenant){
@@ -26,39 +27,41 @@ func (s *tenant) herd(pets int) {
 	}
 }
 
-// isResetting reports whether a workspace is being reset.
-func (s *tenant) isResetting() bool {
-	s.Helper()
-	w, err := s.Workspace(s.ctx, s.name)
-	must(s, err)
-	return w.Resetting
-}
-
-// testReset: while thousands of pets are removed, other workspaces are written to, and the
-// workspace itself is closed. It keeps its keys.
+// testReset: the workspace is empty at once, and keeps its keys and its ids. What began in the shop
+// before is refused. While its thousands of pets are removed, others write.
 func testReset(s *tenant) {
 	other := s.beside("other")
 	k, kept := s.key("k", time.Time{}), other.pet(5)
+	id, before := s.workspace, *s
 	s.herd(4000)
 	s.load(&petstore.Batch{File: "x", Through: 5})
 	other.load(&petstore.Batch{File: "x", Through: 6})
 	s.wantReached("x", 5)
-	reset := func(ctx context.Context) error { return s.ResetWorkspace(ctx, s.workspace, "cli") }
-	s.breakOff(reset, s.isResetting)
+	last := len(s.events())
+	s.breakOff(func(ctx context.Context) error { return s.ResetWorkspace(ctx, id, "cli") }, s.isReset)
+	s.follow()
+	s.wantEmpty()
 	for what, err := range map[string]error{
-		"CreateCategory": errOf(s.CreateCategory(s.ctx, s.workspace, petstore.NewCategory{Name: "late"}, nil)),
-		"Load":           errOf(s.Load(s.ctx, s.workspace, &petstore.Batch{Units: checked(newPets(1))})),
-		"Dump":           s.Dump(s.ctx, s.workspace, new(keeper)),
+		"CreateCategory": errOf(before.CreateCategory(s.ctx, id, petstore.NewCategory{Name: "late"}, nil)),
+		"Load":           errOf(before.Load(s.ctx, id, &petstore.Batch{Units: checked(newPets(1))})),
+		"Dump":           before.Dump(s.ctx, id, new(keeper)),
+		"ChangeWebhook":  errOf(before.ChangeWebhook(s.ctx, webhook.Change{Workspace: id, By: "cli", Edit: func(*webhook.Webhook, webhook.Feed) error { return nil }})),
 	} {
-		s.wantCode(what+" while the workspace is reset", err, petstore.CodeServiceUnavailable)
+		s.wantCode(what+" in the shop before", err, petstore.CodeServiceUnavailable)
 	}
-	if all, err := s.Workspaces(s.ctx); err != nil || !all[0].Resetting && !all[1].Resetting {
-		s.Errorf("Workspaces = %+v, %v, want that one is resetting", all, err)
+	s.wantCode("Events of the shop before", errOf(s.Events(s.ctx, id, petstore.EventQuery{Limit: 10})), petstore.CodeEventsExpired)
+	if id := s.category("Cats"); id <= 6 {
+		s.Errorf("the next category has the id %d, want one above 6: each thousand of pets had one", id)
 	}
+	if all := s.events(); len(all) != 2 || all[0].Type != petstore.WorkspaceReset || all[0].ID != int64(last)+1 {
+		s.Errorf("Events = %+v, want the reset, with the id %d, and the category", all, last+1)
+	}
+	s.wantReached("x", 0)
+	other.wantReached("x", 6)
 	var ended atomic.Bool
 	resumed, written := make(chan error, 1), 0
 	go func() {
-		err := reset(s.ctx)
+		err := s.Resume(s.ctx)
 		ended.Store(true)
 		resumed <- err
 	}()
@@ -69,17 +72,19 @@ func testReset(s *tenant) {
 	if written == 0 {
 		s.Error("no category of another workspace was made meanwhile")
 	}
-	s.wantEmpty()
-	s.wantReached("x", 0)
-	other.wantReached("x", 6)
+	before.wantEmpty()
 	s.wantKey(k)
 	other.wantItem(kept, 5, petstore.Available)
-	if s.isResetting() {
-		s.Error("the workspace is still resetting")
-	}
-	if id := s.category("Cats"); id <= 6 {
-		s.Errorf("the next category has the id %d, want one above 6: each thousand of pets had one", id)
-	}
+	must(s, s.DeleteWorkspace(s.ctx, id, "cli"))
+	s.wantEmpty()
+}
+
+// isReset reports whether the workspace has another shop than the tenant knows.
+func (s *tenant) isReset() bool {
+	s.Helper()
+	w, err := s.Workspace(s.ctx, s.name)
+	must(s, err)
+	return w.Shop != s.workspace
 }
 
 // testBrokenOff: a reset and a deletion whose contexts end when they have begun are ended by
@@ -90,10 +95,10 @@ func testBrokenOff(s *tenant) {
 	gone := func() bool {
 		return petstore.CodeOf(errOf(s.Workspace(s.ctx, doomed.name))) == access.CodeWorkspaceNotFound
 	}
-	s.breakOff(func(ctx context.Context) error { return s.ResetWorkspace(ctx, s.workspace, "cli") }, s.isResetting)
+	s.breakOff(func(ctx context.Context) error { return s.ResetWorkspace(ctx, s.workspace, "cli") }, s.isReset)
 	doomed.breakOff(func(ctx context.Context) error { return s.DeleteWorkspace(ctx, doomed.workspace, "cli") }, gone)
 	s.wantCode("Key", errOf(s.Key(s.ctx, k.ID)), access.CodeKeyNotFound)
-	if problems, err := s.Check(s.ctx); err != nil || len(problems) != 2 || !strings.Contains(problems[0], "is being reset or deleted") || !s.isResetting() {
+	if problems, err := s.Check(s.ctx); err != nil || len(problems) != 2 || !strings.Contains(problems[0], "is being removed") {
 		s.Errorf("Check = %q, %v, want that rows of two workspaces are being removed", problems, err)
 	}
 	for range 2 { // and nothing more to do
@@ -101,6 +106,7 @@ func testBrokenOff(s *tenant) {
 	}
 	s.wantEmpty()
 	doomed.wantEmpty()
+	s.follow()
 	s.category("Dogs")
 }
 
@@ -117,26 +123,15 @@ func (s *tenant) breakOff(remove func(context.Context) error, begun func() bool)
 	s.wantCode("the removal broken off", <-removed, petstore.CodeServiceUnavailable)
 }
 
-// testLateForDeletion: what servers save of a workspace goes with it, also if they save it
-// before they learn of the deletion. A change that began before the deletion is refused.
+// testLateForDeletion: what servers saved of a workspace goes with it. A change that began before
+// the deletion is refused.
 func testLateForDeletion(s *tenant) {
-	save := func() {
-		s.saveWindows(ratelimit.SavedWindow{Subject: fmt.Sprintf("w:%d", s.workspace), Day: s.clock.Now().Unix() / 86400, DayUsed: 1})
-		must(s, s.AddUsage(s.ctx, []usage.Row{usageRow(s.workspace, usage.Minute, 600, 1)}))
-	}
-	wantNothing := func() {
-		s.Helper()
-		same(s, "LoadLimits", []ratelimit.SavedWindow{})(s.LoadLimits(s.ctx))
-		same(s, "Usage", []usage.Row{})(s.Usage(s.ctx, s.workspace, usage.Minute, 0, 1000))
-	}
-	save()
+	s.saveWindows(ratelimit.SavedWindow{Subject: fmt.Sprintf("w:%d", s.workspace), Day: s.clock.Now().Unix() / 86400, DayUsed: 1})
+	must(s, s.AddUsage(s.ctx, []usage.Row{usageRow(s.workspace, usage.Minute, 600, 1)}))
 	must(s, s.DeleteWorkspace(s.ctx, s.workspace, "cli"))
-	wantNothing()
+	same(s, "LoadLimits", []ratelimit.SavedWindow{})(s.LoadLimits(s.ctx))
+	same(s, "Usage", []usage.Row{})(s.Usage(s.ctx, s.workspace, usage.Minute, 0, 1000))
 	must(s, s.Resume(s.ctx))
 	s.wantCode("CreateCategory", errOf(s.CreateCategory(s.ctx, s.workspace, petstore.NewCategory{Name: "late"}, nil)), petstore.CodeServiceUnavailable)
 	s.wantCode("Load", errOf(s.Load(s.ctx, s.workspace, &petstore.Batch{Units: checked(newPets(1))})), access.CodeWorkspaceNotFound)
-	save()
-	s.clock.Advance(2 * time.Hour)
-	must(s, s.Resume(s.ctx))
-	wantNothing()
 }

@@ -103,7 +103,7 @@ func testIDs(s *tenant) {
 	if got := s.order(1, 1); got <= order {
 		s.Errorf("id of an order after a cancellation = %d, want more than %d", got, order)
 	}
-	must(s, s.ResetWorkspace(s.ctx, s.workspace, "cli"))
+	s.empty()
 	again := s.category("dogs")
 	if pet := s.petIn(again, "Rex", petstore.Available); again <= category || pet <= 4 || s.order(pet, 1) <= order+1 {
 		s.Errorf("ids after a reset = %d, %d, want none of before", again, pet)

@@ -98,7 +98,7 @@ type tenant struct {
 	open      Open
 	clock     *Clock
 	ctx       context.Context
-	workspace int64
+	workspace int64 // the id of its shop, which is that of the workspace until a reset
 	name      string
 }
 
@@ -137,6 +137,23 @@ func (s *tenant) newWorkspace(name string) access.Workspace {
 
 func (s *tenant) tryWorkspace(name string) (access.Workspace, error) {
 	return s.CreateWorkspace(s.ctx, access.Workspace{Name: name, Plan: access.Free, Quota: access.FreeQuota}, "cli")
+}
+
+// empty resets the workspace. The tenant goes on with its new shop.
+func (s *tenant) empty() {
+	s.Helper()
+	w, err := s.Workspace(s.ctx, s.name)
+	must(s, err)
+	must(s, s.ResetWorkspace(s.ctx, w.ID, "cli"))
+	s.follow()
+}
+
+// follow has the tenant use the shop that the workspace has now.
+func (s *tenant) follow() {
+	s.Helper()
+	w, err := s.Workspace(s.ctx, s.name)
+	must(s, err)
+	s.workspace = w.Shop
 }
 
 func (s *tenant) checkLedger() {

@@ -245,7 +245,7 @@ func testWebhookTypes(s *tenant) {
 	s.petIn(2, "Bob", petstore.Available)
 	s.queue(id, "a", false) // nothing that it takes
 	last := int64(len(s.events()))
-	must(s, s.ResetWorkspace(s.ctx, s.workspace, "cli"))
+	s.empty()
 	s.queue(id, "a", true)
 	s.wantDue("a reset, whatever its types", id, last+1)
 }
@@ -433,6 +433,7 @@ func testDeletedDeliveries(s *tenant) {
 
 // testWebhookEnds: what a webhook and a workspace have goes with them.
 func testWebhookEnds(s *tenant) {
+	id := s.workspace
 	first, second := s.hook(0, 0).ID, s.hook(1, 0).ID
 	s.hold("a")
 	s.category("c")
@@ -445,11 +446,11 @@ func testWebhookEnds(s *tenant) {
 	s.deleteHook(first)
 	s.wantDue("of a deleted webhook", first)
 	s.wantCode("Deliveries of a deleted webhook", errOf(s.Deliveries(s.ctx, s.workspace, first, 0, 10)), webhook.CodeWebhookNotFound)
-	must(s, s.ResetWorkspace(s.ctx, s.workspace, "cli"))
+	s.empty()
 	s.wantDue("after a reset", second)
 	s.queue(second, "a", true)
 	s.wantDue("the reset itself", second, s.events()[0].ID)
-	must(s, s.DeleteWorkspace(s.ctx, s.workspace, "cli"))
+	must(s, s.DeleteWorkspace(s.ctx, id, "cli"))
 	if held := s.hold("a"); len(held) > 0 {
 		s.Errorf("%v is held, though its workspace is deleted", held)
 	}

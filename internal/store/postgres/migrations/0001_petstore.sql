@@ -23,7 +23,7 @@ CREATE TABLE workspaces (
   per_day    bigint NOT NULL CHECK (per_day >= 1),
   created_at bigint NOT NULL,
   low_stock  bigint NOT NULL DEFAULT 3 CHECK (low_stock BETWEEN 0 AND 100), -- the stock of a pet is low with so many units or fewer
-  shop       bigint UNIQUE,           -- of a sandbox: the id of its pets and of all else that a reset removes, which no workspace has
+  shop       bigint UNIQUE,           -- the id of its pets and of all else that a reset removes; NULL for that of the workspace
   expires_at bigint,                  -- of a sandbox: when it is removed; NULL for others
   catalogue  text NOT NULL DEFAULT '', -- of a sandbox: what it has after a reset
   made_from  text NOT NULL DEFAULT '' -- of a sandbox: the address of who made it
@@ -217,14 +217,11 @@ CREATE TABLE used_links (
   ends_at bigint NOT NULL
 );
 
--- The workspaces whose rows are being removed, by a reset or because they were
--- deleted: step by step, in many transactions. That of a deleted workspace stays for a
--- while: servers may still save what it did before they learnt of it.
+-- The shops whose rows are being removed step by step, in many transactions: after a
+-- reset, or because their workspaces were deleted.
 
 CREATE TABLE removals (
-  workspace bigint PRIMARY KEY,
-  steps     bigint NOT NULL DEFAULT 0,
-  ended_at  bigint -- NULL while there are rows
+  workspace bigint PRIMARY KEY
 );
 
 -- Who is signed in to a console: a session ends here when somebody signs out,

@@ -29,20 +29,17 @@ CREATE TABLE workspaces (
   per_day    INTEGER NOT NULL CHECK (per_day >= 1),
   created_at INTEGER NOT NULL,
   low_stock  INTEGER NOT NULL DEFAULT 3 CHECK (low_stock BETWEEN 0 AND 100), -- the stock of a pet is low with so many units or fewer
-  shop       INTEGER UNIQUE,           -- of a sandbox: the id of its pets and of all else that a reset removes, which no workspace has
+  shop       INTEGER UNIQUE,           -- the id of its pets and of all else that a reset removes; NULL for that of the workspace
   expires_at INTEGER,                  -- of a sandbox: when it is removed; NULL for others
   catalogue  TEXT NOT NULL DEFAULT '', -- of a sandbox: what it has after a reset
   made_from  TEXT NOT NULL DEFAULT ''  -- of a sandbox: the address of who made it
 ) STRICT;
 CREATE INDEX workspaces_sandboxes ON workspaces (expires_at) WHERE expires_at IS NOT NULL;
 
--- The workspaces whose rows are being removed step by step, in many transactions: by a
--- reset, or because they were deleted. The row of a deleted workspace stays for a while,
--- since servers may still save what it did before they learn of it.
+-- The shops whose rows are being removed step by step, in many transactions: after a
+-- reset, or because their workspaces were deleted.
 CREATE TABLE removals (
-  workspace INTEGER PRIMARY KEY,
-  steps     INTEGER NOT NULL DEFAULT 0,
-  ended_at  INTEGER -- NULL while there are rows
+  workspace INTEGER PRIMARY KEY
 ) STRICT;
 
 CREATE TABLE api_keys (
