@@ -54,9 +54,9 @@ func testKeyUses(s *tenant) {
 	today, now := start.Unix()/86400, start.UnixMilli()
 	row := func(i int, day, admitted, refused, last int64) {
 		s.Helper()
-		k := usage.KeyDay{KeyID: keys[i].ID, Workspace: keys[i].WorkspaceID, Day: day * 86400, LastUsed: last}
-		k.Requests[usage.Success], k.Requests[usage.Limited] = admitted, refused
-		must(s, s.AddKeyDays(s.ctx, []usage.KeyDay{k}))
+		r := usage.Row{Workspace: keys[i].WorkspaceID, Interval: usage.Day, Key: keys[i].ID, Start: day * 86400, LastUsed: last}
+		r.Requests[usage.Success], r.Requests[usage.Limited] = admitted, refused
+		must(s, s.AddUsage(s.ctx, []usage.Row{r}))
 	}
 	use := func(i int, admitted, refused, last int64) access.Use {
 		return access.Use{KeyID: keys[i].ID, Admitted: admitted, Refused: refused, LastUsed: time.UnixMilli(last).UTC()}

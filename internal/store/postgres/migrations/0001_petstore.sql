@@ -202,9 +202,9 @@ CREATE TABLE usage (
   l8 bigint NOT NULL,
   l9 bigint NOT NULL,
   deprecated    bigint NOT NULL, -- requests of operations that will end; of a key only
-  PRIMARY KEY (workspace, step, key, start)
+  PRIMARY KEY (workspace, step, start, key)
 ) WITH (fillfactor = 70);
-CREATE INDEX usage_by_start ON usage (step, start);
+CREATE INDEX usage_by_start ON usage (step, start, key);
 
 -- Links that signed somebody in: each does so once, on whichever node it is
 -- opened and however often that restarts.

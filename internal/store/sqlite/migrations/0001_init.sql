@@ -138,9 +138,9 @@ CREATE TABLE usage (
   l8 INTEGER NOT NULL,
   l9 INTEGER NOT NULL,
   deprecated    INTEGER NOT NULL, -- requests of operations that will end; of a key only
-  PRIMARY KEY (workspace, step, key, start)
+  PRIMARY KEY (workspace, step, start, key)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX usage_by_start ON usage (step, start);
+CREATE INDEX usage_by_start ON usage (step, start, key);
 
 -- The shops. The counters hold the last id issued of each kind. They outlive the rows,
 -- so that no id is issued again.
