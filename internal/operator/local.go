@@ -88,7 +88,7 @@ func (l *Local) Rename(ctx context.Context, id int64, to string) (Workspace, err
 	if err := petstore.Invalid(access.CheckNameMember(nil, &to)); err != nil {
 		return Workspace{}, err
 	}
-	return viewOf(l.Store.RenameWorkspace(ctx, id, to, l.By))
+	return viewOf(l.Store.UpdateWorkspace(ctx, id, l.By, func(w *access.Workspace) { w.Name = to }))
 }
 
 // SetPlan implements [Operator].
@@ -97,7 +97,7 @@ func (l *Local) SetPlan(ctx context.Context, id int64, p Plan) (Workspace, error
 	if err := petstore.Invalid(fields); err != nil {
 		return Workspace{}, err
 	}
-	return viewOf(l.Store.SetPlan(ctx, id, p.Plan, quota, l.By))
+	return viewOf(l.Store.UpdateWorkspace(ctx, id, l.By, func(w *access.Workspace) { w.Plan, w.Quota = p.Plan, quota }))
 }
 
 // Reset implements [Operator].
@@ -269,7 +269,7 @@ func (l *Local) BanKey(ctx context.Context, id string, b NewBan) (Key, error) {
 		return Key{}, err
 	}
 	now := l.Now()
-	if err := l.Store.SetBan(ctx, access.Ban{KeyID: id, From: now, Until: now.Add(b.For), Reason: b.Reason, By: ratelimit.ByOperator}, l.By); err != nil {
+	if err := access.SetBan(ctx, l.Store, access.Ban{KeyID: id, From: now, Until: now.Add(b.For), Reason: b.Reason, By: ratelimit.ByOperator}, l.By); err != nil {
 		return Key{}, err
 	}
 	return l.Key(ctx, id)
@@ -277,7 +277,7 @@ func (l *Local) BanKey(ctx context.Context, id string, b NewBan) (Key, error) {
 
 // UnbanKey implements [Operator]. It does not change a key without a ban.
 func (l *Local) UnbanKey(ctx context.Context, id string) (Key, error) {
-	if err := l.Store.LiftBan(ctx, id, l.By); err != nil {
+	if err := access.LiftBan(ctx, l.Store, id, l.By); err != nil {
 		return Key{}, err
 	}
 	return l.Key(ctx, id)

@@ -96,7 +96,7 @@ func (k shopkeeper) keys(workspace int64) {
 		k.ok(errOf(k.MakeKey(k.ctx, access.KeyRequest{Key: key, By: "cli"})))
 	}
 	k.ok(access.Keyring{Store: k.DB, Now: time.Now, By: "cli"}.Revoke(k.ctx, "key_b", petstore.Condition{}),
-		k.SetBan(k.ctx, access.Ban{KeyID: "key_a", From: time.Now(), Until: time.Now().Add(time.Hour), Reason: "too eager", By: "operator"}, "cli"))
+		access.SetBan(k.ctx, k.DB, access.Ban{KeyID: "key_a", From: time.Now(), Until: time.Now().Add(time.Hour), Reason: "too eager", By: "operator"}, "cli"))
 }
 
 // webhook makes a webhook to which all events so far are due.

@@ -46,7 +46,7 @@ func testLimits(s *tenant) {
 // testKeyUses: what a key did today is told, and when it was used last. Those whose workspaces used most of their quota are the busiest.
 func testKeyUses(s *tenant) {
 	big := s.beside("big")
-	s.must(s.SetPlan(s.ctx, big.workspace, access.Enterprise, access.Quota{PerMinute: 10, PerDay: 100 * access.FreeQuota.PerDay}, "cli"))
+	must(s, big.setPlan(access.Enterprise, access.Quota{PerMinute: 10, PerDay: 100 * access.FreeQuota.PerDay}))
 	keys := []access.Key{s.key("0", time.Time{}), big.key("1", time.Time{})}
 	for i := range 4 {
 		keys = append(keys, s.key(fmt.Sprint(i+2), time.Time{}))
