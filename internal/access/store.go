@@ -110,9 +110,9 @@ type Store interface {
 	// Secret returns 32 random bytes made with the store, for signing cursors.
 	Secret(ctx context.Context) ([]byte, error)
 
-	// AuditPage returns the latest entries before the one with the id, or of all if
-	// that is 0, the newest first.
-	AuditPage(ctx context.Context, before int64, limit int) ([]AuditEntry, error)
+	// AuditPage returns the latest entries about a workspace, or of all if that is 0,
+	// before the one with the id, unless that is 0, the newest first.
+	AuditPage(ctx context.Context, workspace, before int64, limit int) ([]AuditEntry, error)
 	// Note adds an entry for an action that changes nothing in the store, such as
 	// issuing a link. The store sets the time.
 	Note(ctx context.Context, e AuditEntry) error
@@ -244,4 +244,6 @@ type AuditEntry struct {
 	Action  string    `json:"action"`           // "key.create", "workspace.set_plan", "ban.set", "operator.sign_in", …
 	Subject string    `json:"subject"`          // the id or the name of the object
 	Detail  string    `json:"detail,omitempty"` // in words, without secrets
+
+	Workspace int64 `json:"-"` // that it is about, itself or one of its keys or webhooks; 0 for none
 }

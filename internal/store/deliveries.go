@@ -235,7 +235,7 @@ func (s *Store) recordOutcome(tx Tx, o *webhook.Outcome) error {
 	if err != nil {
 		return err
 	}
-	return s.audit(tx, "webhooks", "webhook.disable", o.Webhook, webhookDetail(&w)+": "+o.DisableReason)
+	return s.auditWebhook(tx, &w, "webhooks", "webhook.disable", ": "+o.DisableReason)
 }
 
 // selectEnded selects the webhook after $2 that has deliveries, and whether it was not

@@ -41,11 +41,11 @@ func key(tx Tx, id string) (access.Key, error) {
 }
 
 // keyChanged notes that a key changed, and adds an entry to the audit log.
-func (s *Store) keyChanged(tx Tx, id string, by access.Actor, action, detail string) error {
+func (s *Store) keyChanged(tx Tx, k access.Key, by access.Actor, action, detail string) error {
 	if err := changed(tx); err != nil {
 		return err
 	}
-	return s.audit(tx, by, action, id, detail)
+	return s.audit(tx, k.WorkspaceID, by, action, k.ID, detail)
 }
 
 // saveKey adds a key, or stores what may change of it.
@@ -122,7 +122,7 @@ func (s *Store) makeKey(tx Tx, m access.KeyRequest, holder *access.Key) (access.
 	if err := s.insertBounded(tx, m.Key); err != nil {
 		return access.Key{}, err
 	}
-	return m.Key, s.audit(tx, m.By, "key.create", m.Key.ID, keyDetail(m.Key))
+	return m.Key, s.audit(tx, m.Key.WorkspaceID, m.By, "key.create", m.Key.ID, keyDetail(m.Key))
 }
 
 // insertBounded adds a key unless the workspace then has too many that are live,
@@ -156,7 +156,7 @@ func (s *Store) revokeExpired(tx Tx, workspace int64) error {
 			return err
 		}
 		detail := fmt.Sprintf("%q expired, and more than %d of workspace %d have since", k.Name, access.MaxKeys, workspace)
-		if err := s.keyChanged(tx, k.ID, "limit", "key.revoke", detail); err != nil {
+		if err := s.keyChanged(tx, k, "limit", "key.revoke", detail); err != nil {
 			return err
 		}
 	}
@@ -231,7 +231,7 @@ func (s *Store) rotate(tx Tx, m access.KeyRequest, holder *access.Key) (access.K
 		return old, err
 	}
 	detail := fmt.Sprintf("replaced by %s, valid until %s", next.ID, old.ExpiresAt.UTC().Format(time.RFC3339))
-	if err := s.keyChanged(tx, old.ID, m.By, "key.rotate", detail); err != nil {
+	if err := s.keyChanged(tx, old, m.By, "key.rotate", detail); err != nil {
 		return old, err
 	}
 	if err := s.insertBounded(tx, next); err != nil {
@@ -262,7 +262,7 @@ func (s *Store) UpdateKey(ctx context.Context, id string, by access.Actor, holde
 		if err := saveKey(tx, after); err != nil {
 			return err
 		}
-		if err := s.keyChanged(tx, id, by, action, detail); err != nil {
+		if err := s.keyChanged(tx, after, by, action, detail); err != nil {
 			return err
 		}
 		now, err = key(tx, id)

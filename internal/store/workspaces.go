@@ -44,7 +44,7 @@ func workspaceByID(tx Tx, id int64) (access.Workspace, error) {
 	return rowOf(tx, NoWorkspace(id), scanWorkspace, selectWorkspaces+"id = $1", id)
 }
 
-const selectOwner = "SELECT 1 FROM workspaces WHERE id = $1 OR shop = $1"
+const selectOwner = "SELECT id FROM workspaces WHERE id = $1 OR shop = $1"
 
 // HasWorkspace returns CodeWorkspaceNotFound unless there is one with the id, or with the shop.
 func HasWorkspace(tx Tx, id int64) error {
@@ -74,7 +74,7 @@ func (s *Store) CreateWorkspace(ctx context.Context, w access.Workspace, by acce
 		if err := s.openShop(tx, w.ID); err != nil {
 			return err
 		}
-		return s.audit(tx, by, "workspace.create", w.Name, planDetail(w))
+		return s.audit(tx, w.ID, by, "workspace.create", w.Name, planDetail(w))
 	})
 	if err != nil {
 		return access.Workspace{}, err
@@ -190,7 +190,7 @@ func (s *Store) changeWorkspace(ctx context.Context, id int64, by access.Actor, 
 		if err := changed(tx); err != nil {
 			return err
 		}
-		return s.audit(tx, by, action, name, detail)
+		return s.audit(tx, id, by, action, name, detail)
 	})
 	if err != nil {
 		return access.Workspace{}, err
@@ -256,7 +256,7 @@ func (s *Store) DeleteWorkspace(ctx context.Context, workspace int64, by access.
 		if gone, err = s.removeWorkspace(tx, &w); err != nil {
 			return err
 		}
-		return s.audit(tx, by, "workspace.delete", w.Name, "removed with its keys, catalogue and orders")
+		return s.audit(tx, w.ID, by, "workspace.delete", w.Name, "removed with its keys, catalogue and orders")
 	})
 	for _, id := range gone {
 		if err == nil {

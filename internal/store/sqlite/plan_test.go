@@ -171,7 +171,7 @@ func (e explainedTx) explain(query string, args ...any) {
 func TestWorkspaceTables(t *testing.T) {
 	t.Parallel()
 	db := openTest(t, Options{Readers: 1})
-	kept := []string{"api_keys", "counters", "feeds", "removals", "usage", "webhooks"} // they are of the workspace
+	kept := []string{"api_keys", "audit", "counters", "feeds", "removals", "usage", "webhooks"} // they are of the workspace
 	err := db.read(t.Context(), func(c *conn) error {
 		for row, err := range c.Query(`SELECT t.name FROM sqlite_schema t JOIN pragma_table_info(t.name) c WHERE t.type='table' AND c.name='workspace'`) {
 			name := ""

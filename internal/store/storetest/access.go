@@ -219,40 +219,61 @@ func testSecret(s *tenant) {
 	}
 }
 
-// testAudit: every entry once, the newest first.
+// testAudit: every entry once, the newest first, of all workspaces or of one, whatever its name was.
 func testAudit(s *tenant) {
 	k := s.key("k", time.Time{})
 	s.ban(k, time.Hour)
 	must(s, access.LiftBan(s.ctx, s.Stores, k.ID, "operator"))
 	s.wantCode("revoke of an unknown key", s.revoke("key_x", start), access.CodeKeyNotFound)
-	want := []access.AuditEntry{
-		{At: s.clock.Now(), Actor: "operator", Action: "ban.lift", Subject: k.ID},
-		{At: s.clock.Now(), Actor: "cli", Action: "ban.set", Subject: k.ID},
+	now := s.clock.Now()
+	hook := s.hook(0, 0).ID
+	s.must(s.rename("anew"))
+	other := s.beside("other").workspace
+	must(s, s.Note(s.ctx, access.AuditEntry{Actor: "cli", Action: "operator.link", Subject: "operator", Detail: "ends soon"}))
+	mine := []access.AuditEntry{
+		{At: now, Actor: "cli", Action: "workspace.rename", Subject: "tenant"},
+		{At: now, Actor: "api:key_1", Action: "webhook.create", Subject: hook},
+		{At: now, Actor: "operator", Action: "ban.lift", Subject: k.ID},
+		{At: now, Actor: "cli", Action: "ban.set", Subject: k.ID},
 		{At: start, Actor: "cli", Action: "key.create", Subject: k.ID},
 		{At: start, Actor: "cli", Action: "workspace.create", Subject: "tenant"},
 	}
+	for i := range mine {
+		mine[i].Workspace = s.workspace
+	}
+	all := append([]access.AuditEntry{
+		{At: now, Actor: "cli", Action: "operator.link", Subject: "operator"},
+		{At: now, Actor: "cli", Action: "workspace.create", Subject: "other", Workspace: other},
+	}, mine...)
 	for _, limit := range []int{1, 3, 100} {
-		var got []access.AuditEntry
-		for before := int64(0); ; {
-			page, err := s.AuditPage(s.ctx, before, limit)
-			if err != nil || len(page) > limit {
-				s.Fatalf("AuditPage(%d, %d) = %+v, %v", before, limit, page, err)
-			}
-			if len(page) == 0 {
-				break
-			}
-			before = page[len(page)-1].ID
-			got = append(got, page...)
+		s.wantAudit(0, limit, all)
+		s.wantAudit(s.workspace, limit, mine)
+	}
+}
+
+// wantAudit reads the audit log of a workspace in pages, the details and ids of whose entries do not matter.
+func (s *tenant) wantAudit(workspace int64, limit int, want []access.AuditEntry) {
+	s.Helper()
+	var got []access.AuditEntry
+	for before := int64(0); ; {
+		page, err := s.AuditPage(s.ctx, workspace, before, limit)
+		if err != nil || len(page) > limit {
+			s.Fatalf("AuditPage(%d, %d, %d) = %+v, %v", workspace, before, limit, page, err)
 		}
-		for i := range got {
-			if got[i].Detail == "" {
-				s.Errorf("entry %d of the audit has no detail", i)
-			}
-			got[i].Detail, got[i].ID = "", 0
+		if len(page) == 0 {
+			break
 		}
-		if !reflect.DeepEqual(got, want) {
-			s.Errorf("AuditPage by %d = %+v, want %+v", limit, got, want)
+		before = page[len(page)-1].ID
+		got = append(got, page...)
+	}
+	for i := range got {
+		if got[i].Detail == "" {
+			s.Errorf("entry %d of the audit has no detail", i)
 		}
+		got[i].Detail, got[i].ID = "", 0
+	}
+	if !reflect.DeepEqual(got, want) {
+		s.Errorf("AuditPage of %d by %d = %+v, want %+v", workspace, limit, got, want)
 	}
 }
 
@@ -282,7 +303,7 @@ func testLinks(s *tenant) {
 	use("forgotten", link, true)
 	issued := access.AuditEntry{Actor: "cli", Action: "operator.link", Subject: "operator", Detail: "ends soon"}
 	must(s, s.Note(s.ctx, issued))
-	got, err := s.AuditPage(s.ctx, 0, 2)
+	got, err := s.AuditPage(s.ctx, 0, 0, 2)
 	issued.At, signIn.At = s.clock.Now(), s.clock.Now()
 	for i := range got {
 		got[i].ID = 0

@@ -53,13 +53,15 @@ CREATE INDEX api_keys_live ON api_keys (workspace, expires_at) WHERE revoked_at 
 CREATE INDEX api_keys_banned ON api_keys (banned_until) WHERE banned_until IS NOT NULL;
 
 CREATE TABLE audit (
-  id      bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  at      bigint NOT NULL,
-  actor   text NOT NULL,
-  action  text NOT NULL,
-  subject text NOT NULL,
-  detail  text NOT NULL
+  id        bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  workspace bigint NOT NULL, -- that it is about, 0 for none
+  at        bigint NOT NULL,
+  actor     text NOT NULL,
+  action    text NOT NULL,
+  subject   text NOT NULL,
+  detail    text NOT NULL
 );
+CREATE INDEX audit_by_workspace ON audit (workspace, id);
 
 -- What the rate limiter keeps over a restart.
 

@@ -68,13 +68,15 @@ CREATE INDEX api_keys_live ON api_keys (workspace, expires_at) WHERE revoked_at 
 CREATE INDEX api_keys_banned ON api_keys (banned_until) WHERE banned_until IS NOT NULL;
 
 CREATE TABLE audit (
-  id      INTEGER PRIMARY KEY AUTOINCREMENT,
-  at      INTEGER NOT NULL,
-  actor   TEXT NOT NULL,
-  action  TEXT NOT NULL,
-  subject TEXT NOT NULL,
-  detail  TEXT NOT NULL
+  id        INTEGER PRIMARY KEY AUTOINCREMENT,
+  workspace INTEGER NOT NULL, -- that it is about, 0 for none
+  at        INTEGER NOT NULL,
+  actor     TEXT NOT NULL,
+  action    TEXT NOT NULL,
+  subject   TEXT NOT NULL,
+  detail    TEXT NOT NULL
 ) STRICT;
+CREATE INDEX audit_by_workspace ON audit (workspace, id);
 
 -- Links that signed somebody in: each does so once.
 CREATE TABLE used_links (
