@@ -13,7 +13,7 @@ type Recorder struct {
 	store Store
 
 	mu     sync.Mutex
-	rows   map[span]*Row         // of minutes, and of days of keys, that are not saved yet
+	rows   map[span]*Row         // that are not saved yet
 	logs   map[int64]*requestLog // by workspace
 	logged int                   // events of all logs together
 }
@@ -39,10 +39,13 @@ func (r *Recorder) Record(workspace int64, e Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !e.Console {
-		row := Row{Workspace: workspace, Interval: Minute, Start: Minute.Start(e.At)}
+		row := Row{Workspace: workspace}
 		row.Requests[ClassOf(e.Status)]++
 		row.Latency[bucketOf(e.Duration)]++
-		r.add(&row)
+		for _, row.Interval = range []Interval{Minute, Hour} {
+			row.Start = row.Interval.Start(e.At)
+			r.add(&row)
+		}
 	}
 	r.countKey(workspace, &e)
 	r.log(workspace, e)

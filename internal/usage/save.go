@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-const maxRows = 50 // in one call of AddUsage; others wait for its transaction
+const maxRows = 100 // in one call of AddUsage; others wait for its transaction
 
 // Save saves what was counted so far. What cannot be saved is saved by the next call. It removes the logs of workspaces without requests for a while.
 func (r *Recorder) Save(ctx context.Context) (err error) {
 	for some := range slices.Chunk(r.take(), maxRows) {
 		if err == nil {
-			err = r.store.AddUsage(ctx, withHours(some))
+			err = r.store.AddUsage(ctx, some)
 		}
 		if err != nil {
 			r.hold(some)
@@ -41,26 +41,6 @@ func (r *Recorder) hold(rows []Row) {
 	for i := range rows {
 		r.add(&rows[i])
 	}
-}
-
-// withHours returns the rows, and for those of minutes also the rows of their hours.
-func withHours(saved []Row) []Row {
-	rows, hours := slices.Clone(saved), map[span]int{}
-	for i := range saved {
-		row := saved[i]
-		if row.Interval != Minute {
-			continue
-		}
-		row.Interval, row.Start = Hour, row.Start-row.Start%int64(Hour)
-		at := span{row.Workspace, Hour, "", row.Start}
-		if j, ok := hours[at]; ok {
-			rows[j].Add(&row.Counts)
-			continue
-		}
-		hours[at] = len(rows)
-		rows = append(rows, row)
-	}
-	return rows
 }
 
 // Forget removes rows from the store that are older than KeepMinutes or KeepHours.
