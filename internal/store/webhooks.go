@@ -73,7 +73,7 @@ func (s *Store) ChangeWebhook(ctx context.Context, c webhook.Change) (done webho
 			if c.Once != nil {
 				done.Body = done.Webhook.WithSecret()
 			}
-			return petstore.Receipt{Body: done.Body}, s.auditWebhook(tx, c.By, c.Action, &done.Webhook, "")
+			return petstore.Receipt{Body: done.Body}, s.auditWebhook(tx, &done.Webhook, c.By, c.Action, "")
 		})
 		if before != nil {
 			done.Body, done.Replayed = before.Body, true
@@ -86,18 +86,18 @@ func (s *Store) ChangeWebhook(ctx context.Context, c webhook.Change) (done webho
 	return done, nil
 }
 
-// auditWebhook adds an entry that describes a webhook, without the parts of its URL that may be
-// secret, and ends with a note.
-func (s *Store) auditWebhook(tx Tx, by, action string, w *webhook.Webhook, note string) error {
+// auditWebhook adds an entry about a webhook to the audit log, without the parts of its URL
+// that may be secret.
+func (s *Store) auditWebhook(tx Tx, w *webhook.Webhook, by, action, reason string) error {
 	host := "?"
 	if u, err := url.Parse(w.URL); err == nil {
 		host = u.Host
 	}
-	of, err := number(tx, selectOwner, w.Workspace)
+	owner, err := number(tx, selectOwner, w.Workspace)
 	if err != nil {
 		return err
 	}
-	return s.audit(tx, access.Actor(by), action, w.ID, fmt.Sprintf("to %s for workspace %d, %s%s", host, of, w.State, note))
+	return s.audit(tx, owner, access.Actor(by), action, w.ID, fmt.Sprintf("to %s for workspace %d, %s%s", host, owner, w.State, reason))
 }
 
 func editWebhook(tx Tx, c webhook.Change) (w webhook.Webhook, err error) {
@@ -161,6 +161,6 @@ func (s *Store) DeleteWebhook(ctx context.Context, workspace int64, id, by strin
 		if err := exec(tx, "DELETE FROM webhooks WHERE id = $1", id); err != nil {
 			return err
 		}
-		return s.auditWebhook(tx, by, "webhook.delete", &w, "")
+		return s.auditWebhook(tx, &w, by, "webhook.delete", "")
 	})
 }

@@ -127,10 +127,10 @@ func (s *tenant) breakOff(remove func(context.Context) error, begun func() bool)
 // the deletion is refused.
 func testLateForDeletion(s *tenant) {
 	s.saveWindows(ratelimit.SavedWindow{Subject: fmt.Sprintf("w:%d", s.workspace), Day: s.clock.Now().Unix() / 86400, DayUsed: 1})
-	must(s, s.AddUsage(s.ctx, []usage.Row{usageRow(s.workspace, usage.Minute, 600, 1)}))
+	must(s, s.AddUsage(s.ctx, []usage.Row{usageRow(s.workspace, usage.Minute, "", 600, 1)}))
 	must(s, s.DeleteWorkspace(s.ctx, s.workspace, "cli"))
 	same(s, "LoadLimits", []ratelimit.SavedWindow{})(s.LoadLimits(s.ctx))
-	same(s, "Usage", []usage.Row{})(s.Usage(s.ctx, s.workspace, usage.Minute, 0, 1000))
+	same(s, "Usage", []usage.Row{})(s.Usage(s.ctx, usage.Query{Workspace: s.workspace, Interval: usage.Minute, From: time.Unix(0, 0), To: time.Unix(1000, 0)}))
 	must(s, s.Resume(s.ctx))
 	s.wantCode("CreateCategory", errOf(s.CreateCategory(s.ctx, s.workspace, petstore.NewCategory{Name: "late"}, nil)), petstore.CodeServiceUnavailable)
 	s.wantCode("Load", errOf(s.Load(s.ctx, s.workspace, &petstore.Batch{Units: checked(newPets(1))})), access.CodeWorkspaceNotFound)
