@@ -22,21 +22,24 @@ func eventually(tb testing.TB, what string, ok func() bool) {
 	}
 }
 
-// grouped has all calls carried out as one group, in their order, and returns
-// their errors: it keeps both committers busy until all of them wait.
+// grouped has all calls carried out as one group, in their order, and returns their errors: it
+// keeps both committers busy until all of them wait, and then releases one.
 func grouped(t *testing.T, db *DB, calls ...func() error) []error {
 	t.Helper()
-	gate, entered := make(chan struct{}), make(chan struct{}, 10)
-	var wg sync.WaitGroup
-	for range committers {
+	var holds, group sync.WaitGroup
+	var release [committers]func()
+	for i := range release {
 		workspace, _ := newStocked(t, db, 1) // of its own, since it is locked meanwhile
-		hold := petstore.Change{Workspace: workspace, Decide: func(petstore.Facts) (petstore.Effects, error) {
+		gate, entered := make(chan struct{}), make(chan struct{}, 10)
+		release[i] = sync.OnceFunc(func() { close(gate) })
+		defer release[i]()
+		hold := &petstore.Change{Workspace: workspace, Decide: func(petstore.Facts) (petstore.Effects, error) {
 			entered <- struct{}{}
 			<-gate
 			return petstore.Effects{}, nil
 		}}
-		wg.Go(func() {
-			if _, err := db.Do(context.Background(), &hold); err != nil {
+		holds.Go(func() {
+			if _, err := db.Do(context.Background(), hold); err != nil {
 				t.Errorf("Do of the change that holds a committer: %v", err)
 			}
 		})
@@ -44,11 +47,13 @@ func grouped(t *testing.T, db *DB, calls ...func() error) []error {
 	}
 	errs := make([]error, len(calls))
 	for i, call := range calls {
-		wg.Go(func() { errs[i] = call() })
+		group.Go(func() { errs[i] = call() })
 		eventually(t, "waiting", func() bool { return db.Stats().Waiting == i+1 })
 	}
-	close(gate)
-	wg.Wait()
+	release[0]()
+	group.Wait()
+	release[1]()
+	holds.Wait()
 	return errs
 }
 
