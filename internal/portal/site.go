@@ -178,14 +178,11 @@ func contents(page string) []link {
 
 // functions returns what templates can call.
 func (s *site) functions() template.FuncMap {
-	h := highlighter(grammars())
 	return template.FuncMap{
-		"asset":  func(name string) (string, error) { path, err := s.assets.Path(name); return s.at(path), err },
-		"at":     s.at,
-		"inline": func(text string) template.HTML { return inline(strings.ReplaceAll(text, "](/", "]("+s.at("/"))) },
-		"code": func(lang, text string) template.HTML {
-			return h.html(lang, strings.TrimSpace(strings.ReplaceAll(text, "BASE_URL", s.BaseURL)))
-		},
+		"asset":    func(name string) (string, error) { path, err := s.assets.Path(name); return s.at(path), err },
+		"at":       s.at,
+		"inline":   func(text string) template.HTML { return inline(strings.ReplaceAll(text, "](/", "]("+s.at("/"))) },
+		"code":     func(text string) string { return strings.TrimSpace(strings.ReplaceAll(text, "BASE_URL", s.BaseURL)) },
 		"snippet":  func(title, lang, code string) snippet { return snippet{title, lang, code} },
 		"tabs":     func(id string, list []snippet) tabs { return tabs{id, list} },
 		"path":     pathHTML,

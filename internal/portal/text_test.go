@@ -25,22 +25,6 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
-func TestHighlight(t *testing.T) {
-	t.Parallel()
-	h := highlighter(grammars())
-	tests := []struct{ lang, in, want string }{
-		{"json", `{"a": "<b>", "c": [1, true]}`, `{<span class="p">"a"</span>: <span class="s">"&lt;b&gt;"</span>, <span class="p">"c"</span>: [<span class="n">1</span>, <span class="k">true</span>]}`},
-		{"go", `return "a" // b`, `<span class="k">return</span> <span class="s">"a"</span> <span class="c">// b</span>`},
-		{"sh", `curl "$A#b" # c`, `<span class="k">curl</span> <span class="s">"$A#b"</span><span class="c"> # c</span>`},
-		{"none", `<a>`, `&lt;a&gt;`},
-	}
-	for _, tt := range tests {
-		if got := string(h.html(tt.lang, tt.in)); got != tt.want {
-			t.Errorf("html(%s, %q) = %q, want %q", tt.lang, tt.in, got, tt.want)
-		}
-	}
-}
-
 func TestFields(t *testing.T) {
 	t.Parallel()
 	d := newDescription()

@@ -14,6 +14,10 @@
     return element;
   };
 
+  function painting() {
+    for (const code of all('code[class^="language-"]')) code.replaceChildren(samples.paint(code.textContent, code.className.slice("language-".length)));
+  }
+
   function copying() {
     for (const panel of all(".panel")) {
       const button = make("button", { type: "button", className: "copy", textContent: "Copy" });
@@ -129,20 +133,6 @@
     });
   }
 
-  // Colours JSON without building markup from text.
-  function colour(text) {
-    const parts = document.createDocumentFragment();
-    let at = 0;
-    for (const m of text.matchAll(/("(?:[^"\\]|\\.)*")(\s*:)?|\b(true|false|null)\b|-?\b\d+(?:\.\d+)?\b/g)) {
-      const token = m[1] ?? m[0];
-      const kind = m[1] ? (m[2] ? "p" : "s") : m[3] ? "k" : "n";
-      parts.append(text.slice(at, m.index), make("span", { className: kind, textContent: token }));
-      at = m.index + token.length;
-    }
-    parts.append(text.slice(at));
-    return parts;
-  }
-
   function request(form) {
     let path = form.dataset.path;
     const query = new URLSearchParams();
@@ -178,7 +168,7 @@
       heads.textContent = shownHeaders.filter((name) => answer.headers.has(name)).map((name) => `${name}: ${answer.headers.get(name)}`).join("\n");
       let pretty = raw;
       try { pretty = JSON.stringify(JSON.parse(raw), null, 2); } catch { /* shown as it came */ }
-      text.replaceChildren(colour(pretty));
+      text.replaceChildren(samples.paint(pretty, "json"));
       text.hidden = raw === "";
     } catch (error) {
       outcome.classList.add("bad");
@@ -346,6 +336,6 @@
   }
 
   document.addEventListener("DOMContentLoaded", () => {
-    for (const part of [copying, languages, contents, search, answers, trying]) part();
+    for (const part of [painting, copying, languages, contents, search, answers, trying]) part();
   });
 })();
