@@ -25,7 +25,7 @@ type section struct {
 	ReturnType      string
 	Headers         []field  // of the answer; those of every answer are in the guides
 	Answers, Common []answer // its own, and those that most operations have
-	Samples         []snippet
+	Samples         tabs
 	Response        *snippet
 	BodyText        string
 	BodyMedia       string
@@ -67,7 +67,7 @@ type snippet struct {
 
 // section builds the section of o. base is the address in its samples.
 func (d *description) section(o *operation, base string, sunset time.Time) section {
-	s := section{operation: o, URL: sectionURL(o), Description: markdown(o.Description), Samples: samples(d.call(o, base)), Console: placeOf(o)}
+	s := section{operation: o, URL: sectionURL(o), Description: markdown(o.Description), Samples: tabs{o.OperationID, samples(d.call(o, base))}, Console: placeOf(o)}
 	if o.Deprecated {
 		s.Ending = d.ending(o, sunset)
 	}

@@ -57,12 +57,11 @@ type view struct {
 	Title, Lead string
 	Tag         *navTag
 	Failures    []failure
-	guideSamples
-	Prev, Next *link
-	Query      string // what was searched for
-	Found      []entry
-	Contents   []link // of a guide
-	from       string // the file of its content
+	Prev, Next  *link
+	Query       string // what was searched for
+	Found       []entry
+	Contents    []link // of a guide
+	from        string // the file of its content
 }
 
 type link struct{ Title, URL string }
@@ -122,9 +121,8 @@ func (s *site) addPages() {
 		{Path: "/docs", Title: "Overview", from: "templates/overview.html"},
 		{Path: guideList, Title: "Guides", Lead: "One page for each subject, with requests that you can copy and run.", from: "templates/guides.html"},
 	}
-	samples := newGuideSamples()
 	for _, g := range s.Guides {
-		views = append(views, view{Path: g.URL(), Title: g.Title, Lead: g.Lead, Failures: s.failures, guideSamples: samples, from: "guides/" + g.Name + ".html"})
+		views = append(views, view{Path: g.URL(), Title: g.Title, Lead: g.Lead, Failures: s.failures, from: "guides/" + g.Name + ".html"})
 	}
 	for _, g := range s.Nav {
 		for i := range g.Tags {
@@ -184,7 +182,8 @@ func (s *site) functions() template.FuncMap {
 		"inline":   func(text string) template.HTML { return inline(strings.ReplaceAll(text, "](/", "]("+s.at("/"))) },
 		"code":     func(text string) string { return strings.TrimSpace(strings.ReplaceAll(text, "BASE_URL", s.BaseURL)) },
 		"snippet":  func(title, lang, code string) snippet { return snippet{title, lang, code} },
-		"tabs":     func(id string, list []snippet) tabs { return tabs{id, list} },
+		"program":  program,
+		"tabs":     func(id string, list ...snippet) tabs { return tabs{id, list} },
 		"path":     pathHTML,
 		"lower":    strings.ToLower,
 		"day":      func(t time.Time) string { return t.UTC().Format("2 January 2006") },
