@@ -17,7 +17,7 @@ func TestWorkspacePage(t *testing.T) {
 	h := newHouse(t)
 	h.workspace("other")
 	g := h.signedInOperator()
-	g.post("/console/workspaces/new", "name", " ", "plan", "free").want(422, "blank")
+	g.post("/console/workspaces/new", "name", " ", "plan", "free").want(422, "at least 1")
 	g.post("/console/workspaces/new", "name", "other", "plan", "free").want(422, "already a workspace")
 	g.post("/console/workspaces/new", "name", "Corner <b>shop</b>", "plan", "enterprise", "perMinute", "2", "perDay", "50").leadsTo("/console/workspaces/2/owner")
 	g.get("/console/workspaces/2").want(200, "It has no keys").want(200, "Corner &lt;b&gt;shop").want(200, "2 requests a minute, 50 a day")

@@ -437,9 +437,9 @@ func TestFaults(t *testing.T) {
 		{"/console/orders/new", []string{"petId", "1", "quantity", "1", "shipDate", "soon"}, "shipDate", "must be a time"},
 		{"/console/orders/new", []string{"petId", "1", "quantity", "2"}, "", "1 can be ordered"},
 		{"/console/stock/1", []string{"quantity", "-1"}, "quantity", "between 0"},
-		{"/console/keys/new", []string{"name", " ", "scope", "read", "expires", "0"}, "name", "blank"},
+		{"/console/keys/new", []string{"name", " ", "scope", "read", "expires", "0"}, "name", "at least 1"},
 		{"/console/keys/new", []string{"name", "x", "expires", "0"}, "scope", "at least one"},
-		{"/console/keys/new", []string{"name", " ", "expires", "0"}, "name", "blank"}, // the faults of all members stand there
+		{"/console/keys/new", []string{"name", " ", "expires", "0"}, "name", "at least 1"}, // the faults of all members stand there
 		{"/console/keys/new", []string{"name", " ", "expires", "0"}, "scope", "at least one"},
 		{"/console/keys/new", []string{"name", "x", "scope", "read", "expires", "7"}, "expires", "one of these"},
 		{"/console/categories/1/delete", nil, "", "still has pets"},
