@@ -150,7 +150,7 @@ func (v *visit) Describe(to *page.View) {
 
 // acting returns the operator who is signed in.
 func (v *visit) acting() *operator.Local {
-	return &operator.Local{Store: v.Access, Counts: operator.Live(v.Limiter), Now: v.Now, By: actor, Secret: v.Token}
+	return &operator.Local{Store: v.Access, Counts: operator.Live(v.Limiter), Now: v.Now, By: actor}
 }
 
 func showSignIn(v *visit) error {

@@ -2,7 +2,6 @@ package admin
 
 import (
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 
@@ -38,31 +37,18 @@ func renameWorkspace(v *visit) (page.Form, error) {
 	}, err
 }
 
-func newWorkspaceKey(v *visit) (page.Form, error) {
-	w, err := workspaceInPath(v)
-	f := page.NewKeyForm(&access.Key{Scopes: access.Read | access.Write | access.Manage}, v.Now(), "scopes")
-	f.Lead, f.Back = "For the workspace "+access.Printable(w.Name)+". It is shown once.", page.Link{Title: access.Printable(w.Name), URL: workspacePath(w.ID)}
-	f.Send = func(in *page.Input) error {
-		n := operator.NewKey{Name: strings.TrimSpace(in.Text("name")), Scopes: append([]string{}, v.R.PostForm["scopes"]...)}
-		if life := in.Hours("expires"); life > 0 {
-			end := v.Now().Add(life)
-			n.ExpiresAt = &end
-		}
-		op := v.acting()
-		op.Once = v.OnceHere()
-		k, err := op.CreateKey(v.R.Context(), w.ID, n)
-		return showMade(v, k, workspacePath(w.ID), err)
+// keyForms are the forms for the keys of the workspace that back leads to.
+func keyForms(v *visit, back page.Link) page.KeyForms {
+	return page.KeyForms{
+		Visit: v.Visit, Ring: access.Keyring{Store: v.Access, Now: v.Now, By: actor, Secret: v.Token}, Service: v.Public,
+		Back: back, Next: page.Link{Title: "To the workspace", URL: back.URL},
 	}
-	return f, err
 }
 
-// showMade shows a new key of a workspace, this once, unless it failed.
-func showMade(v *visit, k operator.Key, workspace string, err error) error {
-	if err != nil {
-		return err
-	}
-	scopes, _ := access.ParseScopes(strings.Join(k.Scopes, ",")) // it was made with them
-	return page.ShowKey(v.Visit, "The new key", k.Key, v.Public, scopes, page.Link{Title: "To the workspace", URL: workspace})
+func newWorkspaceKey(v *visit) (page.Form, error) {
+	w, err := workspaceInPath(v)
+	name := access.Printable(w.Name)
+	return keyForms(v, page.Link{Title: name, URL: workspacePath(w.ID)}).New(w.ID, "For the workspace "+name+". It is shown once."), err
 }
 
 // ownerLife is how long a link for an owner holds.
@@ -106,18 +92,10 @@ func keyInPath(v *visit) (access.Key, []page.Fact, page.Link, error) {
 
 func rotateKey(v *visit) (page.Form, error) {
 	k, facts, back, err := keyInPath(v)
-	if err == nil && v.R.Method != http.MethodPost {
-		err = k.CheckRotation(v.Now())
+	if err != nil {
+		return page.Form{}, err
 	}
-	f := page.RotateForm()
-	f.Heading, f.Facts, f.Back = access.Printable(k.Name), facts, back
-	f.Send = func(in *page.Input) error {
-		op := v.acting()
-		op.Once = v.OnceHere()
-		made, err := op.RotateKey(v.R.Context(), k.ID, in.Hours("overlap"))
-		return showMade(v, made, back.URL, err)
-	}
-	return f, err
+	return keyForms(v, back).Rotate(k, facts)
 }
 
 func revokeKey(v *visit) (page.Form, error) {
@@ -125,14 +103,7 @@ func revokeKey(v *visit) (page.Form, error) {
 	if err == nil && !k.RevokedAt.IsZero() {
 		err = access.NoKey(k.ID)
 	}
-	return page.Form{
-		Title: "Revoke this key?", Lead: "Requests with it are refused within a second. This cannot be undone.", Submit: "Revoke the key", Danger: true,
-		Heading: access.Printable(k.Name), Back: back, Facts: facts,
-		Send: func(*page.Input) error {
-			_, err := v.acting().RevokeKey(v.R.Context(), k.ID)
-			return v.Then(back.URL, "The key was revoked.", err)
-		},
-	}, err
+	return keyForms(v, back).Revoke(k, facts), err
 }
 
 func banKey(v *visit) (page.Form, error) {
