@@ -42,7 +42,7 @@ func (s *site) newIndex() *index {
 	for _, g := range s.Nav {
 		for _, t := range g.Tags {
 			for _, o := range t.Sections {
-				x.add(o.Summary, o.Path, o.URL, o.Method, o.OperationID+" "+t.Name+" "+words(o))
+				x.add(o.Summary, o.Path, o.URL, o.Method, o.OperationID+" "+t.Name+" "+s.described.words(o))
 			}
 		}
 	}
@@ -86,17 +86,20 @@ func plainText(content string) string {
 }
 
 // words returns what is said of an operation, its parameters, members and errors.
-func words(o section) string {
-	text := plainText(string(o.Description))
-	list := slices.Concat(o.Returns, o.Headers)
+func (d *description) words(o section) string {
+	text := plainText(string(markdown(o.Description)))
+	list := o.Headers
+	if o.Returns != nil {
+		list = append(d.members(o.Returns), list...)
+	}
 	for _, g := range o.Groups {
-		list = append(list, g.Fields...)
+		list = append(list, g.Members...)
 	}
-	if o.Body != nil {
-		list = append(list, o.Body.Fields...)
+	if o.RequestBody != nil {
+		list = append(list, d.members(o.RequestBody.Content[0].Value.Schema)...)
 	}
-	for _, f := range list {
-		text += " " + f.Name + " " + plainText(string(f.Description))
+	for _, m := range list {
+		text += " " + m.Name + " " + plainText(string(inline(m.Description)))
 	}
 	for _, a := range o.Answers {
 		text += " " + strings.Join(a.Codes, " ")

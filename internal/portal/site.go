@@ -22,6 +22,8 @@ var assetFiles embed.FS
 type site struct {
 	BaseURL, Version, Title string
 
+	described *description
+
 	prefix string // the path of the base URL, before every link of ours; "" if it has none
 
 	Intro   template.HTML
@@ -76,7 +78,7 @@ type page struct {
 func newSite(d *description, opts ReferenceOptions) *site {
 	intro, _, _ := strings.Cut(d.Info.Description, "\n\n")
 	s := &site{
-		BaseURL: opts.BaseURL, prefix: opts.prefix(), Version: opts.Version, Title: d.Info.Title, Intro: inline(intro),
+		described: d, BaseURL: opts.BaseURL, prefix: opts.prefix(), Version: opts.Version, Title: d.Info.Title, Intro: inline(intro),
 		Sandbox: opts.Sandbox, Sunset: opts.Sunset.UTC(), Nav: d.navigation(opts), Guides: guides(), pages: map[string]*page{},
 	}
 	s.assets, s.failures, s.index = asset.New("/docs/assets/", assetFiles), d.failures(), sync.OnceValue(s.newIndex)
@@ -177,8 +179,10 @@ func contents(page string) []link {
 // functions returns what templates can call.
 func (s *site) functions() template.FuncMap {
 	return template.FuncMap{
-		"asset":    func(name string) (string, error) { path, err := s.assets.Path(name); return s.at(path), err },
-		"at":       s.at,
+		"asset":  func(name string) (string, error) { path, err := s.assets.Path(name); return s.at(path), err },
+		"at":     s.at,
+		"schema": s.described.Schema, "members": s.described.members, "item": s.described.item, "type": s.described.typeName, "limits": s.described.limits,
+		"plain": plain, "indented": indented, "markdown": markdown,
 		"inline":   func(text string) template.HTML { return inline(strings.ReplaceAll(text, "](/", "]("+s.at("/"))) },
 		"code":     func(text string) string { return strings.TrimSpace(strings.ReplaceAll(text, "BASE_URL", s.BaseURL)) },
 		"snippet":  func(title, lang, code string) snippet { return snippet{title, lang, code} },

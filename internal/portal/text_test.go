@@ -2,6 +2,7 @@ package portal
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -25,28 +26,16 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
-func TestFields(t *testing.T) {
+func TestMembers(t *testing.T) {
 	t.Parallel()
 	d := newDescription()
-	fields := d.fields(d.Components.Schemas["NewPet"])
-	want := []struct {
-		name, typ string
-		required  bool
-		limits    []string
-		enum      []string
-	}{
-		{"name", "string", true, []string{"1 to 100 characters"}, nil},
-		{"categoryId", "integer int64", true, []string{"1 to 2⁵³ − 1"}, nil},
-		{"status", "PetStatus", false, nil, []string{"available", "pending", "sold"}},
+	var got []string
+	for _, m := range d.members(d.Components.Schemas["NewPet"]) {
+		got = append(got, fmt.Sprint(m.Name, " ", m.Required, " ", d.typeName(m.Schema), " ", d.limits(m.Schema), " ", m.Options()))
 	}
-	if len(fields) != len(want) {
-		t.Fatalf("NewPet has %d fields, want %d", len(fields), len(want))
-	}
-	for i, w := range want {
-		f := fields[i]
-		if f.Name != w.name || f.Type != w.typ || f.Required != w.required || !slices.Equal(f.Limits, w.limits) || !slices.Equal(f.Enum, w.enum) {
-			t.Errorf("field %d of NewPet = %+v, want %+v", i, f, w)
-		}
+	want := []string{"name true string [1 to 100 characters] []", "categoryId true integer int64 [1 to 2⁵³ − 1] []", "status false PetStatus [] [available pending sold]"}
+	if !slices.Equal(got, want) {
+		t.Errorf("the members of NewPet are %q, want %q", got, want)
 	}
 }
 
