@@ -2,6 +2,7 @@ package console
 
 import (
 	"cmp"
+	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -171,37 +172,24 @@ func firstSteps(v *visit) ([]step, error) {
 func sunsetWatch(v *visit, days []usage.KeyDay) (page.List, error) {
 	l := page.NewList("Keys that still call getPet, which is deprecated", "", "", "Key", "In 7 days", "Last (UTC)")
 	l.Numbers[1], l.New = true, &page.Link{Title: "What to use instead", URL: "/docs/guides/sunset"}
-	type use struct {
-		id      string
-		n, last int64
-	}
-	var uses []use
-	for i := range days { // by key and day
-		d := &days[i]
-		if d.Deprecated == 0 {
-			continue
+	times, last := map[string]int64{}, map[string]int64{}
+	for i := range days { // the oldest first
+		if d := &days[i]; d.Deprecated > 0 {
+			times[d.KeyID], last[d.KeyID] = times[d.KeyID]+d.Deprecated, d.Day
 		}
-		if n := len(uses); n == 0 || uses[n-1].id != d.KeyID {
-			uses = append(uses, use{id: d.KeyID})
-		}
-		last := &uses[len(uses)-1]
-		last.n, last.last = last.n+d.Deprecated, d.Day
 	}
-	if len(uses) == 0 {
+	if len(times) == 0 {
 		return l, nil
 	}
 	keys, err := knownKeys(v)
-	slices.SortStableFunc(uses, func(a, b use) int { return int(b.n - a.n) })
 	names := page.KeyNames(keys)
-	for _, u := range uses[:min(len(uses), few)] {
-		key := page.Cell{Text: u.id, Name: true}
-		if i := slices.IndexFunc(keys, func(k access.Key) bool { return k.ID == u.id }); i >= 0 {
-			key.Text = names[u.id]
-			if keys[i].RevokedAt.IsZero() {
-				key.URL = "/console/keys/" + u.id
-			}
+	busiest := slices.SortedFunc(maps.Keys(times), func(a, b string) int { return cmp.Or(cmp.Compare(times[b], times[a]), cmp.Compare(a, b)) })
+	for _, id := range busiest[:min(len(busiest), few)] {
+		key := page.Cell{Text: cmp.Or(names[id], id), Name: true}
+		if slices.ContainsFunc(keys, func(k access.Key) bool { return k.ID == id && k.RevokedAt.IsZero() }) {
+			key.URL = "/console/keys/" + id
 		}
-		l.Rows = append(l.Rows, []page.Cell{key, {Text: page.Number(u.n)}, {Text: time.Unix(u.last, 0).UTC().Format("2 Jan")}})
+		l.Rows = append(l.Rows, []page.Cell{key, {Text: page.Number(times[id])}, {Text: time.Unix(last[id], 0).UTC().Format("2 Jan")}})
 	}
 	return l, err
 }
