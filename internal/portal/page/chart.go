@@ -13,9 +13,9 @@ import (
 type Span struct {
 	Name, Title string
 	Step        usage.Interval
-	width       time.Duration // of a bar
+	Width       time.Duration // of a bar
 	bars        int
-	labels      string // the form of the times under it
+	Labels      string // the form of the times under it
 }
 
 // Spans are the ranges that a workspace's chart can show.
@@ -53,88 +53,72 @@ func (s Span) Links(all []Span, page string) (links []NavLink) {
 
 // First returns when the first bar begins.
 func (s Span) First(now time.Time) time.Time {
-	return now.UTC().Truncate(s.width).Add(-time.Duration(s.bars-1) * s.width)
+	return now.UTC().Truncate(s.Width).Add(-time.Duration(s.bars-1) * s.Width)
 }
 
-// A chart is requests over time, stacked by class.
+// A chart is requests over time, stacked by class. Its own units are bars and requests.
 type chart struct {
-	From    time.Time // when the first bar begins
-	Seconds int64     // how long each of them is
-	Paths   [usage.Classes]string
-	Titles  []string // what each bar has
-	Top     string   // the number at the top of the scale
-	Half    string
-	Labels  []label
-	Bars    []int // the left edge of each bar's column
-	Column  int   // its width
+	Span Span
+	From time.Time // when the first bar begins
+	Top  int64     // of the scale
+	Bars []usage.Counts
 }
 
-// Start returns when a bar begins.
-func (c chart) Start(bar int) time.Time {
-	return c.From.Add(time.Duration(int64(bar)*c.Seconds) * time.Second)
-}
-
-// A label is a tick of the axis.
-type label struct {
-	At   time.Time
-	Text string // in UTC
-}
-
-// The size of a chart in its own units.
-const (
-	chartWidth  = 960
-	chartHeight = 200
-)
-
-// draw puts rows into the bars of a span and draws them.
-func (s Span) draw(rows []usage.Row, now time.Time) chart {
-	bars, first := make([]usage.Counts, s.bars), s.First(now)
-	most := int64(1)
+// chart puts rows into the bars of a span.
+func (s Span) chart(rows []usage.Row, now time.Time) chart {
+	c, most := chart{Span: s, From: s.First(now), Bars: make([]usage.Counts, s.bars)}, int64(1)
 	for i := range rows {
-		at := int(time.Unix(rows[i].Start, 0).Sub(first) / s.width)
-		if at >= 0 && at < len(bars) {
-			bars[at].Add(&rows[i].Counts)
-			most = max(most, bars[at].Total())
+		at := int(time.Unix(rows[i].Start, 0).Sub(c.From) / s.Width)
+		if at >= 0 && at < len(c.Bars) {
+			c.Bars[at].Add(&rows[i].Counts)
+			most = max(most, c.Bars[at].Total())
 		}
 	}
-	top := roundUp(most)
-	c := chart{From: first, Seconds: int64(s.width / time.Second), Top: Number(top), Column: chartWidth / s.bars}
-	if top > 1 { // then it is even
-		c.Half = Number(top / 2)
-	}
-	var paths [usage.Classes]strings.Builder
-	for i := range bars {
-		left := i * chartWidth / s.bars
-		stack(&paths, &bars[i], left, max(2, c.Column*3/4), float64(chartHeight)/float64(top))
-		c.Bars = append(c.Bars, left)
-		c.Titles = append(c.Titles, title(&bars[i]))
-	}
-	for i := range paths {
-		c.Paths[i] = paths[i].String()
-	}
-	for i := range 5 {
-		at := first.Add(time.Duration(i*(s.bars-1)/4) * s.width)
-		c.Labels = append(c.Labels, label{at, at.Format(s.labels)})
-	}
+	c.Top = roundUp(most)
 	return c
 }
 
-// stack draws one bar: a rectangle for each class, from the bottom up.
-func stack(paths *[usage.Classes]strings.Builder, c *usage.Counts, left, width int, scale float64) {
-	y := float64(chartHeight)
-	for class, n := range c.Requests {
-		if n == 0 {
-			continue
-		}
-		height := max(float64(n)*scale, 1)
-		fmt.Fprintf(&paths[class], "M%d %.1fh%dv%.1fh-%dz", left, y, width, -height, width)
-		y -= height
+// Scale returns the numbers beside the chart, from the top down.
+func (c chart) Scale() []string {
+	if c.Top == 1 {
+		return []string{"1", "", "0"}
 	}
+	return []string{Number(c.Top), Number(c.Top / 2), "0"} // it is even
 }
 
-func title(c *usage.Counts) string {
-	text := Number(c.Total())
-	for class, n := range c.Requests {
+// Start returns when a bar begins.
+func (c chart) Start(bar int) time.Time { return c.From.Add(time.Duration(bar) * c.Span.Width) }
+
+// Ticks returns the times under the chart.
+func (c chart) Ticks() (ticks []time.Time) {
+	for i := range 5 {
+		ticks = append(ticks, c.Start(i*(len(c.Bars)-1)/4))
+	}
+	return ticks
+}
+
+// Path draws the rectangles of a class, each on those of the classes before it.
+func (c chart) Path(class int) string {
+	var path strings.Builder
+	for i := range c.Bars {
+		y := float64(c.Top)
+		for _, n := range c.Bars[i].Requests[:class] {
+			y -= c.height(n)
+		}
+		if height := c.height(c.Bars[i].Requests[class]); height > 0 {
+			fmt.Fprintf(&path, "M%d %.6gh.75v-%.6gh-.75z", i, y, height)
+		}
+	}
+	return path.String()
+}
+
+// height returns the height of a rectangle for n requests, of which few can be seen too.
+func (c chart) height(n int64) float64 { return max(float64(n), float64(min(n, 1)*c.Top)/200) }
+
+// Says returns what a bar has, in words.
+func (c chart) Says(bar int) string {
+	text := Number(c.Bars[bar].Total())
+	for class, n := range c.Bars[bar].Requests {
 		if n > 0 {
 			text += fmt.Sprintf(", %s %s", usage.Class(class), Number(n))
 		}
@@ -169,7 +153,6 @@ func Milliseconds(d time.Duration) string {
 
 // A Drawing is the requests of a span: a chart, their totals, and how fast they were answered.
 type Drawing struct {
-	Span    Span
 	Chart   chart
 	Totals  []total
 	Latency []latency
@@ -187,7 +170,7 @@ func DrawingOf(rows []usage.Row, s Span, now time.Time) Drawing {
 	for i := range rows {
 		sum.Add(&rows[i].Counts)
 	}
-	d := Drawing{Span: s, Chart: s.draw(rows, now)}
+	d := Drawing{Chart: s.chart(rows, now)}
 	for _, percent := range []int{50, 95, 99} {
 		l := latency{fmt.Sprint("p", percent), "–"}
 		if sum.Total() > 0 {
