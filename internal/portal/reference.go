@@ -100,8 +100,6 @@ func (s *site) find(r *http.Request) *asset.File {
 	switch r.URL.Path {
 	case searchPath:
 		return s.answerTo(r.URL.Query().Get("q"))
-	case searchJSON:
-		return s.suggest(r.URL.Query().Get("q"))
 	case contentsPath:
 		return s.listContents()
 	}

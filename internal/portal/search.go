@@ -1,7 +1,6 @@
 package portal
 
 import (
-	"encoding/json"
 	"fmt"
 	"html"
 	"regexp"
@@ -14,20 +13,17 @@ import (
 // Where the search answers, and how much of it.
 const (
 	searchPath = "/docs/search"
-	searchJSON = "/docs/search.json" // the same for the script, but not more than it shows
 	mostFound  = 50
-	mostShown  = 10
 	longest    = 200 // bytes of a question
 )
 
 // An entry is one thing that the search finds.
 type entry struct {
-	Title    string `json:"title"`
-	Subtitle string `json:"subtitle"`
-	URL      string `json:"url"`
-	Kind     string `json:"kind"` // the method of an operation, "guide" or "code"
-	text     string // also searched, not shown
-	score    int    // of what was found
+	Title, Subtitle, URL string
+
+	Kind  string // the method of an operation, "guide" or "code"
+	text  string // also searched, not shown
+	score int    // of what was found
 }
 
 // An index is everything that can be found. It is read only.
@@ -233,20 +229,9 @@ func question(raw string) string {
 	return strings.TrimSpace(raw)
 }
 
-// answerTo returns the page that answers a question which was sent without the script,
-// or by the key Enter before it answered.
+// answerTo returns the page that answers a question. The script shows the first of what it found below the field.
 func (s *site) answerTo(raw string) *asset.File {
 	asked := question(raw)
 	v := &view{Site: s, Path: searchPath, Title: "Search", Lead: "Operations, guides and error codes.", Query: asked, Found: s.index().find(asked)}
 	return renderPage(s.search, v)
-}
-
-// suggest returns the first entries that answer a question, as JSON.
-func (s *site) suggest(raw string) *asset.File {
-	found := s.index().find(question(raw))
-	found = append([]entry{}, found[:min(len(found), mostShown)]...) // an empty list is no null
-	for i := range found {
-		found[i].URL = s.at(found[i].URL)
-	}
-	return asset.NewFile("application/json", asset.Must(json.Marshal(found)))
 }

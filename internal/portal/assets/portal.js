@@ -69,7 +69,7 @@
   function search() {
     const input = document.getElementById("search");
     const list = document.getElementById("results");
-    let asked = null; // the question under way
+    const answer = new XMLHttpRequest(); // which reads a page without a sink of Trusted Types
     let chosen = -1;
     const close = () => {
       list.hidden = true;
@@ -84,31 +84,29 @@
       items[chosen].scrollIntoView({ block: "nearest" });
       input.setAttribute("aria-activedescendant", items[chosen].id);
     };
-    const show = async () => {
-      asked?.abort();
+    const ask = () => {
+      answer.abort();
       if (input.value.trim() === "") return close();
-      asked = new AbortController();
       list.setAttribute("aria-busy", "true");
-      let found;
-      try {
-        const answer = await fetch(`${input.dataset.url}?q=${encodeURIComponent(input.value)}`, { signal: asked.signal });
-        if (!answer.ok) return close();
-        found = await answer.json();
-      } catch { return; } // there is a newer question, or no network
-      list.replaceChildren(...found.map((entry, i) => {
-        const mark = make("span", { className: `verb ${entry.kind.toLowerCase()}`, textContent: entry.kind === "DELETE" ? "DEL" : entry.kind });
-        const link = make("a", { href: entry.url, tabIndex: -1 }, mark, make("span", { textContent: entry.title }), make("small", { textContent: entry.subtitle }));
-        const item = make("li", { id: `result-${i}` }, link);
+      answer.open("GET", `${input.form.action}?q=${encodeURIComponent(input.value)}`);
+      answer.responseType = "document";
+      answer.send();
+    };
+    answer.onload = () => {
+      if (answer.status !== 200) return close();
+      const found = all(".found li", answer.response).slice(0, 10);
+      found.forEach((item, i) => {
+        item.id = `result-${i}`;
         item.setAttribute("role", "option");
-        return item;
-      }));
-      if (found.length === 0) list.append(make("li", { className: "none", textContent: "Nothing found." }));
+        item.querySelector("a").tabIndex = -1;
+      });
+      list.replaceChildren(...(found.length > 0 ? found : [make("li", { className: "none", textContent: "Nothing found." })]));
       list.hidden = false;
       list.setAttribute("aria-busy", "false");
       input.setAttribute("aria-expanded", "true");
       choose(0);
     };
-    input.addEventListener("input", show);
+    input.addEventListener("input", ask);
     input.addEventListener("keydown", (event) => {
       if (event.key === "ArrowDown") choose(chosen + 1);
       else if (event.key === "ArrowUp") choose(chosen - 1);
