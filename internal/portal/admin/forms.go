@@ -190,29 +190,12 @@ func liftBan(v *visit) (page.Form, error) {
 		facts = append(facts, page.Fact{Title: "Banned until", Cell: page.Cell{At: k.Ban.Until}})
 	}
 	return page.Form{
-		Title: "Lift the ban?", Lead: usableAfter(v, k.ID, "The key may be used again within a second.") + " If it goes on as before, the next ban is longer.", Submit: "Lift the ban",
+		Title: "Lift the ban?", Lead: "The ban ends within a second. If the key goes on as before, the next ban is longer.", Submit: "Lift the ban",
 		Heading: access.Printable(k.Name), Back: page.Link{Title: "Bans", URL: "/console/bans"},
 		Facts: append(facts, page.Fact{Title: "Level", Cell: page.Cell{Text: page.Text(int64(k.Ban.Level))}}, page.Fact{Title: "Reason", Cell: page.Cell{Text: k.Ban.Reason, Name: true}}),
 		Send: func(*page.Input) error {
-			if _, err := v.acting().UnbanKey(v.R.Context(), k.ID); err != nil {
-				return err
-			}
-			v.Refresh(v.R.Context()) // which what is said goes by
-			return v.Then("/console/bans", "The ban was lifted. "+usableAfter(v, k.ID, "The key may be used again."), nil)
+			_, err := v.acting().UnbanKey(v.R.Context(), k.ID)
+			return v.Then("/console/bans", "The ban was lifted.", err)
 		},
 	}, err
-}
-
-// usableAfter says when a key may be used without its ban: now, or when its workspace has requests again.
-func usableAfter(v *visit, id, now string) string {
-	e := v.Keys.Entry(id)
-	if e == nil {
-		return "The key is not live: it may not be used."
-	}
-	w, name := page.KeyLimits{Decision: v.Limiter.Peek(e.Attachment)}.Spent()
-	if name == "" {
-		return now
-	}
-	return fmt.Sprintf("The key may be used again after %s: its workspace's limit of %s a %s is used up.",
-		page.InWords(time.Unix(w.Reset, 0)), page.Counted(w.Limit, "request", "requests"), name)
 }

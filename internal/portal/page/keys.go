@@ -196,8 +196,8 @@ func (s KeyLimits) Banned() time.Time {
 	return time.Unix(s.BannedUntil, 0).UTC()
 }
 
-// Spent returns the full window that starts afresh last, or one without a limit if neither is full.
-func (s KeyLimits) Spent() (w ratelimit.Window, name string) {
+// spent returns the full window that starts afresh last, or one without a limit if neither is full.
+func (s KeyLimits) spent() (w ratelimit.Window, name string) {
 	if s.Minute.Limit > 0 && s.Minute.Remaining() == 0 {
 		w, name = s.Minute, "minute"
 	}
@@ -216,15 +216,13 @@ type Refusal struct {
 
 // Note says why the key cannot ask now, and until when: until the end of the ban or of the full window, whichever is later.
 func (s KeyLimits) Note() Refusal {
-	w, name := s.Spent()
+	w, name := s.spent()
 	banned, afresh, title := s.Banned(), time.Unix(w.Reset, 0).UTC(), "The requests of this "+name+" are used up"
 	switch {
 	case banned.IsZero() && name == "":
 		return Refusal{}
-	case banned.IsZero():
+	case afresh.After(banned):
 		return Refusal{title, "The plan has " + Counted(w.Limit, "request", "requests") + " a " + name + ", and what you change here counts too.", afresh}
-	case name != "" && afresh.After(banned):
-		return Refusal{title, "The key is banned besides, until " + InWords(banned) + ".", afresh}
 	}
 	return Refusal{"This key is banned", "You can still look at these pages, but change or download nothing. The API refuses its requests.", banned}
 }
