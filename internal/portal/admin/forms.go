@@ -136,7 +136,7 @@ func changePlan(v *visit) (page.Form, error) {
 		f.Fields[1].Value, f.Fields[2].Value = page.Text(w.PerMinute), page.Text(w.PerDay)
 	}
 	f.Send = func(in *page.Input) error {
-		p := planOf(in, access.Quota{PerMinute: w.PerMinute, PerDay: w.PerDay})
+		p := planOf(in, w.Quota)
 		_, err := v.acting().SetPlan(v.R.Context(), w.ID, p)
 		return v.Then(f.Back.URL, fmt.Sprintf("The plan of %s is now %s.", access.Printable(w.Name), p.Plan), err)
 	}
@@ -167,7 +167,7 @@ func planChoices() []page.Option {
 // planOf returns the plan that was chosen, with the numbers that were entered. A plan that has none is not asked for those
 // that the form came with.
 func planOf(in *page.Input, with access.Quota) operator.Plan {
-	p := operator.Plan{Plan: access.Plan(in.Text("plan")), PerMinute: in.Number("perMinute"), PerDay: in.Number("perDay")}
+	p := operator.Plan{Plan: access.Plan(in.Text("plan")), Quota: access.Quota{PerMinute: in.Number("perMinute"), PerDay: in.Number("perDay")}}
 	if p.Plan != access.Enterprise && p.PerMinute == with.PerMinute {
 		p.PerMinute = 0
 	}
