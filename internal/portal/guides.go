@@ -66,28 +66,20 @@ type codeExample struct {
 
 // failures returns every error code of the description under its status, in ascending order.
 func (d *description) failures() []failure {
-	byStatus := map[int]*failure{}
-	note := func(status string, r *response) {
-		n, _ := strconv.Atoi(status)
-		if n < 400 {
-			return
-		}
-		if byStatus[n] == nil {
-			byStatus[n] = &failure{Status: n, Text: http.StatusText(n)}
-		}
-		byStatus[n].add(d.Response(r))
-	}
+	var all api.Ordered[*response]
 	for _, o := range d.Operations() {
-		for _, r := range o.Responses {
-			note(r.Key, r.Value)
-		}
-	}
-	for _, r := range d.Unrouted {
-		note(r.Key, r.Value)
+		all = append(all, o.Responses...)
 	}
 	var list []failure
-	for _, f := range byStatus {
-		list = append(list, *f)
+	for _, r := range append(all, d.Unrouted...) {
+		n, _ := strconv.Atoi(r.Key)
+		i := slices.IndexFunc(list, func(f failure) bool { return f.Status == n })
+		if i < 0 && n >= 400 {
+			i, list = len(list), append(list, failure{Status: n, Text: http.StatusText(n)})
+		}
+		if i >= 0 {
+			list[i].add(d.Response(r.Value))
+		}
 	}
 	slices.SortFunc(list, func(a, b failure) int { return a.Status - b.Status })
 	return list

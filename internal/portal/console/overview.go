@@ -15,7 +15,7 @@ import (
 
 // An overview is the first page.
 type overview struct {
-	page.Drawing
+	Chart  page.Chart
 	Meters []page.Gauge
 	Forms  string // how many the console was sent
 	Spans  []page.NavLink
@@ -34,30 +34,20 @@ func showOverview(v *visit) error {
 		return err
 	}
 	o := overview{
-		Drawing: page.DrawingOf(rows, s, now), Meters: v.limits.Gauges(), Spans: s.Links(page.Spans(), "/console"),
+		Chart: s.Chart(rows, now), Meters: v.limits.Gauges(), Spans: s.Links(page.Spans(), "/console"),
 		NewKey: v.who.Key.Scopes.Has(access.Manage) && v.limits.Banned().IsZero(),
 	}
 	week, err := v.Usage.KeyDays(v.R.Context(), v.who.Workspace.ID, "", now.AddDate(0, 0, -6))
-	if err != nil {
-		return err
-	}
 	o.Forms = formsSent(week)
-	if o.Steps, err = firstSteps(v); err != nil {
-		return err
-	}
+	errs := [6]error{err}
+	o.Steps, errs[1] = firstSteps(v)
 	if v.May(access.Manage) {
-		if o.Sunset, err = sunsetWatch(v, week); err != nil {
-			return err
-		}
+		o.Sunset, errs[2] = sunsetWatch(v, week)
 	}
-	if o.Low, err = lowOnStock(v); err != nil {
-		return err
-	}
-	if o.Open, err = openOrders(v); err != nil {
-		return err
-	}
-	o.Hooks, err = failingWebhooks(v)
-	return cmp.Or(err, v.Render(http.StatusOK, "overview", "Overview", o))
+	o.Low, errs[3] = lowOnStock(v)
+	o.Open, errs[4] = openOrders(v)
+	o.Hooks, errs[5] = failingWebhooks(v)
+	return cmp.Or(cmp.Or(errs[:]...), v.Render(http.StatusOK, "overview", "Overview", o))
 }
 
 // formsSent returns in words how many forms the console was sent on days.

@@ -56,21 +56,23 @@ func (s Span) First(now time.Time) time.Time {
 	return now.UTC().Truncate(s.Width).Add(-time.Duration(s.bars-1) * s.Width)
 }
 
-// A chart is requests over time, stacked by class. Its own units are bars and requests.
-type chart struct {
+// A Chart is requests over time, stacked by class. Its own units are bars and requests.
+type Chart struct {
 	Span Span
 	From time.Time // when the first bar begins
 	Top  int64     // of the scale
 	Bars []usage.Counts
+	Sum  usage.Counts
 }
 
-// chart puts rows into the bars of a span.
-func (s Span) chart(rows []usage.Row, now time.Time) chart {
-	c, most := chart{Span: s, From: s.First(now), Bars: make([]usage.Counts, s.bars)}, int64(1)
+// Chart puts rows into the bars of a span.
+func (s Span) Chart(rows []usage.Row, now time.Time) Chart {
+	c, most := Chart{Span: s, From: s.First(now), Bars: make([]usage.Counts, s.bars)}, int64(1)
 	for i := range rows {
 		at := int(time.Unix(rows[i].Start, 0).Sub(c.From) / s.Width)
 		if at >= 0 && at < len(c.Bars) {
 			c.Bars[at].Add(&rows[i].Counts)
+			c.Sum.Add(&rows[i].Counts)
 			most = max(most, c.Bars[at].Total())
 		}
 	}
@@ -79,7 +81,7 @@ func (s Span) chart(rows []usage.Row, now time.Time) chart {
 }
 
 // Scale returns the numbers beside the chart, from the top down.
-func (c chart) Scale() []string {
+func (c Chart) Scale() []string {
 	if c.Top == 1 {
 		return []string{"1", "", "0"}
 	}
@@ -87,10 +89,10 @@ func (c chart) Scale() []string {
 }
 
 // Start returns when a bar begins.
-func (c chart) Start(bar int) time.Time { return c.From.Add(time.Duration(bar) * c.Span.Width) }
+func (c Chart) Start(bar int) time.Time { return c.From.Add(time.Duration(bar) * c.Span.Width) }
 
 // Ticks returns the times under the chart.
-func (c chart) Ticks() (ticks []time.Time) {
+func (c Chart) Ticks() (ticks []time.Time) {
 	for i := range 5 {
 		ticks = append(ticks, c.Start(i*(len(c.Bars)-1)/4))
 	}
@@ -98,7 +100,7 @@ func (c chart) Ticks() (ticks []time.Time) {
 }
 
 // Path draws the rectangles of a class, each on those of the classes before it.
-func (c chart) Path(class int) string {
+func (c Chart) Path(class int) string {
 	var path strings.Builder
 	for i := range c.Bars {
 		y := float64(c.Top)
@@ -113,10 +115,10 @@ func (c chart) Path(class int) string {
 }
 
 // height returns the height of a rectangle for n requests, of which few can be seen too.
-func (c chart) height(n int64) float64 { return max(float64(n), float64(min(n, 1)*c.Top)/200) }
+func (c Chart) height(n int64) float64 { return max(float64(n), float64(min(n, 1)*c.Top)/200) }
 
 // Says returns what a bar has, in words.
-func (c chart) Says(bar int) string {
+func (c Chart) Says(bar int) string {
 	text := Number(c.Bars[bar].Total())
 	for class, n := range c.Bars[bar].Requests {
 		if n > 0 {
@@ -151,37 +153,18 @@ func Milliseconds(d time.Duration) string {
 	return strconv.FormatFloat(ms, 'f', digits, 64) + " ms"
 }
 
-// A Drawing is the requests of a span: a chart, their totals, and how fast they were answered.
-type Drawing struct {
-	Chart   chart
-	Totals  []total
-	Latency []latency
-}
+// Class returns the name of a class.
+func (c Chart) Class(class int) string { return usage.Class(class).String() }
 
-// A total is the number of requests of one class.
-type total struct{ Class, Count, Share string }
+// Share returns which part of all requests a class is, in words.
+func (c Chart) Share(class int) string { return Percent(c.Sum.Requests[class], c.Sum.Total()) }
 
-// A latency is within how long a part of the requests was answered.
-type latency struct{ Name, Value string }
-
-// DrawingOf returns what the rows of a span have.
-func DrawingOf(rows []usage.Row, s Span, now time.Time) Drawing {
-	var sum usage.Counts
-	for i := range rows {
-		sum.Add(&rows[i].Counts)
+// Within returns within how long a part of the requests was answered, or a dash if there were none.
+func (c Chart) Within(part float64) string {
+	if c.Sum.Total() == 0 {
+		return "–"
 	}
-	d := Drawing{Chart: s.chart(rows, now)}
-	for _, percent := range []int{50, 95, 99} {
-		l := latency{fmt.Sprint("p", percent), "–"}
-		if sum.Total() > 0 {
-			l.Value = Milliseconds(sum.Quantile(float64(percent) / 100))
-		}
-		d.Latency = append(d.Latency, l)
-	}
-	for class, n := range sum.Requests {
-		d.Totals = append(d.Totals, total{usage.Class(class).String(), Number(n), Percent(n, sum.Total())})
-	}
-	return d
+	return Milliseconds(c.Sum.Quantile(part))
 }
 
 // Percent returns a share in words.
