@@ -13,7 +13,7 @@ import (
 // An overview is the operator's first page.
 type overview struct {
 	Chart           page.Chart
-	Spans           []page.NavLink
+	Spans           []page.Link
 	Cards           []summary
 	Nearest, Health page.List
 }

@@ -110,7 +110,7 @@ type workspaceView struct {
 	Path, Lead string
 	Over       string // in words, or ""
 	Meters     []page.Gauge
-	Spans      []page.NavLink
+	Spans      []page.Link
 	Sheets     []page.List
 }
 

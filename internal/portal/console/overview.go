@@ -18,7 +18,7 @@ type overview struct {
 	Chart  page.Chart
 	Meters []page.Gauge
 	Forms  string // how many the console was sent
-	Spans  []page.NavLink
+	Spans  []page.Link
 	NewKey bool      // a key can be made
 	Steps  []step    // to do first; nil once they are done
 	Sunset page.List // keys that use an operation that will end

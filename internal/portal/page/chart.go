@@ -44,9 +44,9 @@ func SpanOf(spans []Span, name string) Span {
 }
 
 // Links returns the links to a page with each of the spans, of which s is shown.
-func (s Span) Links(all []Span, page string) (links []NavLink) {
+func (s Span) Links(all []Span, page string) (links []Link) {
 	for _, other := range all {
-		links = append(links, NavLink{other.Title, page + "?range=" + other.Name, other.Name == s.Name})
+		links = append(links, Link{Title: other.Title, URL: page + "?range=" + other.Name, Current: other.Name == s.Name})
 	}
 	return links
 }

@@ -51,15 +51,9 @@ type View struct {
 	Body        any
 }
 
-// A NavLink is a link that may be to the page itself.
-type NavLink struct {
-	Title, URL string
-	Current    bool
-}
-
 // Link returns a link of the navigation.
-func (v View) Link(title, url string) NavLink {
-	return NavLink{title, url, v.Path == url || url != "/console" && Within(url, v.Path)}
+func (v View) Link(title, url string) Link {
+	return Link{Title: title, URL: url, Current: v.Path == url || url != "/console" && Within(url, v.Path)}
 }
 
 // Within reports whether a path is root or below.
