@@ -29,7 +29,7 @@ type overview struct {
 
 func showOverview(v *visit) error {
 	s, now := page.SpanOf(page.Spans(), v.R.URL.Query().Get("range")), v.Now()
-	rows, err := v.Usage.Series(v.R.Context(), v.who.Workspace.ID, s.Step, s.First(now), now)
+	rows, err := v.Usage.Usage(v.R.Context(), s.Query(v.who.Workspace.ID, now))
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func showOverview(v *visit) error {
 		Chart: s.Chart(rows, now), Meters: v.limits.Gauges(), Spans: s.Links(page.Spans(), "/console"),
 		NewKey: v.who.Key.Scopes.Has(access.Manage) && v.limits.Banned().IsZero(),
 	}
-	week, err := v.Usage.KeyDays(v.R.Context(), v.who.Workspace.ID, "", now.AddDate(0, 0, -6))
+	week, err := usedSince(v, "", now.AddDate(0, 0, -6))
 	o.Forms = formsSent(week)
 	errs := [6]error{err}
 	o.Steps, errs[1] = firstSteps(v)
@@ -50,11 +50,17 @@ func showOverview(v *visit) error {
 	return cmp.Or(cmp.Or(errs[:]...), v.Render(http.StatusOK, "overview", "Overview", o))
 }
 
+// usedSince returns what a key of the workspace did on each day from the one that holds from, or what all of them and the
+// forms of the console did if keyID is "". A day on which a key sent only forms has no requests.
+func usedSince(v *visit, keyID string, from time.Time) ([]usage.Row, error) {
+	return v.Usage.Usage(v.R.Context(), usage.Query{Workspace: v.who.Workspace.ID, Interval: usage.Day, Key: keyID, From: from, To: v.Now()})
+}
+
 // formsSent returns in words how many forms the console was sent on days.
-func formsSent(days []usage.KeyDay) string {
+func formsSent(days []usage.Row) string {
 	sent := int64(0)
 	for i := range days {
-		if days[i].KeyID == usage.Forms {
+		if days[i].Key == usage.Forms {
 			sent += days[i].Total()
 		}
 	}
@@ -133,8 +139,8 @@ func firstSteps(v *visit) ([]step, error) {
 	if filled && v.Now().Sub(v.who.Workspace.CreatedAt) > stepsFor {
 		return nil, nil
 	}
-	days, err := v.Usage.KeyDays(ctx, workspace, "", v.Now().Add(-usage.KeepHours))
-	days = slices.DeleteFunc(days, func(d usage.KeyDay) bool { return d.KeyID == usage.Forms || d.Total() == 0 })
+	days, err := usedSince(v, "", v.Now().Add(-usage.KeepHours))
+	days = slices.DeleteFunc(days, func(d usage.Row) bool { return d.Key == usage.Forms || d.Total() == 0 })
 	if err != nil || filled && len(days) > 0 {
 		return nil, err
 	}
@@ -159,13 +165,13 @@ func firstSteps(v *visit) ([]step, error) {
 
 // sunsetWatch returns the keys that used an operation that will end on days of a week, the busiest first: the key, how
 // often, and on which day last.
-func sunsetWatch(v *visit, days []usage.KeyDay) (page.List, error) {
+func sunsetWatch(v *visit, days []usage.Row) (page.List, error) {
 	l := page.NewList("Keys that still call getPet, which is deprecated", "", "", "Key", "In 7 days", "Last (UTC)")
 	l.Numbers[1], l.New = true, &page.Link{Title: "What to use instead", URL: "/docs/guides/sunset"}
 	times, last := map[string]int64{}, map[string]int64{}
 	for i := range days { // the oldest first
 		if d := &days[i]; d.Deprecated > 0 {
-			times[d.KeyID], last[d.KeyID] = times[d.KeyID]+d.Deprecated, d.Day
+			times[d.Key], last[d.Key] = times[d.Key]+d.Deprecated, d.Start
 		}
 	}
 	if len(times) == 0 {
