@@ -45,7 +45,7 @@ func (s *site) newIndex() *index {
 	for _, g := range s.Guides {
 		x.addGuide(g, s.pages[g.URL()].content())
 	}
-	for _, f := range s.failures {
+	for _, f := range s.Failures {
 		for _, c := range f.Codes {
 			x.add(c.Code, c.Message, guidePath+"errors#"+c.Code, "code", fmt.Sprint("error ", f.Status, " ", f.Text))
 		}
@@ -84,12 +84,9 @@ func plainText(content string) string {
 // words returns what is said of an operation, its parameters, members and errors.
 func (d *description) words(o section) string {
 	text := plainText(string(markdown(o.Description)))
-	list := o.Headers
+	list := slices.Concat(o.Headers, o.Members)
 	if o.Returns != nil {
-		list = append(d.members(o.Returns), list...)
-	}
-	for _, g := range o.Groups {
-		list = append(list, g.Members...)
+		list = append(list, d.members(o.Returns)...)
 	}
 	if o.RequestBody != nil {
 		list = append(list, d.members(o.RequestBody.Content[0].Value.Schema)...)

@@ -14,9 +14,9 @@ import (
 // A section is one operation, as the reference shows it.
 type section struct {
 	*operation
-	URL             string  // of the section
-	Ending          *ending // nil unless deprecated
-	Groups          []parameterGroup
+	URL             string   // of the section
+	Ending          *ending  // nil unless deprecated
+	Members         []member // its parameters
 	Returns         *schema  // nil if nothing
 	Headers         []member // of the answer; those of every answer are in the guides
 	Answers, Common []answer // its own, and those that most operations have
@@ -31,12 +31,6 @@ type ending struct {
 	At        time.Time
 	Successor string
 	URL       string // of the successor's section
-}
-
-// A parameterGroup is the parameters of an operation that stand in the same place.
-type parameterGroup struct {
-	Title   string
-	Members []member
 }
 
 // An answer is one status of an operation. The examples are of its own errors; those that every operation has are in the
@@ -59,19 +53,16 @@ func (d *description) section(o *operation, base string, sunset time.Time) secti
 	if o.Deprecated {
 		s.Ending = d.ending(o, sunset)
 	}
-	for _, g := range []struct{ in, title string }{{"path", "Path parameters"}, {"query", "Query parameters"}, {"header", "Headers"}} {
-		var members []member
-		for _, p := range d.Of(o) {
-			if p.In == g.in {
-				members = append(members, member{p.Name, p.Description, p.Required, p.In, d.Schema(p.Schema), p.Example})
-			}
-		}
-		if len(members) > 0 {
-			s.Groups = append(s.Groups, parameterGroup{g.title, members})
-		}
+	for _, p := range d.Of(o) {
+		s.Members = append(s.Members, member{p.Name, p.Description, p.Required, p.In, d.Schema(p.Schema), p.Example})
 	}
 	d.addAnswers(&s)
 	return s
+}
+
+// Of returns the parameters in a place.
+func (s section) Of(place string) []member {
+	return slices.DeleteFunc(slices.Clone(s.Members), func(m member) bool { return m.In != place })
 }
 
 func sectionURL(o *operation) string { return "/docs/" + o.Tags[0] + "#" + o.OperationID }

@@ -32,12 +32,13 @@ type site struct {
 	Nav     []navGroup
 	Guides  []guide
 
-	assets   *asset.Set
-	pages    map[string]*page
-	failures []failure
-	search   *template.Template // its answer
-	missing  *template.Template // the page of what is not there
-	index    func() *index
+	Failures []failure
+
+	assets  *asset.Set
+	pages   map[string]*page
+	search  *template.Template // its answer
+	missing *template.Template // the page of what is not there
+	index   func() *index
 }
 
 // A navGroup is one group of the navigation, such as Pets.
@@ -58,7 +59,6 @@ type view struct {
 	Path        string
 	Title, Lead string
 	Tag         *navTag
-	Failures    []failure
 	Prev, Next  *link
 	Query       string // what was searched for
 	Found       []entry
@@ -81,7 +81,7 @@ func newSite(d *description, opts ReferenceOptions) *site {
 		described: d, BaseURL: opts.BaseURL, prefix: opts.prefix(), Version: opts.Version, Title: d.Info.Title, Intro: inline(intro),
 		Sandbox: opts.Sandbox, Sunset: opts.Sunset.UTC(), Nav: d.navigation(opts), Guides: guides(), pages: map[string]*page{},
 	}
-	s.assets, s.failures, s.index = asset.New("/docs/assets/", assetFiles), d.failures(), sync.OnceValue(s.newIndex)
+	s.assets, s.Failures, s.index = asset.New("/docs/assets/", assetFiles), d.failures(), sync.OnceValue(s.newIndex)
 	s.addPages()
 	return s
 }
@@ -124,7 +124,7 @@ func (s *site) addPages() {
 		{Path: guideList, Title: "Guides", Lead: "One page for each subject, with requests that you can copy and run.", from: "templates/guides.html"},
 	}
 	for _, g := range s.Guides {
-		views = append(views, view{Path: g.URL(), Title: g.Title, Lead: g.Lead, Failures: s.failures, from: "guides/" + g.Name + ".html"})
+		views = append(views, view{Path: g.URL(), Title: g.Title, Lead: g.Lead, from: "guides/" + g.Name + ".html"})
 	}
 	for _, g := range s.Nav {
 		for i := range g.Tags {
