@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // probeEvery is how often Watch asks, and probeTimeout how long it waits for
@@ -54,7 +52,7 @@ const oldest = 150000
 func Diagnose(ctx context.Context, url string) (problems []string, err error) {
 	var version int
 	var fsync, pages, encoding string
-	err = administer(ctx, url, func(c *pgx.Conn) error {
+	err = administer(ctx, url, func(c migrated) error {
 		return c.QueryRow(ctx, `SELECT current_setting('server_version_num')::int, current_setting('fsync'),
 			current_setting('full_page_writes'), current_setting('server_encoding')`).Scan(&version, &fsync, &pages, &encoding)
 	})

@@ -59,12 +59,12 @@ func inspect(ctx context.Context, path string, f func(*conn) error) error {
 
 // checkOurs returns an error if the file is not ours, has a newer schema, or was moved.
 func (c *conn) checkOurs() error {
-	if ours, err := c.isOurs(); err != nil {
+	if ours, err := c.HasMigrations(); err != nil {
 		return err
 	} else if !ours {
 		return errEmpty
 	}
-	if _, err := c.migrations(); err != nil {
+	if _, err := c.known.Status(c); err != nil {
 		return err
 	}
 	return c.refuseMoved()
