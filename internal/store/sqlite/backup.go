@@ -207,13 +207,17 @@ func stage(ctx context.Context, from, to string, issued []store.Issued, o Option
 }
 
 // replace replaces the database at path with the file at with. The old write-ahead log
-// is removed first: SQLite would apply it to the new file.
+// is removed first: SQLite would apply it to the new file. A server's record of that is emptied.
 func replace(path, with string) error {
 	return withLock(path, func() error {
 		if err := removeAll(path, "-wal", "-shm", "-journal"); err != nil {
 			return err
 		}
-		return rename(with, path)
+		if err := rename(with, path); err != nil {
+			return err
+		}
+		_ = os.Truncate(path+lockSuffix, 0) // if this fails, a later log may be refused
+		return nil
 	})
 }
 

@@ -206,7 +206,7 @@ func openFile(path string, readOnly bool) (*conn, error) {
 
 // missing returns the error for a file that does not exist, which says if its log does.
 func missing(path string) error {
-	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
+	if hasLog(path) {
 		return fmt.Errorf("the file is missing, but its log %s-wal is there: put it back, or restore a backup with petstore restore FILE", path)
 	}
 	return errMissing
