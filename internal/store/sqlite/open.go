@@ -30,9 +30,6 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	}
 	db.running.Go(db.CommitChanges)
 	db.running.Go(db.watchFiles)
-	if db.checkpointer != nil {
-		db.running.Go(db.moveLog)
-	}
 	return db, nil
 }
 

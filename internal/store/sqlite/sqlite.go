@@ -52,7 +52,7 @@ type DB struct {
 	writing sync.Mutex // of the writer
 	wrote   time.Time  // when the writer committed last
 
-	checkpointer *checkpointer // nil if the database is opened for reading only
+	checkpointer checkpointer
 	versions     petVersions
 	version      int64      // of the file's contents, as the writer knows it
 	readers      chan *conn // the idle ones; closed by Close once all are idle
