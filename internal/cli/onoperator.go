@@ -12,6 +12,7 @@ import (
 	"example.com/petstore/internal/config"
 	"example.com/petstore/internal/node"
 	"example.com/petstore/internal/operator"
+	"example.com/petstore/internal/store"
 )
 
 // onOperator returns the command of s. It runs with an operator: on the database, or on a server.
@@ -26,7 +27,7 @@ func onOperator(a *app, s spec, run func(ctx context.Context, op operator.Operat
 		if toServer {
 			return onServer(a, server, token, func(op operator.Operator) error { return run(ctx, op, args) })
 		}
-		return a.withStoreFor(ctx, node.StoreUse{Few: true, Migrate: s.migrates, Now: a.now}, func(db node.Store) error {
+		return a.withStoreFor(ctx, store.OpenOptions{NoMigrate: !s.migrates}, func(db node.Store) error {
 			return run(ctx, &operator.Local{Store: db, Counts: operator.Saved(db, a.now), Now: func() time.Time { return a.began }, By: actor}, args)
 		})
 	}

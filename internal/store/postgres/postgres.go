@@ -24,14 +24,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Options say how a database is opened. The zero value is good.
-type Options struct {
-	Now       func() time.Time // the clock; time.Now if nil
-	Readers   int              // connections for reading; 0 for max(8, 4·GOMAXPROCS)
-	NoEvents  bool             // write no events
-	NoMigrate bool             // do not migrate: refuse a database that is not up to date
-	Log       *slog.Logger     // for errors of the database; discarded if nil
-}
+// Options say how a database is opened.
+type Options = store.OpenOptions
 
 // A DB is an open database. All methods may be called concurrently, and other
 // nodes may use the same database.
@@ -78,7 +72,7 @@ func Open(ctx context.Context, url string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := open(ctx, url, name, o.withDefaults())
+	db, err := open(ctx, url, name, o.WithDefaults(max(8, 4*runtime.GOMAXPROCS(0))))
 	if err != nil {
 		return nil, fmt.Errorf("database %s: %w", name, err)
 	}
@@ -87,19 +81,6 @@ func Open(ctx context.Context, url string, o Options) (*DB, error) {
 		db.running.Go(db.CommitChanges)
 	}
 	return db, nil
-}
-
-func (o Options) withDefaults() Options {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Readers <= 0 {
-		o.Readers = max(8, 4*runtime.GOMAXPROCS(0))
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	return o
 }
 
 func open(ctx context.Context, url, name string, o Options) (_ *DB, err error) {

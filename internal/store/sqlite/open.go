@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -24,7 +23,7 @@ import (
 // made by a newer version of this one, or one that was moved to another database, is
 // refused and left as it is.
 func Open(ctx context.Context, path string, o Options) (*DB, error) {
-	db, err := open(ctx, path, o.withDefaults())
+	db, err := open(ctx, path, o.WithDefaults(max(4, 2*runtime.GOMAXPROCS(0))))
 	if err != nil {
 		return nil, fmt.Errorf("database %s: %w", path, err)
 	}
@@ -33,25 +32,12 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	return db, nil
 }
 
-func (o Options) withDefaults() Options {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Readers <= 0 {
-		o.Readers = max(4, 2*runtime.GOMAXPROCS(0))
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	return o
-}
-
 func open(ctx context.Context, path string, o Options) (*DB, error) {
 	path, err := prepareFile(path, o)
 	if err != nil {
 		return nil, err
 	}
-	lock, err := o.claim(ctx, path)
+	lock, err := claim(ctx, path, o)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +161,7 @@ func prepareFile(path string, o Options) (string, error) {
 		// Not opened here: closing it again would drop the locks that SQLite
 		// holds on the file elsewhere in this process (POSIX, fcntl).
 		return filepath.EvalSymlinks(abs) // SQLite names the log by the file that a link leads to
-	case !errors.Is(err, fs.ErrNotExist) || o.ReadOnly || o.NoMigrate:
+	case !errors.Is(err, fs.ErrNotExist) || o.NoMigrate:
 		return "", fileError(abs, err)
 	}
 	if err := missing(abs); !errors.Is(err, errMissing) {
@@ -191,7 +177,7 @@ func prepareFile(path string, o Options) (string, error) {
 // openFile opens a connection to an existing file, unless its log belongs to another
 // file.
 func openFile(path string, readOnly bool) (*conn, error) {
-	abs, err := prepareFile(path, Options{ReadOnly: true})
+	abs, err := prepareFile(path, Options{NoMigrate: true})
 	if err == nil {
 		err = refuseForeignLog(abs)
 	}

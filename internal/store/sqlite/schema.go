@@ -72,7 +72,7 @@ func (c *conn) becomeCurrent(ctx context.Context, o Options) error {
 		return err
 	}
 	lacking := store.Lacking(status)
-	if o.ReadOnly || o.NoMigrate {
+	if o.NoMigrate {
 		return lacking
 	}
 	if err := c.useWAL(ctx); err != nil || lacking == nil {

@@ -18,7 +18,7 @@ const (
 
 // claim locks the database at path if o is for a server, and returns an error if its
 // log belongs to another file.
-func (o Options) claim(ctx context.Context, path string) (*fileLock, error) {
+func claim(ctx context.Context, path string, o Options) (*fileLock, error) {
 	if !o.Serve {
 		return nil, refuseForeignLog(path)
 	}
