@@ -36,8 +36,7 @@ type Store interface {
 	// or false if it is not known.
 	PetVersion(workspace int64) (version uint64, known bool)
 	// Follow calls changed soon after another process has changed a key, a plan or a
-	// ban, if the database sends notifications. It also keeps Err current. It returns
-	// when ctx ends.
+	// ban, if the database sends notifications. It returns when ctx ends.
 	Follow(ctx context.Context, changed func())
 }
 
@@ -47,7 +46,7 @@ type fileStore struct{ *sqlite.DB }
 // Figures implements [Store].
 func (s fileStore) Figures() store.Stats { return s.Stats() }
 
-// Follow does nothing: a file sends no notifications, and its writer keeps Err current.
+// Follow does nothing: a file sends no notifications.
 func (fileStore) Follow(context.Context, func()) {}
 
 // A serverStore is a Store on PostgreSQL.

@@ -7,34 +7,17 @@ import (
 	"time"
 )
 
-// probeEvery is how often Watch asks, and probeTimeout how long it waits for
-// the answer.
-const (
-	probeEvery   = time.Second
-	probeTimeout = 2 * time.Second
-)
+// probeTimeout is how long Err waits for an answer.
+const probeTimeout = 2 * time.Second
 
 // errReplica is returned for a server that answers, but takes no writes.
 var errReplica = errors.New("the server is a replica, and takes no writes")
 
-// Watch keeps Err current also while nobody writes: otherwise a node that gets no
-// requests because Err is not nil would never learn that the database is back. It
-// returns when ctx ends.
-func (db *DB) Watch(ctx context.Context) {
-	tick := time.NewTicker(probeEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			probing, cancel := context.WithTimeout(ctx, probeTimeout)
-			err := db.writer.Ping(probing) // no connection of it is to a replica
-			if cancel(); ctx.Err() == nil {
-				db.note(toClientError(err))
-			}
-		}
-	}
+// Err asks the database, and returns why nothing can be written now, or nil.
+func (db *DB) Err() error {
+	ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
+	defer cancel()
+	return toClientError(db.writer.Ping(ctx)) // no connection of it is to a replica
 }
 
 // Size returns how many bytes the database takes on its server.

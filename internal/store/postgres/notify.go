@@ -43,7 +43,10 @@ func (db *DB) written(workspace int64) {
 	n.mu.Lock()
 	n.feeds[workspace] = true
 	n.mu.Unlock()
-	signal(n.pending)
+	select {
+	case n.pending <- struct{}{}:
+	default: // a message is pending already
+	}
 }
 
 // take returns the workspaces to send messages of, and forgets them.

@@ -46,7 +46,6 @@ type DB struct {
 	readers *pgxpool.Pool
 
 	retries  atomic.Int64
-	trouble  atomic.Pointer[error] // what the latest group failed with
 	notifier feedNotifier
 	running  sync.WaitGroup
 	closing  sync.Once
@@ -131,26 +130,6 @@ func (db *DB) Close() error {
 		db.disconnect()
 	})
 	return nil
-}
-
-// Err returns what the latest group of writes failed with if the database could
-// not be reached, and nil as soon as one succeeds.
-func (db *DB) Err() error {
-	if p := db.trouble.Load(); p != nil {
-		return *p
-	}
-	return nil
-}
-
-// note keeps the outcome of a group for Err, and logs when the database becomes
-// unavailable or available.
-func (db *DB) note(err error) {
-	switch {
-	case err == nil && db.trouble.Load() != nil && db.trouble.Swap(nil) != nil:
-		db.log.Info("the database can be reached again", "database", db.name)
-	case err != nil && db.trouble.Swap(&err) == nil:
-		db.log.Error("the database cannot be reached", "database", db.name, "err", err)
-	}
 }
 
 // Stats are numbers of this node for metrics, counted since Open.
