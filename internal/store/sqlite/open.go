@@ -153,23 +153,29 @@ func prepareFile(path string, o Options) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if _, err := os.Stat(filepath.Dir(abs)); errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("the directory %s does not exist", filepath.Dir(abs))
+	}
 	info, err := os.Stat(abs)
 	switch {
+	case err == nil && info.IsDir():
+		return "", errors.New("is a directory")
 	case err == nil && !info.Mode().IsRegular():
-		return "", noFile(info)
+		return "", errors.New("is not a file")
 	case err == nil:
 		// Not opened here: closing it again would drop the locks that SQLite
 		// holds on the file elsewhere in this process (POSIX, fcntl).
 		return filepath.EvalSymlinks(abs) // SQLite names the log by the file that a link leads to
-	case !errors.Is(err, fs.ErrNotExist) || o.NoMigrate:
-		return "", fileError(abs, err)
-	}
-	if err := missing(abs); !errors.Is(err, errMissing) {
+	case !errors.Is(err, fs.ErrNotExist):
 		return "", err
+	case hasLog(abs):
+		return "", fmt.Errorf("the file is missing, but its log %s-wal is there: put it back, or restore a backup with petstore restore FILE", abs)
+	case o.NoMigrate:
+		return "", errMissing
 	}
 	f, err := os.OpenFile(abs, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return "", fileError(abs, err)
+		return "", err
 	}
 	return abs, f.Close()
 }
@@ -185,35 +191,4 @@ func openFile(path string, readOnly bool) (*conn, error) {
 		return nil, err
 	}
 	return openConn(abs, readOnly)
-}
-
-// missing returns the error for a file that does not exist, which says if its log does.
-func missing(path string) error {
-	if hasLog(path) {
-		return fmt.Errorf("the file is missing, but its log %s-wal is there: put it back, or restore a backup with petstore restore FILE", path)
-	}
-	return errMissing
-}
-
-// fileError returns in words why a file could not be opened.
-func fileError(path string, err error) error {
-	dir := filepath.Dir(path)
-	if _, dirErr := os.Stat(dir); errors.Is(dirErr, fs.ErrNotExist) {
-		return fmt.Errorf("the directory %s does not exist", dir)
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return missing(path)
-	}
-	if cause, ok := errors.AsType[*fs.PathError](err); ok {
-		err = cause.Err
-	}
-	return fmt.Errorf("cannot be opened: %w", err)
-}
-
-// noFile returns the error for something that is not a regular file.
-func noFile(info fs.FileInfo) error {
-	if info.IsDir() {
-		return errors.New("is a directory")
-	}
-	return errors.New("is not a file")
 }
