@@ -48,9 +48,6 @@ func LoadMigrations(files fs.FS) *Migrations {
 // Latest returns the version of the last migration.
 func (s *Migrations) Latest() int { return len(s.all) }
 
-// Script returns the SQL of a version.
-func (s *Migrations) Script(version int) string { return s.scripts[version-1] }
-
 // ErrNewer says that a newer version of the program has migrated the database.
 var ErrNewer = errors.New("was made by a newer version of petstore")
 

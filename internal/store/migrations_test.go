@@ -17,7 +17,7 @@ func files(names ...string) fstest.MapFS {
 func TestLoad(t *testing.T) {
 	t.Parallel()
 	s := LoadMigrations(files("0001_init.sql", "0002_more_tables.sql"))
-	if s.Latest() != 2 || s.all[1].Name != "more_tables" || !strings.Contains(s.Script(2), "0002") {
+	if s.Latest() != 2 || s.all[1].Name != "more_tables" || !strings.Contains(s.scripts[1], "0002") {
 		t.Errorf("LoadMigrations = %+v, want two", s)
 	}
 	for _, names := range [][]string{{"0002_init.sql"}, {"0001_a.sql", "0003_b.sql"}, {"0001_a.sql", "0001_b.sql"}, {"init.sql"}} {

@@ -17,7 +17,7 @@ func migrateFurther(t *testing.T, url string) {
 	script := "ALTER TABLE pets ADD COLUMN colour text NOT NULL DEFAULT 'grey'"
 	files := fstest.MapFS{fmt.Sprintf("migrations/%04d_further.sql", known.Latest()+1): {Data: []byte(script)}}
 	for version := 1; version <= known.Latest(); version++ {
-		files[fmt.Sprintf("migrations/%04d_of_today.sql", version)] = &fstest.MapFile{Data: []byte(known.Script(version))}
+		files[fmt.Sprintf("migrations/%04d_of_today.sql", version)] = &fstest.MapFile{} // which is applied already
 	}
 	must(t, administer(t.Context(), url, func(c migrated) error {
 		applied, err := store.LoadMigrations(files).Up(c, time.Now)

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -30,9 +31,12 @@ func byAnother(t *testing.T, db *DB, queries ...string) {
 // file open learn of it.
 func TestScriptsSetVersions(t *testing.T) {
 	t.Parallel()
-	for version := 1; version <= known.Latest(); version++ {
-		if want := fmt.Sprintf("PRAGMA user_version = %d;", version); !strings.Contains(known.Script(version), want) {
-			t.Errorf("the script of migration %d lacks %q", version, want)
+	scripts, err := fs.Glob(migrationFiles, "migrations/*.sql")
+	must(t, err)
+	for i, name := range scripts {
+		script, err := migrationFiles.ReadFile(name)
+		if want := fmt.Sprintf("PRAGMA user_version = %d;", i+1); err != nil || !strings.Contains(string(script), want) {
+			t.Errorf("%s lacks %q (%v)", name, want, err)
 		}
 	}
 }
@@ -52,7 +56,7 @@ func TestNextMigration(t *testing.T) {
 		fmt.Sprintf("migrations/%04d_broken.sql", next+1): {Data: []byte("CREATE TABLE sizes (pet INTEGER); ALTER TABLE nothing ADD COLUMN size INTEGER;")},
 	}
 	for version := 1; version < next; version++ {
-		files[fmt.Sprintf("migrations/%04d_of_today.sql", version)] = &fstest.MapFile{Data: []byte(known.Script(version))}
+		files[fmt.Sprintf("migrations/%04d_of_today.sql", version)] = &fstest.MapFile{} // which is applied already
 	}
 	later := store.LoadMigrations(files)
 	path := filepath.Join(t.TempDir(), "petstore.db")
