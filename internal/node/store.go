@@ -61,14 +61,6 @@ func (serverStore) PetVersion(int64) (version uint64, known bool) { return 0, fa
 // Figures implements [Store].
 func (s serverStore) Figures() store.Stats { return s.Stats().Stats }
 
-// readers returns how many connections for reading a store has, or may open.
-func readers(s Store) int {
-	if server, yes := s.(serverStore); yes {
-		return server.MaxReaders()
-	}
-	return s.Figures().Readers
-}
-
 // OpenStore opens the database of the settings, which also say whether it has events.
 func OpenStore(ctx context.Context, c *config.Config, o store.OpenOptions) (Store, error) {
 	o.NoEvents = c.EventRetention == 0

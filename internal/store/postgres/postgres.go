@@ -149,10 +149,6 @@ type Pool struct {
 // Stats returns the present numbers.
 func (db *DB) Stats() Stats {
 	s, readers := db.ChangeStats(), db.readers.Stat()
-	s.Readers, s.IdleReaders = int(readers.TotalConns()), int(readers.IdleConns())
+	s.Readers, s.IdleReaders = int(readers.MaxConns()), int(readers.MaxConns()-readers.AcquiredConns()) // they are opened when they are needed
 	return Stats{s, db.retries.Load(), []Pool{{"write", db.writer.Stat()}, {"issue", db.issuers.Stat()}, {"read", readers}}}
 }
-
-// MaxReaders returns how many connections for reading there may be. They are opened when
-// they are needed.
-func (db *DB) MaxReaders() int { return int(db.readers.Stat().MaxConns()) }
