@@ -109,7 +109,7 @@ func (n *Notes) findQuestions(ctx context.Context, in petstore.Bulk, workspace i
 	}
 	known := 0
 	for _, name := range n.newNames {
-		pets, err := in.StockedPets(ctx, workspace, petstore.PetQuery{Page: petstore.Page{Limit: petstore.MaxPage}, Name: petstore.Fold(name)})
+		pets, err := in.Pets(ctx, workspace, petstore.PetQuery{Page: petstore.Page{Limit: petstore.MaxPage}, Name: petstore.Fold(name)})
 		if err != nil {
 			return err
 		}

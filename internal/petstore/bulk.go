@@ -34,8 +34,8 @@ type Bulk interface {
 	// see [Bulk.ImportedThrough].
 	Amend(ctx context.Context, workspace int64, changes []*Change, whole bool, file string, through int) ([]error, error)
 
-	// StockedPets is [Store.Pets] with the stock of each pet.
-	StockedPets(ctx context.Context, workspace int64, q PetQuery) ([]StockedPet, error)
+	// Pets and Categories are those of [Store].
+	Pets(ctx context.Context, workspace int64, q PetQuery) ([]StockedPet, error)
 	Categories(ctx context.Context, workspace int64, q CategoryQuery) ([]Category, error)
 
 	// DryRun calls f with a Bulk on a snapshot of the workspace, whose Load and Amend return what they would return,
