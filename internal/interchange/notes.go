@@ -70,7 +70,7 @@ func (n *Notes) amended(e *Edit) {
 		return
 	}
 	n.changes++
-	if e.was == nil && e.Stock != nil {
+	if e.was == (version{}) && e.Stock != nil {
 		n.unversioned++
 	}
 	if len(n.Stock) < maxNoted {

@@ -106,7 +106,7 @@ func TestRoundTrip(t *testing.T) {
 	w := h.workspace("shop")
 	g := h.signedIn(w, access.Read|access.Write)
 	must(t, errOf(h.shop.UpdateInventory(t.Context(), w.ID, 1, 5, petstore.Condition{})))
-	file := g.get("/console/pets.csv").want(200, "\ufeffid,name,category,status,stock,version\n1,'=Rex,Dogs,available,5,v1").body
+	file := g.get("/console/pets.csv").want(200, "\ufeffid,name,category,status,stock,version\n1,'=Rex,Dogs,available,5,M").body
 	must(t, errOf(h.shop.CreateOrder(t.Context(), w.ID, petstore.NewOrder{PetID: 1, Quantity: 5}, nil)))
 	g.upload("import", file).leadsTo("/console/pets")
 	g.get("/console/pets").want(200, "0 pets added, 0 pets changed, 1 left as they were")
