@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -227,17 +228,8 @@ func (c *apiCommand) request(args []string) (req client.Request, opts []client.C
 	}
 	if c.Method == http.MethodPatch {
 		if req.MediaType = "application/merge-patch+json"; len(body) == 0 && len(changes) > 0 {
-			return req, nil, usagef("nothing to change: give %s", anyOf(changes))
+			return req, nil, usagef("nothing to change: give %s", english.WordSeries(changes, "or"))
 		}
 	}
 	return req, opts, nil
-}
-
-// anyOf returns words as a choice: "a, b or c".
-func anyOf(words []string) string {
-	last := len(words) - 1
-	if last < 1 {
-		return strings.Join(words, "")
-	}
-	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
