@@ -3,6 +3,8 @@ package petstore
 import (
 	"context"
 	"fmt"
+
+	"github.com/dustin/go-humanize/english"
 )
 
 // A Bulk exports and imports whole workspaces. Its methods may be called concurrently,
@@ -334,7 +336,7 @@ func (u *Unit) checkOutcome() error {
 		}
 	}
 	if ledgerOpen != open {
-		return Errorf(CodeValidationFailed, "The pet has %s, and its ledger says %d.", openOrders(open), ledgerOpen)
+		return Errorf(CodeValidationFailed, "The pet has %d %s, and its ledger says %d.", open, english.PluralWord(int(open), "open order", "open orders"), ledgerOpen)
 	}
 	p := u.Pet
 	switch {

@@ -3,6 +3,8 @@ package console
 import (
 	"context"
 
+	"github.com/dustin/go-humanize/english"
+
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/portal/page"
 )
@@ -45,11 +47,7 @@ func (s source[T, Q]) read(v *visit, l *page.List) (rows []T, n int64, err error
 			return nil, 0, err
 		}
 	}
-	what := s.many
-	if n == 1 {
-		what = s.one
-	}
-	l.Lead = counted(n) + " " + what + ". " + l.Lead
+	l.Lead = counted(n) + " " + english.PluralWord(int(n), s.one, s.many) + ". " + l.Lead
 	query.Del("after")
 	l.CSV = page.Address(v.R.URL.Path+".csv", query)
 	return page.Cut(l, v.R.URL, rows, "after", func(last *T) string { return page.Text(s.id(*last)) }), n, nil
