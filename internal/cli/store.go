@@ -7,15 +7,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/config"
 	"example.com/petstore/internal/node"
-	"example.com/petstore/internal/scratch"
+	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/postgres"
-	"example.com/petstore/internal/store/sqlite"
 )
 
 // actor is the name of the commands in the audit log.
@@ -38,12 +36,13 @@ func (a *app) checkURLs() error {
 
 // withStore runs f on the database, which must exist and be up to date.
 func (a *app) withStore(ctx context.Context, f func(node.Store) error) error {
-	return a.withStoreFor(ctx, node.StoreUse{Few: true, Now: a.now}, f)
+	return a.withStoreFor(ctx, store.OpenOptions{NoMigrate: true}, f)
 }
 
-// withStoreFor runs f on the database, opened as u says.
-func (a *app) withStoreFor(ctx context.Context, u node.StoreUse, f func(node.Store) error) (err error) {
-	db, err := node.OpenStore(ctx, a.config, u)
+// withStoreFor runs f on the database, opened as o says.
+func (a *app) withStoreFor(ctx context.Context, o store.OpenOptions, f func(node.Store) error) (err error) {
+	o.Now, o.Readers = a.now, 1
+	db, err := node.OpenStore(ctx, a.config, o)
 	if err != nil {
 		return err
 	}
@@ -65,15 +64,12 @@ func (a *app) awaitServer(ctx context.Context, db node.Store) error {
 
 // withReader runs f, which changes nothing, on the database.
 func (a *app) withReader(ctx context.Context, f func(node.Store) error) (err error) {
-	if a.config.OnPostgres() {
-		return a.withStore(ctx, f)
-	}
-	db, err := sqlite.Open(ctx, a.config.DB, sqlite.Options{ReadOnly: true, Now: a.now, Readers: 1})
+	db, err := node.OpenStore(ctx, a.config, store.OpenOptions{ReadOnly: true, Now: a.now, Readers: 1})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	return f(node.FileStore{DB: db})
+	return f(db)
 }
 
 // onlyFile returns an error that says what to do instead unless the database is
@@ -125,27 +121,18 @@ func interruptible(ctx context.Context, read func() error) error {
 	}
 }
 
-// spool copies a stream to a file in a temporary folder, until the stream or ctx ends. The file is at its start; done closes
-// and removes it.
-func spool(ctx context.Context, from io.Reader) (temp *os.File, done func() error, err error) {
-	folder, err := scratch.Make("import")
+// spool copies a stream to a temporary file, until the stream or ctx ends. The file has no name any more, so that it is
+// gone when the process ends, however that is.
+func spool(ctx context.Context, from io.Reader) (*os.File, error) {
+	temp, err := os.CreateTemp("", "petstore-import-*")
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	temp, err = os.Create(filepath.Join(folder.Path, "stream"))
-	if err != nil {
-		return nil, nil, errors.Join(err, folder.Remove())
+	if err := os.Remove(temp.Name()); err != nil {
+		return nil, errors.Join(err, temp.Close())
 	}
-	done = func() error { return errors.Join(temp.Close(), folder.Remove()) }
-	err = interruptible(ctx, func() error {
+	return temp, interruptible(ctx, func() error {
 		_, err := io.Copy(temp, from)
 		return err
 	})
-	if err == nil {
-		_, err = temp.Seek(0, io.SeekStart)
-	}
-	if err != nil {
-		return nil, nil, errors.Join(err, done())
-	}
-	return temp, done, nil
 }

@@ -5,22 +5,12 @@ import (
 	"errors"
 	"sync"
 	"testing"
-	"time"
 
 	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/processtest"
 )
 
-// eventually polls until ok; at the deadline it fails the test and returns.
-func eventually(tb testing.TB, what string, ok func() bool) {
-	tb.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !ok(); {
-		if time.Now().After(deadline) {
-			tb.Errorf("%s did not happen", what)
-			return
-		}
-		time.Sleep(2 * time.Millisecond) // between looks, for nothing in particular
-	}
-}
+var eventually = processtest.Eventually
 
 // grouped has all calls carried out as one group, in their order, and returns their errors: it
 // keeps both committers busy until all of them wait, and then releases one.
@@ -111,7 +101,7 @@ func TestDeadlock(t *testing.T) {
 	if got := db.Stats(); got.Retries == 0 || got.SplitGroups != 0 {
 		t.Errorf("Stats = %+v, want a retry and no split", got)
 	}
-	if got, err := db.InventoryItem(ctx, first, pet); err != nil || got.Quantity != 8 {
+	if got, err := db.Pet(ctx, first, pet); err != nil || got.Quantity != 8 {
 		t.Errorf("InventoryItem = %+v, %v, want 8 left", got, err)
 	}
 	wantSound(t, db)
