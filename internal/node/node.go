@@ -13,8 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/http1"
 	"example.com/petstore/internal/httpapi"
@@ -54,7 +52,7 @@ type node struct {
 	bans        *banKeeper
 	backups     *scheduler
 	metrics     *metrics
-	redisTook   prometheus.Histogram
+	api         *httpapi.API
 	webhooks    *webhook.Service // nil if no events are kept, and deliverer too
 	deliverer   *webhook.Deliverer
 	sandboxes   *sandbox.Service // nil if there are no sandboxes
@@ -78,7 +76,7 @@ func (n *node) open(ctx context.Context, inherited bool) (err error) {
 	if n.store, err = OpenStore(ctx, n.Config, StoreUse{Migrate: true, Log: n.log, Now: time.Now, Serve: true, Wait: wait}); err != nil {
 		return err
 	}
-	n.redisTook = newRedisDurations()
+	n.metrics = newMetrics(n.Version)
 	if err = n.openLimiter(); err != nil {
 		return errors.Join(err, n.store.Close())
 	}
@@ -90,7 +88,6 @@ func (n *node) open(ctx context.Context, inherited bool) (err error) {
 	if n.Config.Sandbox.On {
 		n.sandboxes = n.newSandboxes()
 	}
-	n.metrics = n.allMetrics()
 	if n.Config.EventRetention > 0 {
 		n.openWebhooks()
 	}
@@ -168,12 +165,8 @@ func (n *node) frontend(ctx context.Context, public string) (frontend, error) {
 	if err != nil {
 		return frontend{}, err
 	}
-	n.metrics.MustRegister(newWorkloadCollector(api.Workload))
-	if n.Config.EventRetention > 0 {
-		n.metrics.MustRegister(collector(func(to metricSink) {
-			to.gauge("petstore_event_streams", "Streams of events that clients have open.", float64(api.Streams()))
-		}))
-	}
+	n.api = api
+	n.metrics.MustRegister(collector(n.collect))
 	server := api.Server()
 	server.IdleTimeout = n.Config.IdleTimeout
 	server.HTTP2.MaxConcurrentStreams = n.budget.streams(n.connections.Connections().Capacity)
