@@ -24,12 +24,8 @@ func (n *node) collect(to metricSink) {
 
 func (n *node) collectLimiter(to metricSink) {
 	s := n.limiter.Stats()
-	to.gauge("petstore_limiter_workspaces", "Workspaces that the limiter knows.", float64(s.Workspaces))
-	to.gauge("petstore_limiter_keys", "Keys that the limiter knows.", float64(s.Keys))
-	to.gauge("petstore_limiter_bans_running", "Bans that run.", float64(s.Bans))
 	to.gauge("petstore_limiter_addresses", "Addresses without a key that are counted apart.", float64(s.Addresses))
 	to.gauge("petstore_limiter_address_capacity", "Addresses that can be counted apart.", float64(s.AddressCapacity))
-	to.gauge("petstore_limiter_overflow_admitted", "Requests admitted today from addresses beyond the capacity.", float64(s.OverflowAdmitted))
 	to.count("petstore_limiter_failed_saves_total", "Times that the counts could not be stored.", float64(s.FailedSaves))
 	if n.redis == nil {
 		return

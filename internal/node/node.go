@@ -91,9 +91,8 @@ func (n *node) open(ctx context.Context, inherited bool) (err error) {
 	if n.Config.EventRetention > 0 {
 		n.openWebhooks()
 	}
-	bans := newBanSync(n.limiter)
-	n.bans = &banKeeper{store: n.store, bans: bans, log: n.log, metrics: n.metrics}
-	n.keys = access.NewDirectory(n.store, n.now, bans.attach, bans.detach)
+	n.keys = access.NewDirectory(n.store, n.now, n.attach)
+	n.bans = &banKeeper{store: n.store, limiter: n.limiter, keys: n.keys, log: n.log, metrics: n.metrics}
 	if err := n.restore(ctx); err != nil {
 		return errors.Join(err, n.close())
 	}

@@ -183,10 +183,11 @@ func TestStandingIsTrue(t *testing.T) {
 		return `until <time datetime="` + at.Format(time.RFC3339) + `"`
 	}
 	g.get("/console").want(200, `role="alert" hidden="hidden"><strong></strong>`)
-	ban := ratelimit.Ban{KeyID: k.ID, From: h.now(), Until: h.now().Add(3 * time.Minute), Reason: "test", By: ratelimit.ByOperator}
-	h.limiter.SetBan(k.ID, &ban)
+	ban := access.Ban{KeyID: k.ID, From: h.now(), Until: h.now().Add(3 * time.Minute), Reason: "test", By: ratelimit.ByOperator}
+	h.ban(ban)
 	g.get("/console").want(200, "<strong>This key is banned</strong> "+until(ban.Until))
-	h.limiter.SetBan(k.ID, nil)
+	must(t, h.db.LiftBan(t.Context(), k.ID, "test"))
+	h.refresh()
 	g.get("/console").want(200, `role="alert" hidden="hidden"><strong></strong>`)
 	for i := range 1000 { // the whole day
 		if i%60 == 0 {
@@ -197,10 +198,10 @@ func TestStandingIsTrue(t *testing.T) {
 	midnight := h.now().Truncate(24 * time.Hour).Add(24 * time.Hour)
 	g.get("/console").want(200, "<strong>The requests of this day are used up</strong> "+until(midnight))
 	ban.Until = h.now().Add(3 * time.Minute)
-	h.limiter.SetBan(k.ID, &ban)
+	h.ban(ban)
 	g.get("/console").want(200, "<strong>The requests of this day are used up</strong> "+until(midnight)).want(200, `The key is banned besides, until <time datetime="`+ban.Until.UTC().Format(time.RFC3339)+`"`)
 	ban.Until = midnight.Add(time.Hour)
-	h.limiter.SetBan(k.ID, &ban)
+	h.ban(ban)
 	g.get("/console").want(200, "<strong>This key is banned</strong> "+until(ban.Until))
 }
 
@@ -210,11 +211,7 @@ func TestLiftIsTrue(t *testing.T) {
 	h, _, _, k := limited(t)
 	g := h.signedInOperator()
 	ban := access.Ban{KeyID: k.ID, From: h.now(), Until: h.now().Add(3 * time.Minute), Reason: "test", By: ratelimit.ByOperator}
-	set := func() {
-		must(t, h.db.SetBan(t.Context(), ban, "test"))
-		h.refresh()
-	}
-	set()
+	h.ban(ban)
 	g.get("/console/bans/"+k.ID).want(200, "may be used again within a second")
 	g.post("/console/bans/" + k.ID).leadsTo("/console/bans")
 	g.get("/console/bans").want(200, "The ban was lifted. The key may be used again.")
@@ -225,7 +222,7 @@ func TestLiftIsTrue(t *testing.T) {
 		h.limiter.Admit(h.keys.Entry(k.ID).Attachment)
 	}
 	ban.Until = h.now().Add(3 * time.Minute)
-	set()
+	h.ban(ban)
 	g.get("/console/bans").want(200, "its day is used up; the ban ends before").want(200, `datetime="2026-03-02T00:00:00Z"`)
 	g.get("/console/bans/"+k.ID).want(200, `2 Mar 2026, 00:00:00 UTC</time>: its workspace&#39;s limit of 1,000 requests a day is used up`)
 	g.post("/console/bans/" + k.ID).leadsTo("/console/bans")
@@ -237,8 +234,7 @@ func TestLiftOfExpiredKey(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	k, _ := h.key(h.workspace("shop"), access.Read, h.now().Add(time.Minute))
-	must(t, h.db.SetBan(t.Context(), access.Ban{KeyID: k.ID, From: h.now(), Until: h.now().Add(time.Hour), Reason: "test", By: ratelimit.ByOperator}, "test"))
-	h.refresh()
+	h.ban(access.Ban{KeyID: k.ID, From: h.now(), Until: h.now().Add(time.Hour), Reason: "test", By: ratelimit.ByOperator})
 	h.advance(2 * time.Minute)
 	h.signedInOperator().get("/console/bans/"+k.ID).want(200, "expired").want(200, "Banned until").want(200, `datetime="2026-03-01T13:00:00Z"`)
 }
