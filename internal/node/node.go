@@ -239,8 +239,11 @@ func (n *node) events() petstore.Feed {
 	return n.store
 }
 
-func (n *node) observe(o httpapi.Observation) {
+func (n *node) observe(ctx context.Context, o httpapi.Observation) {
 	n.metrics.observe(o)
+	if n.tracer != nil {
+		trace.Describe(ctx, o.Method, o.Pattern, o.Status, o.RequestID)
+	}
 	if o.Workspace != 0 && (o.Operation != "" || o.Outcome != "free") {
 		n.usage.Record(o.Workspace, usage.Event{
 			At: o.At, Method: o.Method, Path: o.Path, Query: o.Query, Operation: o.Operation, Status: o.Status, Code: o.Code,
