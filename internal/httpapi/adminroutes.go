@@ -69,10 +69,14 @@ func (a *Admin) paths() []path {
 	}
 }
 
-// operator returns an operator.Local that acts for the token that was sent.
+// operator returns an operator.Local that acts for the token that was sent, or as o.As.
 func (a *Admin) operator(x *exchange) *operator.Local {
-	_, secret, _ := strings.Cut(x.r.Header.Get("Authorization"), " ")
-	return &operator.Local{Store: a.o.Access, Counts: a.o.Counts, Now: a.o.Now, By: access.Actor("token:" + x.operator.ID), Secret: strings.TrimSpace(secret)}
+	op := &operator.Local{Store: a.o.Access, Counts: a.o.Counts, Now: a.o.Now, By: a.o.As}
+	if x.operator != nil {
+		_, secret, _ := strings.Cut(x.r.Header.Get("Authorization"), " ")
+		op.By, op.Secret = access.Actor("token:"+x.operator.ID), strings.TrimSpace(secret)
+	}
+	return op
 }
 
 func workspaceID(x *exchange) int64 { return x.param }
@@ -147,11 +151,11 @@ func (a *Admin) listWorkspaces(x *exchange) error {
 	if named {
 		names = []string{norm.NFC.String(name)}
 	}
-	all, err := a.operator(x).WorkspacePage(x.ctx, page.After, page.Limit, names...)
+	all, err := a.o.Access.WorkspacePage(x.ctx, page.After, page.Limit, names...)
 	if err != nil {
 		return err
 	}
-	return sendJSONList(l, all, func(w operator.Workspace) position { return numbered(w.ID) })
+	return sendJSONList(l, all, func(w access.Workspace) position { return numbered(w.ID) })
 }
 
 func (a *Admin) createWorkspace(x *exchange) error {
@@ -220,14 +224,9 @@ func (a *Admin) listKeys(x *exchange) error {
 }
 
 func (a *Admin) createKey(x *exchange) error {
-	once, asked, err := readOnce(x, onceByCaller, readNewKey)
+	once, n, err := readOnce(x, onceByCaller, readNewKey)
 	if err != nil {
 		return err
-	}
-	n := operator.NewKey{Name: asked.Name, Scopes: asked.Scopes.List()}
-	if asked.ExpiresAt.Valid {
-		end := asked.ExpiresAt.UTC()
-		n.ExpiresAt = &end
 	}
 	op := a.operator(x)
 	op.Once = once
