@@ -22,6 +22,7 @@ import (
 	"example.com/petstore/internal/portal/page"
 	"example.com/petstore/internal/ratelimit"
 	"example.com/petstore/internal/sandbox"
+	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/trace"
 	"example.com/petstore/internal/usage"
 	"example.com/petstore/internal/webhook"
@@ -73,7 +74,7 @@ func (n *node) open(ctx context.Context, inherited bool) (err error) {
 	if inherited {
 		wait += n.Config.DrainDelay + n.Config.DrainTimeout
 	}
-	if n.store, err = OpenStore(ctx, n.Config, StoreUse{Migrate: true, Log: n.log, Now: time.Now, Serve: true, Wait: wait}); err != nil {
+	if n.store, err = OpenStore(ctx, n.Config, store.OpenOptions{Log: n.log, Serve: true, Wait: wait}); err != nil {
 		return err
 	}
 	n.metrics = newMetrics(n.Version)

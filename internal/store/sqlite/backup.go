@@ -59,12 +59,12 @@ func inspect(ctx context.Context, path string, f func(*conn) error) error {
 
 // checkOurs returns an error if the file is not ours, has a newer schema, or was moved.
 func (c *conn) checkOurs() error {
-	if ours, err := c.isOurs(); err != nil {
+	if ours, err := c.HasMigrations(); err != nil {
 		return err
 	} else if !ours {
 		return errEmpty
 	}
-	if _, err := c.migrations(); err != nil {
+	if _, err := c.known.Status(c); err != nil {
 		return err
 	}
 	return c.refuseMoved()
@@ -207,13 +207,17 @@ func stage(ctx context.Context, from, to string, issued []store.Issued, o Option
 }
 
 // replace replaces the database at path with the file at with. The old write-ahead log
-// is removed first: SQLite would apply it to the new file.
+// is removed first: SQLite would apply it to the new file. A server's record of that is emptied.
 func replace(path, with string) error {
 	return withLock(path, func() error {
 		if err := removeAll(path, "-wal", "-shm", "-journal"); err != nil {
 			return err
 		}
-		return rename(with, path)
+		if err := rename(with, path); err != nil {
+			return err
+		}
+		_ = os.Truncate(path+lockSuffix, 0) // if this fails, a later log may be refused
+		return nil
 	})
 }
 
