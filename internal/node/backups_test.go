@@ -137,7 +137,7 @@ func TestSchedulerAfterWrongClock(t *testing.T) {
 // TestNoBackupYet: the alert takes 0 for none.
 func TestNoBackupYet(t *testing.T) {
 	t.Parallel()
-	n, m := &node{store: fileStore{openStore(t)}, backups: &scheduler{every: time.Hour, dir: t.TempDir(), now: time.Now}}, newMetrics("")
+	n, m := &node{store: openStore(t), backups: &scheduler{every: time.Hour, dir: t.TempDir(), now: time.Now}}, newMetrics("")
 	m.MustRegister(collector(n.collectStore))
 	_, _, body := get(t, probes(nil, m, slog.New(slog.DiscardHandler)), "/metrics")
 	if !strings.Contains(body, "\npetstore_backup_newest_timestamp_seconds 0\n") {

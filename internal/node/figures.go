@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"example.com/petstore/internal/store/postgres"
 )
 
 // collect reads the figures of the parts that are enabled, whenever the metrics are collected. All parts were opened before.
@@ -44,15 +46,15 @@ func (n *node) collectLimiter(to metricSink) {
 
 // collectStore reads the figures of the store, and of scheduled backups if there are any.
 func (n *node) collectStore(to metricSink) {
-	s := n.store.Figures()
+	s := n.store.Stats()
 	to.count("petstore_store_groups_total", "Durable commits.", float64(s.Groups))
 	to.count("petstore_store_writes_total", "Changes in the durable commits.", float64(s.Writes))
 	to.count("petstore_store_lost_groups_total", "Commits that failed; their changes were answered with 503.", float64(s.LostGroups))
 	to.gauge("petstore_store_waiting", "Changes that wait for a commit.", float64(s.Waiting))
 	to.gauge("petstore_store_readers", "Connections for reading.", float64(s.Readers))
 	to.gauge("petstore_store_readers_idle", "Connections for reading that nobody uses.", float64(s.IdleReaders))
-	if server, yes := n.store.(serverStore); yes {
-		collectPostgres(to, server.Stats())
+	if server, yes := n.store.(*postgres.DB); yes {
+		collectPostgres(to, s, server.PoolStats())
 	}
 	if n.backups.every > 0 {
 		newest := max(0, n.backups.newest().UnixMilli()) // the zero time is long before 1970

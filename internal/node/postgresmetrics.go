@@ -1,12 +1,15 @@
 package node
 
-import "example.com/petstore/internal/store/postgres"
+import (
+	"example.com/petstore/internal/store"
+	"example.com/petstore/internal/store/postgres"
+)
 
 // collectPostgres reads the figures that SQLite does not have.
-func collectPostgres(to metricSink, s postgres.Stats) {
+func collectPostgres(to metricSink, s store.Stats, p postgres.PoolStats) {
 	to.count("petstore_postgres_split_groups_total", "Commits that were tried again change by change, since one of them was refused.", float64(s.SplitGroups))
-	to.count("petstore_postgres_retries_total", "Transactions that were tried again: they met another one, or their connection was lost.", float64(s.Retries))
-	for _, p := range s.Pools {
+	to.count("petstore_postgres_retries_total", "Transactions that were tried again: they met another one, or their connection was lost.", float64(p.Retries))
+	for _, p := range p.Pools {
 		to.gauge("petstore_postgres_connections_max", "Connections that a pool may open: write, issue (ids), read.", float64(p.MaxConns()), "pool", p.Name)
 		for state, n := range map[string]int32{"used": p.AcquiredConns(), "idle": p.IdleConns()} {
 			to.gauge("petstore_postgres_connections", "Open connections by pool and state: used, idle.", float64(n), "pool", p.Name, "state", state)

@@ -217,6 +217,7 @@ type Stats struct {
 
 	Readers     int // connections for reading that are open
 	IdleReaders int // those of them that nobody uses now
+	MaxReaders  int // those that there may be, if they are opened when they are needed
 }
 
 // ChangeStats counts the changes. The engine adds its connections.

@@ -8,13 +8,13 @@ import (
 func TestStatsOfPools(t *testing.T) {
 	t.Parallel()
 	db := node(t, newDatabase(t), Options{Readers: 3})
-	if got := db.MaxReaders(); got != 3 {
-		t.Errorf("MaxReaders() = %d before any was opened, want 3", got)
+	if got := db.Stats().MaxReaders; got != 3 {
+		t.Errorf("MaxReaders = %d before any was opened, want 3", got)
 	}
 	newStocked(t, db, 1)
 	s := db.Stats()
 	var names []string
-	for _, p := range s.Pools {
+	for _, p := range db.PoolStats().Pools {
 		names = append(names, p.Name)
 		if p.Name == "read" && p.MaxConns() != 3 || p.Name == "write" && (p.AcquireCount() == 0 || p.NewConnsCount() == 0) {
 			t.Errorf("pool %s = %+v", p.Name, p.Stat)
@@ -24,7 +24,7 @@ func TestStatsOfPools(t *testing.T) {
 		t.Errorf("pools = %q, want write issue read", got)
 	}
 	if s.Groups == 0 || s.Writes != s.Groups {
-		t.Errorf("Stats = %+v, want commits of one change", s.Stats)
+		t.Errorf("Stats = %+v, want commits of one change", s)
 	}
 }
 

@@ -70,9 +70,12 @@ var (
 // Stats returns the present numbers.
 func (db *DB) Stats() store.Stats {
 	s := db.ChangeStats()
-	s.Readers, s.IdleReaders = cap(db.readers), len(db.readers)
+	s.Readers, s.IdleReaders, s.MaxReaders = cap(db.readers), len(db.readers), cap(db.readers)
 	return s
 }
+
+// Follow does nothing: a file sends no notifications.
+func (*DB) Follow(context.Context, func()) {}
 
 // toClientError turns an error of SQLite or of a context into what a caller sees. A
 // fatal one fails the database.
