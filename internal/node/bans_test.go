@@ -105,7 +105,7 @@ func TestBansAreStored(t *testing.T) {
 	if b := keys[0].Ban; b == nil || b.Until.Sub(ban.Until).Abs() > time.Millisecond || b.Level != 1 || b.By != ratelimit.ByLimiter {
 		t.Errorf("the stored ban is %+v, want %+v", b, ban)
 	}
-	must(t, db.LiftBan(t.Context(), k.ID, actor))
+	must(t, access.LiftBan(t.Context(), db, k.ID, actor))
 	must(t, n.keys.Refresh(t.Context()))
 	if d := n.limiter.Peek(n.keys.Entry(k.ID).Attachment); d.Outcome != ratelimit.Admitted {
 		t.Errorf("after the ban was lifted the key is %v", d.Outcome)
