@@ -92,14 +92,13 @@ func TestBansAreStored(t *testing.T) {
 	db := openStore(t)
 	w, k := makeKey(t, db)
 	var log strings.Builder
-	n := &node{limiter: severe(time.Now)}
+	n := &node{store: FileStore{db}, limiter: severe(time.Now), log: slog.New(slog.NewTextHandler(&log, nil)), metrics: newMetrics("")}
 	n.keys = access.NewDirectory(db, time.Now, n.attach)
 	c := n.keys.Entry(k.ID).Attachment
-	keeper := banKeeper{store: db, limiter: n.limiter, keys: n.keys, log: slog.New(slog.NewTextHandler(&log, nil)), metrics: newMetrics("")}
 	ban := begin(n.limiter, c)
-	keeper.started(*ban)
-	keeper.started(ratelimit.Ban{KeyID: "key_unknown", From: ban.From, Until: ban.Until, By: ratelimit.ByLimiter})
-	keeper.storing.Wait()
+	n.banStarted(*ban)
+	n.banStarted(ratelimit.Ban{KeyID: "key_unknown", From: ban.From, Until: ban.Until, By: ratelimit.ByLimiter})
+	n.storing.Wait()
 	keys, err := db.Keys(t.Context(), w.ID)
 	must(t, err)
 	if b := keys[0].Ban; b == nil || b.Until.Sub(ban.Until).Abs() > time.Millisecond || b.Level != 1 || b.By != ratelimit.ByLimiter {

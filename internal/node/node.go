@@ -49,7 +49,7 @@ type node struct {
 	limiter     *ratelimit.Limiter
 	redis       *ratelimit.Redis // the limiter's; nil if it counts in this process
 	keys        *access.Directory[*ratelimit.Caller]
-	bans        *banKeeper
+	storing     sync.WaitGroup // bans that are being stored
 	backups     *scheduler
 	metrics     *metrics
 	api         *httpapi.API
@@ -92,7 +92,6 @@ func (n *node) open(ctx context.Context, inherited bool) (err error) {
 		n.openWebhooks()
 	}
 	n.keys = access.NewDirectory(n.store, n.now, n.attach)
-	n.bans = &banKeeper{store: n.store, limiter: n.limiter, keys: n.keys, log: n.log, metrics: n.metrics}
 	if err := n.restore(ctx); err != nil {
 		return errors.Join(err, n.close())
 	}
@@ -153,7 +152,7 @@ func (n *node) frontend(ctx context.Context, public string) (frontend, error) {
 		return frontend{}, err
 	}
 	api, err := httpapi.New(httpapi.Options{
-		Service: n.service, Access: n.store, Keys: n.keys, Limiter: n.limiter, OnBan: n.bans.started,
+		Service: n.service, Access: n.store, Keys: n.keys, Limiter: n.limiter, OnBan: n.banStarted,
 		Version: n.store.PetVersion, Held: n.budget.held(), Secret: secret, BaseURL: n.Config.BaseURL, ServerURL: public, Sunset: n.Config.Sunset, TrustedProxies: n.Config.TrustedProxies,
 		Events: n.events(), Webhooks: n.webhooks, Done: ctx.Done(),
 		Sandboxes: n.sandboxes, SignIn: pages.SignInPath,
@@ -217,7 +216,7 @@ func (n *node) startBackground(ctx context.Context) (stop func() error) {
 	return func() error {
 		cancel()
 		running.Wait()
-		n.bans.storing.Wait()
+		n.storing.Wait()
 		if n.access != nil {
 			n.access.Flush()
 		}
