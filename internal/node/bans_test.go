@@ -90,7 +90,7 @@ func TestAttachHandsOnWhatChanged(t *testing.T) {
 func TestBansAreStored(t *testing.T) {
 	t.Parallel()
 	db := openStore(t)
-	w, k := makeKey(t, db)
+	_, k := makeKey(t, db)
 	var log strings.Builder
 	n := &node{store: FileStore{db}, limiter: severe(time.Now), log: slog.New(slog.NewTextHandler(&log, nil)), metrics: newMetrics("")}
 	n.keys = access.NewDirectory(db, time.Now, n.attach)
@@ -99,9 +99,9 @@ func TestBansAreStored(t *testing.T) {
 	n.banStarted(*ban)
 	n.banStarted(ratelimit.Ban{KeyID: "key_unknown", From: ban.From, Until: ban.Until, By: ratelimit.ByLimiter})
 	n.storing.Wait()
-	keys, err := db.Keys(t.Context(), w.ID)
+	stored, err := db.Key(t.Context(), k.ID)
 	must(t, err)
-	if b := keys[0].Ban; b == nil || b.Until.Sub(ban.Until).Abs() > time.Millisecond || b.Level != 1 || b.By != ratelimit.ByLimiter {
+	if b := stored.Ban; b == nil || b.Until.Sub(ban.Until).Abs() > time.Millisecond || b.Level != 1 || b.By != ratelimit.ByLimiter {
 		t.Errorf("the stored ban is %+v, want %+v", b, ban)
 	}
 	must(t, access.LiftBan(t.Context(), db, k.ID, actor))
