@@ -37,24 +37,21 @@ type Store interface {
 
 	// CreateWorkspace returns CodeWorkspaceExists if the name is taken.
 	CreateWorkspace(ctx context.Context, w Workspace, by Actor) (Workspace, error)
-	Workspaces(ctx context.Context) ([]Workspace, error) // by name
+	// Workspaces returns at most limit workspaces by name, without the first ones.
+	Workspaces(ctx context.Context, from, limit int) ([]Workspace, error)
 	CountWorkspaces(ctx context.Context) (int64, error)
 	// CountOverQuota returns how many workspaces have used up their minute or their day.
 	// Servers save that half a second late.
 	CountOverQuota(ctx context.Context) (int64, error)
-	// WorkspacesFrom returns at most limit of those by name, without the first ones.
-	WorkspacesFrom(ctx context.Context, from, limit int) ([]Workspace, error)
 	// WorkspacePage returns at most limit workspaces with ids greater than after, in
 	// their order; only those with one of the names, if any are given.
 	WorkspacePage(ctx context.Context, after int64, limit int, names ...string) ([]Workspace, error)
 	Workspace(ctx context.Context, name string) (Workspace, error)
 	WorkspaceByID(ctx context.Context, id int64) (Workspace, error)
-	SetPlan(ctx context.Context, workspace int64, p Plan, q Quota, by Actor) (Workspace, error)
-	// RenameWorkspace returns CodeWorkspaceExists if another one has the new name.
-	RenameWorkspace(ctx context.Context, workspace int64, to string, by Actor) (Workspace, error)
-	// SetLowStock sets the number of units at which the stock of a pet is low, 0 to
-	// MaxLowStock.
-	SetLowStock(ctx context.Context, workspace, units int64, by Actor) (Workspace, error)
+	// UpdateWorkspace stores the name, the plan with its quota, or LowStock, as edit sets
+	// one of them. It returns CodeWorkspaceExists if another workspace has the new name.
+	// edit may be called several times.
+	UpdateWorkspace(ctx context.Context, workspace int64, by Actor, edit func(*Workspace)) (Workspace, error)
 	// Contents counts the rows of a workspace, by reading them.
 	Contents(ctx context.Context, workspace int64) (Contents, error)
 	// ResetWorkspace removes the categories, pets, orders, ledger and receipts of a
@@ -75,19 +72,13 @@ type Store interface {
 	// CheckRotation; for m.Once the errors of Replay; and for m.Holder the error of
 	// CheckHolder, also if the request is repeated.
 	MakeKey(ctx context.Context, m KeyRequest) (CreatedKey, error)
-	Keys(ctx context.Context, workspace int64) ([]Key, error) // revoked ones too, see Sorted
 	// KeyPage returns a page of the keys of a workspace.
 	KeyPage(ctx context.Context, workspace int64, p KeyPage) ([]Key, error)
 	Key(ctx context.Context, id string) (Key, error)
-	// UpdateKey stores the name, the expiry and the revocation that edit sets. holder
-	// is as in a KeyRequest. If edit returns an error, nothing is changed. edit may be
-	// called several times.
+	// UpdateKey stores the name and the expiry, the revocation, or the ban that edit sets.
+	// holder is as in a KeyRequest. If edit returns an error, nothing is changed. edit may
+	// be called several times.
 	UpdateKey(ctx context.Context, id string, by Actor, holder string, edit func(holder, k *Key) error) (Key, error)
-	// SetBan replaces the key's ban. A ban of the limiter does not replace a present ban:
-	// several nodes may ban a client at the same time, and a ban of an operator must not be
-	// shortened.
-	SetBan(ctx context.Context, b Ban, by Actor) error
-	LiftBan(ctx context.Context, keyID string, by Actor) error
 
 	// AccessState returns a number that changes whenever LiveKeys would return something
 	// else about an existing key. Reading it is cheap.
@@ -117,9 +108,9 @@ type Store interface {
 	// Secret returns 32 random bytes made with the store, for signing cursors.
 	Secret(ctx context.Context) ([]byte, error)
 
-	// AuditPage returns the latest entries before the one with the id, or of all if
-	// that is 0, the newest first.
-	AuditPage(ctx context.Context, before int64, limit int) ([]AuditEntry, error)
+	// AuditPage returns the latest entries about a workspace, or of all if that is 0,
+	// before the one with the id, unless that is 0, the newest first.
+	AuditPage(ctx context.Context, workspace, before int64, limit int) ([]AuditEntry, error)
 	// Note adds an entry for an action that changes nothing in the store, such as
 	// issuing a link. The store sets the time.
 	Note(ctx context.Context, e AuditEntry) error
@@ -251,4 +242,6 @@ type AuditEntry struct {
 	Action  string    `json:"action"`           // "key.create", "workspace.set_plan", "ban.set", "operator.sign_in", …
 	Subject string    `json:"subject"`          // the id or the name of the object
 	Detail  string    `json:"detail,omitempty"` // in words, without secrets
+
+	Workspace int64 `json:"-"` // that it is about, itself or one of its keys or webhooks; 0 for none
 }

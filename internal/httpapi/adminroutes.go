@@ -272,7 +272,7 @@ func (a *Admin) listAudit(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	entries, err := a.o.Access.AuditPage(x.ctx, page.After, page.Limit)
+	entries, err := a.o.Access.AuditPage(x.ctx, 0, page.After, page.Limit)
 	if err != nil {
 		return err
 	}

@@ -204,7 +204,7 @@ func attachTo(l *ratelimit.Limiter) func(access.Workspace, access.Key, *ratelimi
 func (s *service) ban(id, by string) {
 	s.t.Helper()
 	now := s.clock.Now()
-	must(s.t, s.db.SetBan(s.t.Context(), access.Ban{KeyID: id, From: now, Until: now.Add(time.Hour), Reason: "secret", By: by}, "test"))
+	must(s.t, access.SetBan(s.t.Context(), s.db, access.Ban{KeyID: id, From: now, Until: now.Add(time.Hour), Reason: "secret", By: by}, "test"))
 	must(s.t, s.keys.Refresh(s.t.Context()))
 }
 

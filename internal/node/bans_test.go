@@ -90,22 +90,21 @@ func TestAttachHandsOnWhatChanged(t *testing.T) {
 func TestBansAreStored(t *testing.T) {
 	t.Parallel()
 	db := openStore(t)
-	w, k := makeKey(t, db)
+	_, k := makeKey(t, db)
 	var log strings.Builder
-	n := &node{limiter: severe(time.Now)}
+	n := &node{store: FileStore{db}, limiter: severe(time.Now), log: slog.New(slog.NewTextHandler(&log, nil)), metrics: newMetrics("")}
 	n.keys = access.NewDirectory(db, time.Now, n.attach)
 	c := n.keys.Entry(k.ID).Attachment
-	keeper := banKeeper{store: db, limiter: n.limiter, keys: n.keys, log: slog.New(slog.NewTextHandler(&log, nil)), metrics: newMetrics("")}
 	ban := begin(n.limiter, c)
-	keeper.started(*ban)
-	keeper.started(ratelimit.Ban{KeyID: "key_unknown", From: ban.From, Until: ban.Until, By: ratelimit.ByLimiter})
-	keeper.storing.Wait()
-	keys, err := db.Keys(t.Context(), w.ID)
+	n.banStarted(*ban)
+	n.banStarted(ratelimit.Ban{KeyID: "key_unknown", From: ban.From, Until: ban.Until, By: ratelimit.ByLimiter})
+	n.storing.Wait()
+	stored, err := db.Key(t.Context(), k.ID)
 	must(t, err)
-	if b := keys[0].Ban; b == nil || b.Until.Sub(ban.Until).Abs() > time.Millisecond || b.Level != 1 || b.By != ratelimit.ByLimiter {
+	if b := stored.Ban; b == nil || b.Until.Sub(ban.Until).Abs() > time.Millisecond || b.Level != 1 || b.By != ratelimit.ByLimiter {
 		t.Errorf("the stored ban is %+v, want %+v", b, ban)
 	}
-	must(t, db.LiftBan(t.Context(), k.ID, actor))
+	must(t, access.LiftBan(t.Context(), db, k.ID, actor))
 	must(t, n.keys.Refresh(t.Context()))
 	if d := n.limiter.Peek(n.keys.Entry(k.ID).Attachment); d.Outcome != ratelimit.Admitted {
 		t.Errorf("after the ban was lifted the key is %v", d.Outcome)

@@ -33,7 +33,7 @@ const (
 	recheckKeys = 250 * time.Millisecond // connections must not be counted for a workspace longer than a second after their key was revoked or banned
 	refreshKeys = 250 * time.Millisecond // revocations and bans must be in effect within a second
 	saveLimits  = 500 * time.Millisecond // a crash may lose the counts of a second at most, including the time to save them
-	saveUsage   = 5 * time.Second        // a crash may lose as much of what the console shows
+	saveUsage   = 2 * time.Second        // the console shows what is saved, and a crash may lose the rest
 )
 
 // A node is the service in one process.
@@ -50,7 +50,7 @@ type node struct {
 	limiter     *ratelimit.Limiter
 	redis       *ratelimit.Redis // the limiter's; nil if it counts in this process
 	keys        *access.Directory[*ratelimit.Caller]
-	bans        *banKeeper
+	storing     sync.WaitGroup // bans that are being stored
 	backups     *scheduler
 	metrics     *metrics
 	api         *httpapi.API
@@ -93,7 +93,6 @@ func (n *node) open(ctx context.Context, inherited bool) (err error) {
 		n.openWebhooks()
 	}
 	n.keys = access.NewDirectory(n.store, n.now, n.attach)
-	n.bans = &banKeeper{store: n.store, limiter: n.limiter, keys: n.keys, log: n.log, metrics: n.metrics}
 	if err := n.restore(ctx); err != nil {
 		return errors.Join(err, n.close())
 	}
@@ -154,7 +153,7 @@ func (n *node) frontend(ctx context.Context, public string) (frontend, error) {
 		return frontend{}, err
 	}
 	api, err := httpapi.New(httpapi.Options{
-		Service: n.service, Access: n.store, Keys: n.keys, Limiter: n.limiter, OnBan: n.bans.started,
+		Service: n.service, Access: n.store, Keys: n.keys, Limiter: n.limiter, OnBan: n.banStarted,
 		Version: n.store.PetVersion, Held: n.budget.held(), Secret: secret, BaseURL: n.Config.BaseURL, ServerURL: public, Sunset: n.Config.Sunset, TrustedProxies: n.Config.TrustedProxies,
 		Events: n.events(), Webhooks: n.webhooks, Done: ctx.Done(),
 		Sandboxes: n.sandboxes, SignIn: pages.SignInPath,
@@ -218,7 +217,7 @@ func (n *node) startBackground(ctx context.Context) (stop func() error) {
 	return func() error {
 		cancel()
 		running.Wait()
-		n.bans.storing.Wait()
+		n.storing.Wait()
 		if n.access != nil {
 			n.access.Flush()
 		}

@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"example.com/petstore/internal/access"
@@ -38,7 +39,7 @@ func (l *Local) Rename(ctx context.Context, id int64, to string) (access.Workspa
 	if err := petstore.Invalid(access.CheckNameMember(nil, &to)); err != nil {
 		return access.Workspace{}, err
 	}
-	return l.Store.RenameWorkspace(ctx, id, to, l.By)
+	return l.Store.UpdateWorkspace(ctx, id, l.By, func(w *access.Workspace) { w.Name = to })
 }
 
 // SetPlan moves a workspace to another plan.
@@ -47,7 +48,7 @@ func (l *Local) SetPlan(ctx context.Context, id int64, p Plan) (access.Workspace
 	if err := petstore.Invalid(fields); err != nil {
 		return access.Workspace{}, err
 	}
-	return l.Store.SetPlan(ctx, id, p.Plan, quota, l.By)
+	return l.Store.UpdateWorkspace(ctx, id, l.By, func(w *access.Workspace) { w.Plan, w.Quota = p.Plan, quota })
 }
 
 // Reset removes everything of a workspace but its keys.
@@ -70,7 +71,7 @@ func (l *Local) Workspace(ctx context.Context, id int64) (WorkspaceDetail, error
 	if err != nil {
 		return WorkspaceDetail{}, err
 	}
-	keys, err := l.Store.Keys(ctx, w.ID)
+	keys, err := l.Store.KeyPage(ctx, w.ID, access.KeyPage{Limit: math.MaxInt})
 	if err != nil {
 		return WorkspaceDetail{}, err
 	}
@@ -202,7 +203,7 @@ func (l *Local) BanKey(ctx context.Context, id string, b NewBan) (Key, error) {
 		return Key{}, err
 	}
 	now := l.Now()
-	if err := l.Store.SetBan(ctx, access.Ban{KeyID: id, From: now, Until: now.Add(b.For), Reason: b.Reason, By: ratelimit.ByOperator}, l.By); err != nil {
+	if err := access.SetBan(ctx, l.Store, access.Ban{KeyID: id, From: now, Until: now.Add(b.For), Reason: b.Reason, By: ratelimit.ByOperator}, l.By); err != nil {
 		return Key{}, err
 	}
 	return l.Key(ctx, id)
@@ -210,7 +211,7 @@ func (l *Local) BanKey(ctx context.Context, id string, b NewBan) (Key, error) {
 
 // UnbanKey lifts the ban of a key. It does not change a key without one.
 func (l *Local) UnbanKey(ctx context.Context, id string) (Key, error) {
-	if err := l.Store.LiftBan(ctx, id, l.By); err != nil {
+	if err := access.LiftBan(ctx, l.Store, id, l.By); err != nil {
 		return Key{}, err
 	}
 	return l.Key(ctx, id)

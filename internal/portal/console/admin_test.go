@@ -69,7 +69,7 @@ func (h *house) signedInOperator() *guest {
 // audited returns the actions of the latest entries, the newest first.
 func (h *house) audited(most int) string {
 	h.t.Helper()
-	entries, err := h.db.AuditPage(h.t.Context(), 0, most)
+	entries, err := h.db.AuditPage(h.t.Context(), 0, 0, most)
 	must(h.t, err)
 	var all []string
 	for _, e := range entries {

@@ -186,7 +186,7 @@ func TestStandingIsTrue(t *testing.T) {
 	ban := access.Ban{KeyID: k.ID, From: h.now(), Until: h.now().Add(3 * time.Minute), Reason: "test", By: ratelimit.ByOperator}
 	h.ban(ban)
 	g.get("/console").want(200, "<strong>This key is banned</strong> "+until(ban.Until))
-	must(t, h.db.LiftBan(t.Context(), k.ID, "test"))
+	must(t, access.LiftBan(t.Context(), h.db, k.ID, "test"))
 	h.refresh()
 	g.get("/console").want(200, `role="alert" hidden="hidden"><strong></strong>`)
 	for i := range 1000 { // the whole day
