@@ -92,7 +92,7 @@ func TestBansAreStored(t *testing.T) {
 	db := openStore(t)
 	_, k := makeKey(t, db)
 	var log strings.Builder
-	n := &node{store: FileStore{db}, limiter: severe(time.Now), log: slog.New(slog.NewTextHandler(&log, nil)), metrics: newMetrics("")}
+	n := &node{store: db, limiter: severe(time.Now), log: slog.New(slog.NewTextHandler(&log, nil)), metrics: newMetrics("")}
 	n.keys = access.NewDirectory(db, time.Now, n.attach)
 	c := n.keys.Entry(k.ID).Attachment
 	ban := begin(n.limiter, c)
