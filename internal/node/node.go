@@ -159,7 +159,7 @@ func (n *node) frontend(ctx context.Context, public string) (frontend, error) {
 		Sandboxes: n.sandboxes, SignIn: pages.SignInPath,
 		Docs: docs, Console: func(w http.ResponseWriter, r *http.Request, p *httpapi.ConsoleGate) { pages.Serve(w, r, p) },
 		Log: n.log, AccessLog: n.access, Now: n.now, Observe: n.observe,
-		Reads: n.budget.reads(n.store.Stats().MaxReaders), Writes: n.budget.writes(),
+		Reads: n.budget.reads(n.store.Stats().Readers), Writes: n.budget.writes(),
 	})
 	if err != nil {
 		return frontend{}, err

@@ -148,7 +148,7 @@ type Pool struct {
 // Stats returns the present numbers.
 func (db *DB) Stats() store.Stats {
 	s, readers := db.ChangeStats(), db.readers.Stat()
-	s.Readers, s.IdleReaders, s.MaxReaders = int(readers.TotalConns()), int(readers.IdleConns()), int(readers.MaxConns())
+	s.Readers, s.IdleReaders = int(readers.MaxConns()), int(readers.MaxConns()-readers.AcquiredConns()) // they are opened when they are needed
 	return s
 }
 

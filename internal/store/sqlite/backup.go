@@ -46,7 +46,10 @@ func inspect(ctx context.Context, path string, f func(*conn) error) error {
 	c, err := openFile(path, true)
 	if err == nil {
 		c.SetInterrupt(ctx.Done())
-		if err = c.checkOurs(); err == nil {
+		if _, err = c.checkOurs(); err == nil {
+			err = c.refuseMoved()
+		}
+		if err == nil {
 			err = f(c)
 		}
 		err = errors.Join(err, c.Close())
@@ -57,17 +60,14 @@ func inspect(ctx context.Context, path string, f func(*conn) error) error {
 	return nil
 }
 
-// checkOurs returns an error if the file is not ours, has a newer schema, or was moved.
-func (c *conn) checkOurs() error {
-	if ours, err := c.HasMigrations(); err != nil {
-		return err
-	} else if !ours {
-		return errEmpty
+// checkOurs returns which migrations the file has, or an error if it is not ours or has a
+// newer schema.
+func (c *conn) checkOurs() ([]store.Migration, error) {
+	status, err := c.known.Status(c)
+	if err == nil && !status[0].Applied {
+		err = errEmpty
 	}
-	if _, err := c.known.Status(c); err != nil {
-		return err
-	}
-	return c.refuseMoved()
+	return status, err
 }
 
 var errEmpty = errors.New("the file has no data of Petstore")

@@ -30,12 +30,11 @@ func OpenSource(ctx context.Context, path string) (*Source, error) {
 }
 
 func (c *conn) becomeSource() error {
-	if ours, err := c.HasMigrations(); err != nil {
-		return err
-	} else if !ours {
-		return errEmpty
+	status, err := c.checkOurs()
+	if err == nil {
+		err = store.Lacking(status)
 	}
-	if err := c.becomeCurrent(context.Background(), Options{NoMigrate: true}); err != nil {
+	if err != nil {
 		return err
 	}
 	c.SetBusyTimeout(0)

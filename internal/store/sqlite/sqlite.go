@@ -70,7 +70,7 @@ var (
 // Stats returns the present numbers.
 func (db *DB) Stats() store.Stats {
 	s := db.ChangeStats()
-	s.Readers, s.IdleReaders, s.MaxReaders = cap(db.readers), len(db.readers), cap(db.readers)
+	s.Readers, s.IdleReaders = cap(db.readers), len(db.readers)
 	return s
 }
 

@@ -69,8 +69,10 @@ func (db *DB) watchFiles() {
 }
 
 func (db *DB) look() {
-	if err := db.files.Check(); err != nil && db.lock != nil {
-		db.fail(err)
+	if db.lock != nil {
+		if err := db.files.Check(); err != nil {
+			db.fail(err)
+		}
 	}
 	if db.writing.TryLock() { // else the transaction that is running checks it
 		_ = db.checkForeignCommit() // an error here comes again with the next write, which reports it
