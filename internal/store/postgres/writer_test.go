@@ -97,7 +97,7 @@ func TestDeadlock(t *testing.T) {
 	if retries, split := db.PoolStats().Retries, db.Stats().SplitGroups; retries == 0 || split != 0 {
 		t.Errorf("%d retries and %d splits, want a retry and no split", retries, split)
 	}
-	if got, err := db.InventoryItem(ctx, workspace, first); err != nil || got.Quantity != 8 {
+	if got, err := db.Pet(ctx, workspace, first); err != nil || got.Quantity != 8 {
 		t.Errorf("InventoryItem = %+v, %v, want 8 left", got, err)
 	}
 	wantSound(t, db)
