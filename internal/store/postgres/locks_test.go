@@ -121,8 +121,8 @@ func TestLocks(t *testing.T) {
 	}
 	callers.Wait()
 	for _, db := range c.nodes {
-		if got := db.Stats(); got.Retries != 0 || got.LostGroups != 0 {
-			t.Errorf("Stats = %+v, want no retry and no group lost", got)
+		if got, pools := db.Stats(), db.PoolStats(); pools.Retries != 0 || got.LostGroups != 0 {
+			t.Errorf("Stats = %+v, and %d retries, want none and no group lost", got, pools.Retries)
 		}
 		must(t, db.Resume(t.Context()))
 	}
