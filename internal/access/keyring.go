@@ -28,15 +28,15 @@ type Keyring struct {
 
 // A NewKey describes a key that is to be created.
 type NewKey struct {
-	Name      string
-	Scopes    Scopes
-	ExpiresAt petstore.Time // not valid: never, or with the key that creates it
+	Name      string        `json:"name"`
+	Scopes    Scopes        `json:"scopes,omitzero"`
+	ExpiresAt petstore.Time `json:"expiresAt,omitzero"` // not valid: never, or with the key that creates it
 }
 
 // A KeyPatch says what to change of a key.
 type KeyPatch struct {
-	Name      petstore.Optional[string]
-	ExpiresAt petstore.Optional[petstore.Time] // null: never
+	Name      petstore.Optional[string]        `json:"name,omitzero"`
+	ExpiresAt petstore.Optional[petstore.Time] `json:"expiresAt,omitzero"` // null: never
 }
 
 // An IssuedKey is a new key with its secret, which is not stored.

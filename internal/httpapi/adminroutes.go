@@ -36,11 +36,11 @@ func (a *Admin) paths() []path {
 		}},
 		{pattern: at + "/workspaces/{workspaceId}", routes: []route{
 			{method: "GET", id: "getWorkspace", handle: a.getWorkspace},
-			{method: "PATCH", id: "renameWorkspace", handle: changing(a, workspaceID, readName, (*operator.Local).Rename), body: patchBody},
+			{method: "PATCH", id: "renameWorkspace", handle: changing(a, workspaceID, decode(newName{}), rename), body: patchBody},
 			{method: "DELETE", id: "deleteWorkspace", handle: a.removing((*operator.Local).Delete)},
 		}},
 		{pattern: at + "/workspaces/{workspaceId}/plan", routes: []route{
-			{method: "PUT", id: "setPlan", handle: changing(a, workspaceID, readPlan, (*operator.Local).SetPlan), body: jsonBody},
+			{method: "PUT", id: "setPlan", handle: changing(a, workspaceID, decode(operator.Plan{}), (*operator.Local).SetPlan), body: jsonBody},
 		}},
 		{pattern: at + "/workspaces/{workspaceId}/reset", routes: []route{
 			{method: "POST", id: "resetWorkspace", handle: a.removing((*operator.Local).Reset)},
@@ -58,7 +58,7 @@ func (a *Admin) paths() []path {
 			{method: "POST", id: "rotateKey", handle: a.rotateKey, body: optionalBody},
 		}},
 		{pattern: at + "/keys/{keyId}/ban", text: true, routes: []route{
-			{method: "PUT", id: "banKey", handle: changing(a, keyID, readBan, (*operator.Local).BanKey), body: jsonBody},
+			{method: "PUT", id: "banKey", handle: changing(a, keyID, decode(operator.NewBan{}), (*operator.Local).BanKey), body: jsonBody},
 			{method: "DELETE", id: "unbanKey", handle: a.changingKey((*operator.Local).UnbanKey)},
 		}},
 		{pattern: at + "/audit", routes: []route{{method: "GET", id: "listAudit", handle: a.listAudit, query: []string{"limit", "cursor"}}}},
@@ -167,32 +167,15 @@ func (a *Admin) createWorkspace(x *exchange) error {
 	return a.sendChanged(x, http.StatusCreated, w)
 }
 
-func readNewWorkspace(f *form) (operator.NewWorkspace, error) {
-	var n operator.NewWorkspace
-	known := f.plan(&n.Plan)
-	known["name"] = assignTo(&n.Name, f.text)
-	f.read(known, "name", "plan")
-	return n, f.err(nil)
+var readNewWorkspace = decode(operator.NewWorkspace{})
+
+// A newName is the body of renameWorkspace.
+type newName struct {
+	Name string `json:"name"`
 }
 
-func readPlan(f *form) (operator.Plan, error) {
-	var p operator.Plan
-	f.read(f.plan(&p), "plan")
-	return p, f.err(nil)
-}
-
-func (f *form) plan(p *operator.Plan) members {
-	return members{
-		"plan":      assignTo(&p.Plan, func(m member) access.Plan { return access.Plan(f.text(m)) }),
-		"perMinute": assignTo(&p.PerMinute, f.integer),
-		"perDay":    assignTo(&p.PerDay, f.integer),
-	}
-}
-
-func readName(f *form) (string, error) {
-	var name string
-	f.read(members{"name": assignTo(&name, f.text)}, "name")
-	return name, f.err(nil)
+func rename(o *operator.Local, ctx context.Context, id int64, to newName) (operator.Workspace, error) {
+	return o.Rename(ctx, id, to.Name)
 }
 
 func (a *Admin) getWorkspace(x *exchange) error {
@@ -236,13 +219,13 @@ func (a *Admin) createKey(x *exchange) error {
 }
 
 func (a *Admin) rotateKey(x *exchange) error {
-	once, overlap, err := readOnce(x, onceByCaller, readOverlap)
+	once, r, err := readOnce(x, onceByCaller, readRotation)
 	if err != nil {
 		return err
 	}
 	op := a.operator(x)
 	op.Once = once
-	k, err := op.RotateKey(x.ctx, x.pathID, overlap)
+	k, err := op.RotateKey(x.ctx, x.pathID, r.Overlap)
 	return a.sendMade(x, k, err)
 }
 
@@ -257,15 +240,6 @@ func (a *Admin) sendMade(x *exchange, k operator.Key, err error) error {
 
 func (a *Admin) getKey(x *exchange) error {
 	return x.sendFound(a.operator(x).Key(x.ctx, x.pathID))
-}
-
-func readBan(f *form) (operator.NewBan, error) {
-	var b operator.NewBan
-	f.read(members{
-		"for":    assignTo(&b.For, func(m member) time.Duration { return f.duration(m, operator.MaxBan) }),
-		"reason": assignTo(&b.Reason, f.text),
-	}, "for", "reason")
-	return b, f.err(nil)
 }
 
 func (a *Admin) listAudit(x *exchange) error {

@@ -1,6 +1,8 @@
 package httpapi
 
 import (
+	"context"
+
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
 )
@@ -12,7 +14,7 @@ func inventoryPaths(s *petstore.Service) []path {
 		}},
 		{pattern: "/inventory/{petId}", routes: []route{
 			{method: "GET", id: "getInventoryItem", scope: access.Read, handle: get(s.InventoryItem), cached: true},
-			{method: "PATCH", id: "updateInventory", scope: access.Write, handle: change(readInventoryUpdate, s.UpdateInventory), body: patchBody},
+			{method: "PATCH", id: "updateInventory", scope: access.Write, handle: updateInventory(s), body: patchBody},
 		}},
 		{pattern: "/inventory/{petId}/movements", routes: []route{
 			{method: "GET", id: "listMovements", scope: access.Read, handle: listMovements(s), query: []string{"limit", "cursor"}},
@@ -55,13 +57,16 @@ func readInventoryQuery(l *listRequest) (q petstore.InventoryQuery, err error) {
 	return q, err
 }
 
-// readInventoryUpdate returns the quantity to set.
-func readInventoryUpdate(f *form) (int64, error) {
-	var quantity int64
-	f.read(members{
-		"quantity": assignTo(&quantity, f.integer),
-		"petId":    f.readOnly,
-		"status":   f.readOnly,
-	}, "quantity")
-	return quantity, f.err(petstore.CheckQuantity(quantity))
+// An inventoryUpdate is the body of updateInventory.
+type inventoryUpdate struct {
+	Quantity int64 `json:"quantity"`
+}
+
+// Check returns what is wrong with the quantity.
+func (u *inventoryUpdate) Check() []petstore.Field { return petstore.CheckQuantity(u.Quantity) }
+
+func updateInventory(s *petstore.Service) handler {
+	return change(decode(inventoryUpdate{}, "petId", "status"), func(ctx context.Context, shop, petID int64, u inventoryUpdate, on petstore.Condition) (petstore.InventoryItem, error) {
+		return s.UpdateInventory(ctx, shop, petID, u.Quantity, on)
+	})
 }

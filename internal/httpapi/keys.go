@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"example.com/petstore/internal/access"
-	"example.com/petstore/internal/operator"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/ratelimit"
 )
@@ -82,14 +81,14 @@ func (k keys) create(x *exchange) error {
 }
 
 func (k keys) rotate(x *exchange) error {
-	once, overlap, err := readOnce(x, onceByCaller, readOverlap)
+	once, r, err := readOnce(x, onceByCaller, readRotation)
 	if err != nil {
 		return err
 	}
 	if !access.WellFormedID(x.pathID) {
 		return access.NoKey(x.pathID)
 	}
-	made, err := k.ring(x).Rotate(x.ctx, x.pathID, overlap, once)
+	made, err := k.ring(x).Rotate(x.ctx, x.pathID, r.Overlap, once)
 	if err != nil {
 		return err
 	}
@@ -132,16 +131,6 @@ func (k keys) revoke(x *exchange) error {
 // readOnlyOfKey are the members of a key that clients may not set.
 var readOnlyOfKey = []string{"id", "key", "prefix", "state", "createdAt", "rotatedTo", "bannedUntil"}
 
-func readNewKey(f *form) (access.NewKey, error) {
-	n := access.NewKey{Scopes: access.Read | access.Write}
-	f.read(f.withReadOnly(readOnlyOfKey, members{
-		"name":      assignTo(&n.Name, f.text),
-		"scopes":    assignTo(&n.Scopes, f.scopes),
-		"expiresAt": assignTo(&n.ExpiresAt, f.time),
-	}), "name")
-	return n, f.err(nil)
-}
-
 // scopes reads the names of scopes, each at most once.
 func (f *form) scopes(m member) (all access.Scopes) {
 	f.strings(m, func(pointer, name string) {
@@ -157,23 +146,14 @@ func (f *form) scopes(m member) (all access.Scopes) {
 	return all
 }
 
-func readKeyPatch(f *form) (access.KeyPatch, error) {
-	var p access.KeyPatch
-	f.read(f.withReadOnly(readOnlyOfKey, members{
-		"name":      intoOptional(&p.Name, f.text),
-		"expiresAt": intoOptional(&p.ExpiresAt, f.time),
-		"scopes":    f.readOnly,
-	}))
-	return p, f.err(nil)
-}
+// Readers of the bodies for keys.
+var (
+	readNewKey   = decode(access.NewKey{Scopes: access.Read | access.Write}, readOnlyOfKey...)
+	readKeyPatch = decode(access.KeyPatch{}, append(readOnlyOfKey, "scopes")...)
+	readRotation = decode(rotation{Overlap: 24 * time.Hour})
+)
 
-// usualOverlap is how long a rotated key remains valid by default.
-const usualOverlap = 24 * time.Hour
-
-func readOverlap(f *form) (time.Duration, error) {
-	overlap := usualOverlap
-	f.read(members{
-		"overlap": assignTo(&overlap, func(m member) time.Duration { return f.duration(m, operator.MaxOverlap) }),
-	})
-	return overlap, f.err(nil)
+// A rotation is the body of rotateKey.
+type rotation struct {
+	Overlap time.Duration `json:"overlap,omitzero" most:"8760h"` // operator.MaxOverlap
 }

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -35,14 +36,11 @@ func (s sandboxes) paths() []path {
 
 // create creates a sandbox for the address of the client.
 func (s sandboxes) create(x *exchange) error {
-	catalogue, err := readCatalogue(x)
+	asked, err := readContents(&form{body: x.body})
 	if err != nil {
 		return err
 	}
-	if catalogue == "" {
-		catalogue = sandbox.Catalogues[0]
-	}
-	made, err := s.service.Create(x.ctx, x.addr, catalogue, s.service.Scopes())
+	made, err := s.service.Create(x.ctx, x.addr, cmp.Or(string(asked.Catalogue), sandbox.Catalogues[0]), s.service.Scopes())
 	if err != nil {
 		return err
 	}
@@ -55,24 +53,29 @@ func (s sandboxes) create(x *exchange) error {
 }
 
 func (s sandboxes) reset(x *exchange) error {
-	catalogue, err := readCatalogue(x)
+	asked, err := readContents(&form{body: x.body})
 	if err == nil {
-		err = s.service.Reset(x.ctx, x.entry.Workspace, catalogue)
+		err = s.service.Reset(x.ctx, x.entry.Workspace, string(asked.Catalogue))
 	}
 	return x.sendDone(err)
 }
 
-// readCatalogue returns the name of the catalogue that the body asks for, or "".
-func readCatalogue(x *exchange) (name string, err error) {
-	f := &form{body: x.body}
-	f.read(members{"catalogue": assignTo(&name, func(m member) string {
-		text := f.text(m)
-		if text != "" && !slices.Contains(sandbox.Catalogues, text) {
-			f.add("/catalogue", petstore.InvalidEnum, "catalogue must be %s, not %.40q.", strings.Join(sandbox.Catalogues, ", "), text)
-		}
-		return text
-	})})
-	return name, f.err(nil)
+// contents are the body of createSandbox and resetSandbox.
+type contents struct {
+	Catalogue catalogue `json:"catalogue,omitzero"`
+}
+
+// A catalogue is the name of what a sandbox begins with, or "".
+type catalogue string
+
+var readContents = decode(contents{})
+
+func (f *form) catalogue(m member) catalogue {
+	text := f.text(m)
+	if text != "" && !slices.Contains(sandbox.Catalogues, text) {
+		f.add("/catalogue", petstore.InvalidEnum, "catalogue must be %s, not %.40q.", strings.Join(sandbox.Catalogues, ", "), text)
+	}
+	return catalogue(text)
 }
 
 // useCurrentShop has a request to a sandbox use the sandbox's present shop, which changes when

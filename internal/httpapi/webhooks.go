@@ -123,11 +123,11 @@ func (h webhooks) test(x *exchange) error {
 }
 
 func (h webhooks) replay(x *exchange) error {
-	after, err := readAfter(&form{body: x.body})
+	from, err := readReplay(&form{body: x.body})
 	if err != nil {
 		return err
 	}
-	return x.sendChanged(h.service.Replay(x.ctx, x.shop(), x.pathID, after, x.caller()))
+	return x.sendChanged(h.service.Replay(x.ctx, x.shop(), x.pathID, from.After, x.caller()))
 }
 
 func (h webhooks) deliveries(x *exchange) error {
@@ -153,31 +153,16 @@ func (h webhooks) retry(x *exchange) error {
 // readOnlyOfWebhook are the members of a webhook that clients may not set.
 var readOnlyOfWebhook = []string{"id", "createdAt", "after", "failingSince", "secret"}
 
-func readNewWebhook(f *form) (webhook.New, error) {
-	var n webhook.New
-	f.read(f.withReadOnly(readOnlyOfWebhook, members{
-		"url":         assignTo(&n.URL, f.text),
-		"types":       assignTo(&n.Types, f.eventTypes),
-		"description": assignTo(&n.Description, f.text),
-		"state":       f.readOnly,
-	}), "url")
-	return n, f.err(nil)
-}
+// Readers of the bodies for webhooks.
+var (
+	readNewWebhook   = decode(webhook.New{}, append(readOnlyOfWebhook, "state")...)
+	readWebhookPatch = decode(webhook.Patch{}, readOnlyOfWebhook...)
+	readReplay       = decode(replay{})
+)
 
-func readWebhookPatch(f *form) (webhook.Patch, error) {
-	var p webhook.Patch
-	f.read(f.withReadOnly(readOnlyOfWebhook, members{
-		"url":         intoOptional(&p.URL, f.text),
-		"types":       intoOptional(&p.Types, f.eventTypes),
-		"description": intoOptional(&p.Description, f.text),
-		"state":       intoOptional(&p.State, func(m member) webhook.State { return webhook.State(f.text(m)) }),
-	}))
-	return p, f.err(nil)
-}
-
-func readAfter(f *form) (after int64, err error) {
-	f.read(members{"after": assignTo(&after, f.integer)}, "after")
-	return after, f.err(nil)
+// A replay is the body of replayWebhook.
+type replay struct {
+	After int64 `json:"after"`
 }
 
 // eventTypes reads the names of event types. It does not check that they exist.

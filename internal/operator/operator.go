@@ -88,8 +88,8 @@ type NewKey struct {
 
 // A NewBan is a ban that is to be set.
 type NewBan struct {
-	For    time.Duration
-	Reason string
+	For    time.Duration `json:"for" most:"87600h"` // MaxBan
+	Reason string        `json:"reason"`
 }
 
 // A Key is an API key with what it did. Key is the key itself, which is known only
