@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"net/http"
@@ -17,17 +18,27 @@ const followWait = 20
 // another feed: ask LastEvent, read the lists again, and go on from there. A request waits 20 seconds for an event unless params.Wait
 // says otherwise, and each counts against the rate limit.
 func (c *Client) FollowEvents(ctx context.Context, params ListEventsParams, opts ...CallOption) iter.Seq2[Event, error] {
+	return follow[Event](ctx, c, params, opts)
+}
+
+// FollowRawEvents is FollowEvents for a program that passes events on: it returns each as the server sent it.
+func (c *Client) FollowRawEvents(ctx context.Context, params ListEventsParams, opts ...CallOption) iter.Seq2[json.RawMessage, error] {
+	return follow[json.RawMessage](ctx, c, params, opts)
+}
+
+func follow[T any](ctx context.Context, c *Client, params ListEventsParams, opts []CallOption) iter.Seq2[T, error] {
 	if params.Limit == 0 {
 		params.Limit = largestPage
 	}
 	if params.Wait == 0 {
 		params.Wait = followWait
 	}
-	return func(yield func(Event, error) bool) {
+	return func(yield func(T, error) bool) {
+		var none T
 		for {
-			page, err := c.ListEvents(ctx, params, opts...)
+			page, err := list[T](ctx, c, request{operation: "listEvents", method: http.MethodGet, path: expand("/events"), query: params.query()}, opts)
 			if err != nil {
-				yield(Event{}, err)
+				yield(none, err)
 				return
 			}
 			for _, e := range page.Items {
@@ -36,7 +47,7 @@ func (c *Client) FollowEvents(ctx context.Context, params ListEventsParams, opts
 				}
 			}
 			if params.After, err = eventID(page.Next); err != nil {
-				yield(Event{}, err)
+				yield(none, err)
 				return
 			}
 		}

@@ -4,6 +4,7 @@
 package access
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -11,7 +12,6 @@ import (
 	"unicode/utf8"
 
 	"example.com/petstore/internal/petstore"
-	"golang.org/x/text/unicode/norm"
 )
 
 // A Plan decides how many requests a workspace may make.
@@ -121,28 +121,32 @@ func Resetting() *petstore.Error {
 // of a key.
 const MaxName = 100
 
-// CheckName returns the name of a workspace or a key as it is stored, in NFC. It
-// returns an error unless that has 1 to MaxName code points, no space at either end,
-// and no control or format characters, line or paragraph separators: these are
-// invisible, or change the order of the text around them.
+// CheckName returns the name of a workspace or a key as it is stored, or the first fault
+// of [CheckNameMember].
 func CheckName(name string) (string, error) {
-	if !utf8.ValidString(name) {
-		return "", fmt.Errorf("the name %.60q must be valid UTF-8", name)
-	}
-	name = norm.NFC.String(name)
-	switch {
-	case strings.TrimSpace(name) == "":
-		return "", fmt.Errorf("the name must not be blank")
-	case strings.TrimSpace(name) != name:
-		return "", fmt.Errorf("the name %.60q must not begin or end with a space", name)
-	case utf8.RuneCountInString(name) > MaxName:
-		return "", fmt.Errorf("the name must have at most %d characters", MaxName)
-	}
-	if i := strings.IndexFunc(name, unseen); i >= 0 {
-		r, _ := utf8.DecodeRuneInString(name[i:])
-		return "", fmt.Errorf("the name %.60q must not contain %U, a control or format character", name, r)
+	if fields := CheckNameMember(nil, &name); len(fields) > 0 {
+		return "", errors.New(strings.TrimSuffix("the "+fields[0].Message, "."))
 	}
 	return name, nil
+}
+
+// CheckNameMember puts *name, the member name of a body, into NFC. It appends a fault unless
+// that has 1 to MaxName code points, no space at either end, and no control or format
+// characters, line or paragraph separators: these are invisible, or change the order of the
+// text around them.
+func CheckNameMember(fields []petstore.Field, name *string) []petstore.Field {
+	f := petstore.Field{Pointer: "/name", Code: petstore.InvalidFormat}
+	visible := strings.TrimSpace(*name)
+	switch i := strings.IndexFunc(*name, unseen); {
+	case visible == "" || visible == *name && i < 0:
+		return petstore.CheckText(fields, "/name", name, 1, MaxName)
+	case visible != *name:
+		f.Message = "name must not begin or end with a space."
+	default:
+		r, _ := utf8.DecodeRuneInString((*name)[i:])
+		f.Message = fmt.Sprintf("name must not contain %U, a control or format character.", r)
+	}
+	return append(fields, f)
 }
 
 // Printable escapes the characters that a name must not contain. Names that were stored

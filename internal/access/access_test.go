@@ -52,7 +52,7 @@ func TestCheckName(t *testing.T) {
 		{"日本", ""},
 		{strings.Repeat("é", 100), ""},
 		{strings.Repeat("é", 101), "at most 100"},
-		{"", "blank"},
+		{"", "at least 1"},
 		{" \t\u3000", "blank"},
 		{" a", "begin or end"},
 		{"a\n", "begin or end"},

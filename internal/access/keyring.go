@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"example.com/petstore/internal/petstore"
 )
@@ -215,24 +214,6 @@ func (p *KeyPatch) check(now time.Time) (fields []petstore.Field) {
 		fields = CheckNameMember(fields, &p.Name.Value)
 	}
 	return checkEnd(fields, p.ExpiresAt.Value, now)
-}
-
-// CheckNameMember normalizes the member name of a body, and appends what is wrong with
-// it.
-func CheckNameMember(fields []petstore.Field, name *string) []petstore.Field {
-	kept, err := CheckName(*name)
-	if err == nil {
-		*name = kept
-		return fields
-	}
-	f := petstore.Field{Pointer: "/name", Code: petstore.InvalidFormat, Message: "T" + err.Error()[1:] + "."}
-	switch {
-	case *name == "":
-		f.Code = petstore.TooShort
-	case utf8.RuneCountInString(*name) > MaxName:
-		f.Code = petstore.TooLong
-	}
-	return append(fields, f)
 }
 
 func checkEnd(fields []petstore.Field, end petstore.Time, now time.Time) []petstore.Field {

@@ -198,13 +198,13 @@ type CreatedKey struct {
 
 // A Token lets an operator use the operator's API.
 type Token struct {
-	ID        string // public: "op_" and 16 base62 characters
-	Name      string
-	Prefix    string // its first 8 characters, for display
-	Hash      Hash
-	CreatedAt time.Time
-	ExpiresAt time.Time // never zero
-	RevokedAt time.Time // zero: not revoked
+	ID        string    `json:"id"` // public: "op_" and 16 base62 characters
+	Name      string    `json:"name"`
+	Prefix    string    `json:"prefix"` // its first 8 characters, for display
+	Hash      Hash      `json:"-"`
+	CreatedAt time.Time `json:"createdAt"`
+	ExpiresAt time.Time `json:"expiresAt"`          // never zero
+	RevokedAt time.Time `json:"revokedAt,omitzero"` // zero: not revoked
 }
 
 // State returns "revoked", "expired" or "active".

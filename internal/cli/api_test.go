@@ -177,7 +177,7 @@ func TestArgumentsAreChecked(t *testing.T) {
 		"webhook retry wh_1 first":                  `DELIVERY: "first" is not an id: must be a whole number from 1 on`,
 		"api pets list --server 127.0.0.1:8080":     `--server: "127.0.0.1:8080" is not an absolute http or https URL`,
 		"api pets list --server user:hunter2@h":     `--server: the URL has more than scheme, host and path`,
-		"listen --forward-to user:hunter2@h":        `--forward-to: "xxxxx" is not an absolute http or https URL`,
+		"listen --forward-to user:hunter2@h":        `--forward-to: "user:xxxxx@h" is not an absolute http or https URL`,
 		"listen --forward-to ftp://u:hunter2@h":     `--forward-to: "ftp://u:xxxxx@h" is not an absolute http or https URL`,
 		"listen --forward-to http://h --secret abc": `--secret: must be whsec_ and base64, as the secret of a webhook`,
 	} {

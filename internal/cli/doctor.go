@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -19,7 +17,7 @@ func doctorCommand(a *app) *cobra.Command {
 	return newCommand(a, spec{
 		use:   "doctor",
 		short: "Check the database, and say what to do",
-		long: `Check that the database is there, its migrations, its integrity, the stock of every pet
+		long: `Check that the database is there and migrated, its integrity, the stock of every pet
 against its ledger, and the events against the data. With PostgreSQL, check the settings
 of the server too.
 
@@ -44,99 +42,64 @@ type diagnosis struct {
 	Findings []finding `json:"findings"`
 }
 
-// A check is one part of an examination. It returns what is wrong, or an error if that cannot be found out.
-type check struct {
-	name, advice string
-	last         bool // whether the later checks need this one to find nothing
-	run          func(context.Context) ([]string, error)
-}
-
 const adviceDamaged = "keep a copy of the database, restore the latest good backup, and report this"
 
-func (a *app) checks() []check {
-	return []check{
-		{"database", "change this in the server's configuration, or use another server", true, a.checkPresent},
-		{"migrations", "make a backup, then run petstore migrate up", true, a.checkMigrations},
-		{"integrity and ledger", adviceDamaged, false, a.checkIntegrity},
-		{"events", "copies made from the feed are wrong: let clients read the lists again, and please report this", false, a.checkEvents},
+// examine checks the database and, if it can be opened, what it contains.
+func examine(ctx context.Context, a *app) []finding {
+	var settings []string
+	var contents []finding
+	var err error
+	if a.config.OnPostgres() {
+		settings, err = postgres.Diagnose(ctx, a.config.DB)
 	}
+	if err == nil {
+		err = a.withReader(ctx, func(db node.Store) error {
+			problems, err := db.Check(ctx)
+			contents = found("integrity and ledger", adviceDamaged, problems, err)
+			problems, err = checkEvents(ctx, db)
+			contents = append(contents, found("events", "copies made from the feed are wrong: let clients read the lists again, and please report this", problems, err)...)
+			return nil
+		})
+	}
+	return append(found("database", "change this in the server's configuration, or use another server", settings, err), contents...)
 }
 
-// examine runs the checks, up to one without which the others cannot be made.
-func examine(ctx context.Context, a *app) (findings []finding) {
-	for _, c := range a.checks() {
-		problems, err := c.run(ctx)
-		for _, p := range problems {
-			findings = append(findings, finding{c.name, "problem", oneLine(p), c.advice})
-		}
-		switch {
-		case err != nil:
-			return append(findings, failed(c, err))
-		case len(problems) == 0:
-			findings = append(findings, finding{c.name, "ok", "nothing found", ""})
-		case c.last:
-			return findings
-		}
+// found returns the findings of a check: its problems, and the error if it could not be made.
+func found(check, advice string, problems []string, err error) (findings []finding) {
+	for _, p := range problems {
+		findings = append(findings, finding{check, "problem", oneLine(p), advice})
+	}
+	switch {
+	case err != nil:
+		return append(findings, failed(check, err))
+	case len(problems) == 0:
+		return []finding{{check, "ok", "nothing found", ""}}
 	}
 	return findings
 }
 
 // failed returns the finding for a check that could not be made.
-func failed(c check, err error) finding {
+func failed(check string, err error) finding {
 	if e, ok := errors.AsType[*petstore.Error](err); ok && e.Err != nil {
 		err = e.Err // its message is for the clients of a server
 	}
-	advice := "check that --db is right, and that this user can read and write the database"
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		advice = "give --db the right path, or create the database with petstore migrate up"
-	case sqlite.IsDamage(err):
+	advice := "check that --db is right, and that this user can read and write the database; petstore migrate up creates and migrates it"
+	if sqlite.IsDamage(err) {
 		advice = adviceDamaged
 	}
-	return finding{c.name, "problem", explain(err), advice}
-}
-
-// checkPresent looks for the file, or at the settings of the server.
-func (a *app) checkPresent(ctx context.Context) ([]string, error) {
-	if a.config.OnPostgres() {
-		return postgres.Diagnose(ctx, a.config.DB)
-	}
-	_, err := os.Stat(a.config.DB)
-	return nil, err
-}
-
-// checkMigrations looks for migrations that are not applied.
-func (a *app) checkMigrations(ctx context.Context) (problems []string, err error) {
-	all, err := knownMigrations(ctx, a)
-	for _, m := range all {
-		if !m.Applied {
-			problems = append(problems, fmt.Sprintf("migration %d %s is not applied", m.Version, m.Name))
-		}
-	}
-	return problems, err
-}
-
-func (a *app) checkIntegrity(ctx context.Context) (problems []string, err error) {
-	err = a.withReader(ctx, func(db node.Store) (err error) {
-		problems, err = db.Check(ctx)
-		return err
-	})
-	return problems, err
+	return finding{check, "problem", explain(err), advice}
 }
 
 // checkEvents compares the data of each workspace with what its feed of events says.
-func (a *app) checkEvents(ctx context.Context) (problems []string, err error) {
-	err = a.withReader(ctx, func(db node.Store) error {
-		all, err := db.Workspaces(ctx)
-		for _, w := range all {
-			if w.Resetting || w.Sandbox != nil {
-				continue
-			}
-			found, checkErr := db.CheckFeed(ctx, w.Shop)
-			problems, err = append(problems, found...), errors.Join(err, checkErr)
+func checkEvents(ctx context.Context, db node.Store) (problems []string, err error) {
+	all, err := db.Workspaces(ctx)
+	for _, w := range all {
+		if w.Resetting || w.Sandbox != nil {
+			continue
 		}
-		return err
-	})
+		found, checkErr := db.CheckFeed(ctx, w.Shop)
+		problems, err = append(problems, found...), errors.Join(err, checkErr)
+	}
 	return problems, err
 }
 

@@ -22,11 +22,12 @@ func TestDoctor(t *testing.T) {
 		advice      string
 	}{
 		{"well", func(string) {}, nil, "integrity and ledger", "ok", "nothing", ""},
-		{"missing", func(p string) { os.Remove(p) }, nil, "database", "problem", "no such file", "petstore migrate up"},
-		{"damaged", func(p string) { os.WriteFile(p, bytes.Repeat([]byte("x"), 4096), 0o600) }, nil, "migrations", "problem", "is not an SQLite database", "--db is right"},
-		{"damaged schema", damage(2, 1), nil, "migrations", "problem", "malformed", "restore the latest good backup"},
+		{"missing", func(p string) { os.Remove(p) }, nil, "database", "problem", "does not exist", "petstore migrate up"},
+		{"empty", func(p string) { os.Truncate(p, 0) }, nil, "database", "problem", "lacks 1 of 1 migrations", "petstore migrate up"},
+		{"damaged", func(p string) { os.WriteFile(p, bytes.Repeat([]byte("x"), 4096), 0o600) }, nil, "database", "problem", "is not an SQLite database", "--db is right"},
+		{"damaged schema", damage(2, 1), nil, "database", "problem", "malformed", "restore the latest good backup"},
 		{"damaged pages", damage(8, 5), nil, "integrity and ledger", "problem", "malformed", "restore the latest good backup"},
-		{"directory", func(p string) { os.Remove(p); os.Mkdir(p, 0o700) }, nil, "migrations", "problem", "is a directory", "--db is right"},
+		{"directory", func(p string) { os.Remove(p); os.Mkdir(p, 0o700) }, nil, "database", "problem", "is a directory", "--db is right"},
 		{"no server", func(string) {}, []string{"--db", "postgres://u:secret@127.0.0.1:1/p"}, "database", "problem", "connection refused", "--db is right"}, // the driver says so in lines
 	} {
 		t.Run(c.name, func(t *testing.T) {

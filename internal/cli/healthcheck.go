@@ -2,11 +2,10 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -32,8 +31,8 @@ func healthcheckCommand(a *app) *cobra.Command {
 	})
 }
 
-// askReady returns nil if the server says that it is ready, and its reasons if
-// it is not.
+// askReady returns nil if the server says that it is ready, and what it says if it is
+// not.
 func askReady(ctx context.Context, url string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -49,19 +48,6 @@ func askReady(ctx context.Context, url string) error {
 	if resp.StatusCode == http.StatusOK {
 		return nil
 	}
-	return fmt.Errorf("not ready: %s answered %d%s", url, resp.StatusCode, reasonsIn(resp.Body))
-}
-
-func reasonsIn(body io.Reader) string {
-	var answer struct {
-		Reasons []struct{ Message string }
-	}
-	if err := json.NewDecoder(io.LimitReader(body, 1<<16)).Decode(&answer); err != nil {
-		return ""
-	}
-	var words strings.Builder
-	for _, r := range answer.Reasons {
-		words.WriteString(": " + r.Message)
-	}
-	return words.String()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<12))
+	return errors.Join(fmt.Errorf("not ready: %s answered %d: %s", url, resp.StatusCode, body), err)
 }

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -28,6 +27,7 @@ const listenPause = time.Second
 
 func listenCommand(a *app) *cobra.Command {
 	l := &listener{app: a}
+	var types []petstore.EventType
 	return overAPI(a, spec{
 		use: "listen --forward-to URL [--type TYPE,...] [--secret SECRET]", short: "Forward the events of a workspace to a receiver on this machine", needs: []string{"forward-to"},
 		long: `Follow the events of a workspace from now on, and post each to a URL as a webhook
@@ -38,7 +38,7 @@ read, no webhook and no public address. It continues after an interruption on ei
 		output: words(),
 	}, func(f *pflag.FlagSet) {
 		f.StringVar(&l.to, "forward-to", "", "post the events to `URL`, such as http://127.0.0.1:3000/events")
-		f.Var(config.List(&l.types, config.Word(new(petstore.EventType), petstore.EventTypes()...)), "type", "forward only events of the types `TYPE,...`")
+		f.Var(config.List(&types, config.Word(new(petstore.EventType), petstore.EventTypes()...)), "type", "forward only events of the types `TYPE,...`")
 		f.StringVar(&l.secret, "secret", "", "sign the events with `SECRET`, such as that of a webhook (default a new one)")
 		config.FromEnvironment(f, "secret")
 	}, func(ctx context.Context, c *client.Client, _ []string) error {
@@ -46,6 +46,9 @@ read, no webhook and no public address. It continues after an interruption on ei
 			return usagef("--forward-to: %q is not an absolute http or https URL", config.Redact(l.to))
 		}
 		l.client = c
+		for _, t := range types {
+			l.params.Type = append(l.params.Type, client.EventType(t))
+		}
 		if l.minted = l.secret == ""; l.minted {
 			l.secret = webhook.MintSecret()
 		}
@@ -70,9 +73,8 @@ type listener struct {
 	sender *webhook.Sender
 	to     string
 	secret string
-	minted bool                 // whether the secret is a new one
-	types  []petstore.EventType // none for all
-	after  *int64               // the last event that was forwarded; nil to begin with the oldest
+	minted bool                    // whether the secret is a new one
+	params client.ListEventsParams // After is the last event that was forwarded; nil to begin with the oldest
 }
 
 func (l *listener) run(ctx context.Context) error {
@@ -87,7 +89,7 @@ func (l *listener) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l.after = &last
+	l.params.After = &last
 	if err := l.printStart(account.Workspace.Name); err != nil {
 		return err
 	}
@@ -97,7 +99,7 @@ func (l *listener) run(ctx context.Context) error {
 		switch {
 		case answered && e.Code == client.CodeEventsExpired:
 			fmt.Fprintf(l.err, "petstore: %s Continuing with the oldest event that is kept.\n", access.Printable(e.Message))
-			l.after = nil
+			l.params.After = nil
 			continue
 		case answered && e.Status < 500:
 			return err
@@ -112,39 +114,15 @@ func (l *listener) run(ctx context.Context) error {
 
 // follow forwards events, as the server sends them, until the server cannot be asked.
 func (l *listener) follow(ctx context.Context, workspace int64) error {
-	for ctx.Err() == nil {
-		answer, resp, err := l.client.Do(ctx, client.Request{Operation: "listEvents", Method: http.MethodGet, Path: "/events", Query: l.query()})
+	for event, err := range l.client.FollowRawEvents(ctx, l.params) {
+		if err == nil {
+			err = l.forward(ctx, workspace, event)
+		}
 		if err != nil {
 			return err
 		}
-		var page []json.RawMessage
-		if err := json.Unmarshal(answer, &page); err != nil {
-			return fmt.Errorf("the answer to listEvents: %w", err)
-		}
-		for _, event := range page {
-			if err := l.forward(ctx, workspace, event); err != nil {
-				return err
-			}
-		}
-		next, err := strconv.ParseInt(resp.Next(), 10, 64)
-		if err != nil {
-			return fmt.Errorf("the answer to listEvents lacks a link: %w", err)
-		}
-		l.after = &next
 	}
 	return ctx.Err()
-}
-
-// query asks for the next events, or waits for one for 20 seconds.
-func (l *listener) query() url.Values {
-	q := url.Values{"limit": {"100"}, "wait": {"20"}}
-	for _, t := range l.types {
-		q.Add("type", string(t))
-	}
-	if l.after != nil {
-		q.Set("after", number(*l.after))
-	}
-	return q
 }
 
 // forward posts an event until the receiver answers.
@@ -172,7 +150,7 @@ func (l *listener) forward(ctx context.Context, workspace int64, event json.RawM
 			return err
 		}
 		if answer.Status != 0 {
-			l.after = &e.ID
+			l.params.After = &e.ID
 			return nil
 		}
 		pause(ctx, listenPause)

@@ -83,26 +83,19 @@ func (m *mover) run(ctx context.Context) (err error) {
 	return m.printMove(tables, m.now().Sub(began))
 }
 
-// movedView is a table that was moved, as it is printed.
-type movedView struct {
-	Table string `json:"table"`
-	Rows  int64  `json:"rows"`
-}
-
 // moveView is a move as it is printed.
 type moveView struct {
-	Tables  []movedView `json:"tables"`
-	Rows    int64       `json:"rows"`
-	Seconds float64     `json:"seconds"`
+	Tables  []store.Moved `json:"tables"`
+	Rows    int64         `json:"rows"`
+	Seconds float64       `json:"seconds"`
 }
 
 func (m *mover) printMove(tables []store.Moved, took time.Duration) error {
-	v := moveView{[]movedView{}, 0, float64(took.Milliseconds()) / 1000}
+	v := moveView{tables, 0, float64(took.Milliseconds()) / 1000}
 	for _, t := range tables {
-		v.Tables = append(v.Tables, movedView(t))
 		v.Rows += t.Rows
 	}
-	err := m.print(v, tableOf(v.Tables, "table,rows"))
+	err := m.print(v, tableOf(tables, "table,rows"))
 	if err == nil {
 		fmt.Fprintf(m.err, "petstore: moved %d rows from %s to %s in %v. Start the nodes, and give all commands, the new address with --db or PETSTORE_DB; %s is refused from now on.\n",
 			v.Rows, m.from, config.Redact(m.to), took.Round(time.Millisecond), m.from)

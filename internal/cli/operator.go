@@ -9,7 +9,6 @@ import (
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/config"
 	"example.com/petstore/internal/node"
-	"example.com/petstore/internal/operator"
 	"example.com/petstore/internal/portal/admin"
 )
 
@@ -50,21 +49,12 @@ func operatorToken(a *app) *cobra.Command {
 	return newGroup("token", "Create, list and revoke tokens for the operator's API", tokenCreate(a), tokenList(a), tokenRevoke(a))
 }
 
-// tokenView is a token as it is printed. Token is the token itself, which is known
+// tokenView is a token as it is printed. Secret is the token itself, which is known
 // only when it is made.
 type tokenView struct {
-	ID        string     `json:"id"`
-	Token     string     `json:"token,omitempty"`
-	Name      string     `json:"name"`
-	Prefix    string     `json:"prefix"`
-	State     string     `json:"state"`
-	CreatedAt *time.Time `json:"createdAt"`
-	ExpiresAt *time.Time `json:"expiresAt"`
-	RevokedAt *time.Time `json:"revokedAt,omitempty"`
-}
-
-func viewToken(a *app, t access.Token) tokenView {
-	return tokenView{t.ID, "", t.Name, t.Prefix, t.State(a.now()), operator.Instant(t.CreatedAt), operator.Instant(t.ExpiresAt), operator.Instant(t.RevokedAt)}
+	access.Token
+	Secret string `json:"token,omitempty"`
+	State  string `json:"state"`
 }
 
 // How long a token is valid: unless it is said, and at most.
@@ -94,14 +84,13 @@ revoke it when you no longer use the program.`,
 				return a.fault("expires", "must be at most a year")
 			}
 			secret, prefix := access.MintToken()
-			t := access.Token{ID: access.MintTokenID(), Name: name, Prefix: prefix, Hash: access.HashOf(secret), CreatedAt: a.now(), ExpiresAt: a.now().Add(expires)}
+			now := a.now().UTC().Truncate(time.Millisecond)
+			t := access.Token{ID: access.MintTokenID(), Name: name, Prefix: prefix, Hash: access.HashOf(secret), CreatedAt: now, ExpiresAt: now.Add(expires)}
 			err = a.withStore(ctx, func(db node.Store) error { return db.AddToken(ctx, t, actor) })
 			if err != nil {
 				return err
 			}
-			v := viewToken(a, t)
-			v.Token = secret
-			return a.printSecret(v, "token", "id,name,expiresAt")
+			return a.printSecret(tokenView{t, secret, t.State(now)}, "token", "id,name,expiresAt")
 		},
 	})
 	cmd.Flags().Var(duration(&expires, 1), "expires", "let the token expire after `DURATION`, at most a year (default 90d)")
@@ -119,7 +108,7 @@ func tokenList(a *app) *cobra.Command {
 				}
 				views := make([]tokenView, len(all))
 				for i, t := range all {
-					views[i] = viewToken(a, t)
+					views[i] = tokenView{t, "", t.State(a.now())}
 				}
 				return a.print(views, tableOf(views, "id,name,prefix=TOKEN,state,createdAt,expiresAt"))
 			})
@@ -137,7 +126,7 @@ func tokenRevoke(a *app) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.printDone(viewToken(a, t), "Revoked the token %s (%s)", t.ID, t.Name)
+				return a.printDone(tokenView{t, "", t.State(a.now())}, "Revoked the token %s (%s)", t.ID, t.Name)
 			})
 		},
 	})

@@ -2,8 +2,7 @@ package config
 
 import (
 	"fmt"
-	"net/url"
-	"slices"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -43,7 +42,7 @@ func (c *Config) checkStores(from Origins) error {
 		return &Fault{from.Of("db"), misplacedAt}
 	case c.Backup.Every > 0 && c.OnPostgres():
 		return &Fault{from.Of("backup-every"), "backups by the server are for SQLite; back PostgreSQL up with pg_basebackup or pg_dump"}
-	case c.Redis != "" && !isURL(c.Redis, "redis", "rediss"):
+	case c.Redis != "" && !redisURL.MatchString(c.Redis):
 		return &Fault{from.Of("redis"), "must be a URL such as redis://127.0.0.1:6379"}
 	}
 	return nil
@@ -71,45 +70,19 @@ func slashInPassword(text string) bool {
 	return onPostgres(text) && strings.Contains(path, "@")
 }
 
-func isURL(s string, schemes ...string) bool {
-	scheme, _, ok := strings.Cut(s, "://")
-	return ok && slices.ContainsFunc(schemes, func(want string) bool { return strings.EqualFold(scheme, want) })
-}
-
-const redacted = "xxxxx"
+var (
+	redisURL = regexp.MustCompile(`(?i)^rediss?://`)
+	// userPassword matches what stands before a host. A password may contain any character, escaped or not.
+	userPassword = regexp.MustCompile(`(?s)^([^:]*:).*@`)
+	// passwordParameter matches a parameter whose name contains "password".
+	passwordParameter = regexp.MustCompile(`(?i)(password[^?&=]*=)[^&]*`)
+)
 
 // Redact returns s with the passwords of a URL replaced: that of its user, and those in
-// its query. If the URL cannot be parsed, or may contain an unescaped password
-// anywhere, only the scheme is left. If the text has a user and a password but no
-// scheme, nothing is left.
+// its query. It replaces too much rather than too little: all that stands between the
+// first colon behind the scheme and the last @.
 func Redact(s string) string {
-	scheme, rest, ok := strings.Cut(s, "://")
-	if !ok {
-		if before, _, at := strings.Cut(s, "@"); at && strings.Contains(before, ":") {
-			return redacted
-		}
-		return s
-	}
-	u, err := url.Parse(s)
-	if err != nil || !strings.EqualFold(u.Scheme, scheme) || u.Fragment != "" || atBehindHost(rest) {
-		return scheme + "://" + redacted
-	}
-	query, err := url.ParseQuery(u.RawQuery)
-	if err != nil {
-		return scheme + "://" + redacted
-	}
-	for name := range query {
-		if strings.Contains(strings.ToLower(name), "password") {
-			query.Set(name, redacted)
-			u.RawQuery = query.Encode()
-		}
-	}
-	return u.Redacted()
-}
-
-// atBehindHost reports whether the part after the host seems to contain the end of a
-// password: the password has a slash, a question mark or a hash.
-func atBehindHost(rest string) bool {
-	end := strings.IndexAny(rest, "/?#")
-	return end >= 0 && strings.Contains(rest[end:], "@")
+	begin := strings.Index(s, "://") + 1 // behind the colon of the scheme, if there is one
+	rest := userPassword.ReplaceAllString(s[begin:], "${1}xxxxx@")
+	return s[:begin] + passwordParameter.ReplaceAllString(rest, "${1}xxxxx")
 }

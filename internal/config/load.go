@@ -98,25 +98,28 @@ func (c *Config) Load(flags *pflag.FlagSet, getenv func(string) string) (Origins
 
 // loadFile sets the settings in a file that have no origin yet.
 func (c *Config) loadFile(path string, origins Origins) error {
-	entries, err := readFile(path)
+	members, err := readFile(path)
 	if err != nil {
 		return err
 	}
-	settings := c.Settings()
-	for _, e := range entries {
-		from := at(path, e.line)
-		i := slices.IndexFunc(settings, func(s Setting) bool { return s.Name == e.name })
-		value, ok := e.value()
+	settings, lines := c.Settings(), map[string]int{}
+	for member := range slices.Chunk(members, 2) {
+		name, from := member[0].Value, at(path, member[0].Line)
+		i := slices.IndexFunc(settings, func(s Setting) bool { return s.Name == name })
+		value, ok := textOf(member[1])
 		switch {
 		case i < 0:
-			return &Fault{from, unknownSetting(e.name, settings)}
+			return &Fault{from, unknownSetting(name, settings)}
 		case !ok:
-			return &Fault{from, e.name + " must be a value, or a list of values"}
-		case origins.Of(e.name) == Default:
-			if err := origins.set(e.name, from, value, settings[i].value); err != nil {
+			return &Fault{from, name + " must be a value, or a list of values"}
+		case lines[name] > 0:
+			return &Fault{from, fmt.Sprintf("%s is set in line %d already", name, lines[name])}
+		case origins.Of(name) == Default:
+			if err := origins.set(name, from, value, settings[i].value); err != nil {
 				return err
 			}
 		}
+		lines[name] = member[0].Line
 	}
 	return nil
 }

@@ -8,17 +8,15 @@ import (
 )
 
 // A cache holds the answers to GETs. An answer is valid while its workspace has the
-// version that it had before the store was read. The cache has two generations: when
-// the younger one is full it becomes the older one, and the answers of the former older
-// one are dropped. An answer that is used moves to the younger one. A nil cache holds
-// nothing.
+// version that it had before the store was read. A full cache drops all answers and
+// begins anew. A nil cache holds nothing.
 type cache struct {
-	version    func(workspace int64) (version uint64, known bool)
-	generation int64 // the most bytes of one generation
+	version func(workspace int64) (version uint64, known bool)
+	most    int64 // bytes
 
-	mu           sync.RWMutex
-	young, older map[target]cached
-	size         int64 // of the younger generation, in bytes
+	mu      sync.RWMutex
+	answers map[target]cached
+	size    int64 // in bytes
 }
 
 // A target is the path and the query of a request, as they were sent.
@@ -34,7 +32,7 @@ type cached struct {
 
 // Limits of a cache.
 const (
-	mostHeld    = 16 << 20 // bytes, of both generations
+	mostHeld    = 16 << 20 // bytes
 	entrySize   = 368      // bytes that one takes besides its texts
 	longestPath = 512      // bytes of a path with its query
 	longestBody = 12 << 10 // bytes
@@ -46,7 +44,7 @@ func newCache(version func(workspace int64) (uint64, bool), held int64) *cache {
 	if version == nil {
 		return nil
 	}
-	return &cache{version: version, generation: cmp.Or(held, mostHeld) / 2, young: map[target]cached{}, older: map[target]cached{}}
+	return &cache{version: version, most: cmp.Or(held, mostHeld), answers: map[target]cached{}}
 }
 
 // answer answers a GET from the cache, or else calls read and caches its answer.
@@ -74,16 +72,8 @@ func (c *cache) answer(x *exchange, read handler) error {
 
 func (c *cache) find(at target) (cached, bool) {
 	c.mu.RLock()
-	held, ok := c.young[at]
-	if ok {
-		c.mu.RUnlock()
-		return held, true
-	}
-	held, ok = c.older[at]
-	c.mu.RUnlock()
-	if ok {
-		c.put(at, held)
-	}
+	defer c.mu.RUnlock()
+	held, ok := c.answers[at]
 	return held, ok
 }
 
@@ -92,13 +82,13 @@ func (c *cache) put(at target, held cached) {
 	size := held.size(at)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if replaced, ok := c.young[at]; ok {
+	if replaced, ok := c.answers[at]; ok {
 		c.size -= replaced.size(at)
 	}
-	if c.size+size > c.generation {
-		c.young, c.older, c.size = map[target]cached{}, c.young, 0
+	if c.size+size > c.most {
+		c.answers, c.size = map[target]cached{}, 0
 	}
-	c.young[at] = held
+	c.answers[at] = held
 	c.size += size
 }
 

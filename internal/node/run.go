@@ -76,9 +76,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		return errors.Join(err, s.stop(0))
 	}
 	defer func() { err = errors.Join(err, n.close()) }()
-	if err := scratch.Sweep(); err != nil {
-		n.log.Warn("the temporary folder of a command that was killed could not be removed", "err", err)
-	}
+	scratch.Sweep()
 	return n.serve(ctx, s, sockets)
 }
 

@@ -55,7 +55,7 @@ func (n *NewCategory) Check() []Field {
 	fields = checkName(fields, &n.Name)
 	if n.Description != nil {
 		description := *n.Description
-		fields = checkText(fields, "/description", &description, 0, MaxDescription)
+		fields = CheckText(fields, "/description", &description, 0, MaxDescription)
 		n.Description = &description
 	}
 	return fields
@@ -69,7 +69,7 @@ func (p *CategoryPatch) Check() []Field {
 		fields = checkName(fields, &p.Name.Value)
 	}
 	if p.Description.Present && !p.Description.Null {
-		fields = checkText(fields, "/description", &p.Description.Value, 0, MaxDescription)
+		fields = CheckText(fields, "/description", &p.Description.Value, 0, MaxDescription)
 	}
 	return fields
 }
@@ -130,16 +130,13 @@ func RefuseNull[T any](fields *[]Field, pointer string, member Optional[T]) bool
 }
 
 func checkName(fields []Field, name *string) []Field {
-	before := len(fields)
-	fields = checkText(fields, "/name", name, 1, MaxName)
-	if len(fields) == before && strings.TrimFunc(*name, invisible) == "" {
-		fields = append(fields, Field{Pointer: "/name", Code: InvalidFormat, Message: "name must not be blank."})
-	}
-	return fields
+	return CheckText(fields, "/name", name, 1, MaxName)
 }
 
-// checkText puts *text into Unicode normal form C and counts its code points.
-func checkText(fields []Field, pointer string, text *string, least, most int) []Field {
+// CheckText puts *text, the member at the pointer, into Unicode normal form C. It appends a fault
+// unless the text then has least to most code points and no control characters, and does
+// not consist of blanks if least is not 0.
+func CheckText(fields []Field, pointer string, text *string, least, most int) []Field {
 	if !norm.NFC.IsNormalString(*text) {
 		*text = norm.NFC.String(*text)
 	}
@@ -154,6 +151,8 @@ func checkText(fields []Field, pointer string, text *string, least, most int) []
 	case !utf8.ValidString(*text):
 		return append(fields, Field{Pointer: pointer, Code: InvalidFormat,
 			Message: fmt.Sprintf("%s must be valid UTF-8.", member)})
+	case least > 0 && strings.TrimFunc(*text, invisible) == "":
+		return append(fields, Field{Pointer: pointer, Code: InvalidFormat, Message: member + " must not be blank."})
 	case strings.ContainsFunc(*text, unicode.IsControl):
 		return append(fields, Field{Pointer: pointer, Code: InvalidFormat,
 			Message: fmt.Sprintf("%s must not contain control characters.", member)})

@@ -12,10 +12,10 @@ import (
 
 // A Migration is a step of the schema.
 type Migration struct {
-	Version int
-	Name    string
-	Applied bool
-	At      time.Time // when it was applied; zero if it was not
+	Version int       `json:"version"`
+	Name    string    `json:"name"`
+	Applied bool      `json:"applied"`
+	At      time.Time `json:"appliedAt,omitzero"` // zero if it was not applied
 }
 
 // Migrations are those that a program knows.

@@ -54,8 +54,8 @@ const movedAtOnce = 1000 // rows that a move holds
 
 // A Moved is a table, with as many rows on both sides.
 type Moved struct {
-	Table string
-	Rows  int64
+	Table string `json:"table"`
+	Rows  int64  `json:"rows"`
 }
 
 // Run moves everything in one transaction, counts the rows of both sides, and only then commits

@@ -5,11 +5,8 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"example.com/petstore/internal/fairshare"
 	"example.com/petstore/internal/petstore"
@@ -58,7 +55,7 @@ type Patch struct {
 // nil, repeating the call has the same result.
 func (s *Service) Create(ctx context.Context, workspace int64, n New, once *petstore.Idempotency, by string) (Changed, error) {
 	fields := s.Sender.guard.checkURL(nil, n.URL)
-	fields = checkDescription(checkTypes(fields, n.Types), n.Description)
+	fields = petstore.CheckText(checkTypes(fields, n.Types), "/description", &n.Description, 0, maxDescription)
 	if err := petstore.Invalid(fields); err != nil {
 		return Changed{}, err
 	}
@@ -73,7 +70,7 @@ func (s *Service) Create(ctx context.Context, workspace int64, n New, once *pets
 
 // Update changes what the patch names, if the condition holds.
 func (s *Service) Update(ctx context.Context, workspace int64, id string, p Patch, on petstore.Condition, by string) (Webhook, error) {
-	if err := petstore.Invalid(s.checkPatch(p)); err != nil {
+	if err := petstore.Invalid(s.checkPatch(&p)); err != nil {
 		return Webhook{}, err
 	}
 	changed, err := s.change(ctx, Change{Workspace: workspace, ID: id, By: by, Action: "webhook.update", Edit: func(w *Webhook, _ Feed) error {
@@ -206,14 +203,14 @@ func (s *Service) Request(ctx context.Context, w *Webhook, e petstore.Event) ([]
 	return b.Bytes(), err
 }
 
-func (s *Service) checkPatch(p Patch) (fields []petstore.Field) {
+func (s *Service) checkPatch(p *Patch) (fields []petstore.Field) {
 	if petstore.RefuseNull(&fields, "/url", p.URL) {
 		fields = s.Sender.guard.checkURL(fields, p.URL.Value)
 	}
 	if p.Types.Present && !p.Types.Null {
 		fields = checkTypes(fields, p.Types.Value)
 	}
-	fields = checkDescription(fields, p.Description.Value)
+	fields = petstore.CheckText(fields, "/description", &p.Description.Value, 0, maxDescription)
 	if petstore.RefuseNull(&fields, "/state", p.State) && p.State.Value != Active && p.State.Value != Paused {
 		fields = append(fields, petstore.Field{Pointer: "/state", Code: petstore.InvalidEnum,
 			Message: fmt.Sprintf("state can be set to active or paused, not %.40q.", p.State.Value)})
@@ -242,17 +239,4 @@ func checkTypes(fields []petstore.Field, types []petstore.EventType) []petstore.
 		seen[t] = true
 	}
 	return fields
-}
-
-func checkDescription(fields []petstore.Field, text string) []petstore.Field {
-	f := petstore.Field{Pointer: "/description"}
-	switch {
-	case utf8.RuneCountInString(text) > maxDescription:
-		f.Code, f.Message = petstore.TooLong, fmt.Sprintf("description must have at most %d characters.", maxDescription)
-	case !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl):
-		f.Code, f.Message = petstore.InvalidFormat, "description must be text without control characters."
-	default:
-		return fields
-	}
-	return append(fields, f)
 }
