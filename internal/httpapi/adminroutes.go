@@ -123,16 +123,6 @@ func (a *Admin) sendChanged(x *exchange, status int, now any) error {
 	return x.sendJSON(status, now)
 }
 
-// sendJSONList is like sendList, for entries that encoding/json encodes.
-func sendJSONList[T any](l *listRequest, entries []T, positionOf func(T) position) error {
-	entries, link := trimPage(l, entries, positionOf)
-	body, err := marshal(entries)
-	if err != nil {
-		return err
-	}
-	return l.x.represent(pageOf(body, link, link != ""))
-}
-
 func (a *Admin) listWorkspaces(x *exchange) error {
 	l, err := newListRequest(x)
 	if err != nil {
@@ -151,7 +141,7 @@ func (a *Admin) listWorkspaces(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	return sendJSONList(l, all, func(w operator.Workspace) position { return numbered(w.ID) })
+	return sendList(l, all, func(w operator.Workspace) position { return numbered(w.ID) })
 }
 
 func (a *Admin) createWorkspace(x *exchange) error {
@@ -199,7 +189,7 @@ func (a *Admin) listKeys(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	return sendJSONList(l, used, func(k operator.Key) position { return position(k.ID) })
+	return sendList(l, used, func(k operator.Key) position { return position(k.ID) })
 }
 
 func (a *Admin) createKey(x *exchange) error {
@@ -251,7 +241,7 @@ func (a *Admin) listAudit(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	return sendJSONList(l, entries, func(e access.AuditEntry) position { return numbered(e.ID) })
+	return sendList(l, entries, func(e access.AuditEntry) position { return numbered(e.ID) })
 }
 
 func (a *Admin) listBackups(x *exchange) error {

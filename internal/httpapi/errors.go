@@ -3,7 +3,6 @@ package httpapi
 import (
 	"maps"
 	"net/http"
-	"strconv"
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
@@ -114,44 +113,13 @@ func challenge(code petstore.Code) string {
 	return `Bearer realm="petstore", error="invalid_token"`
 }
 
-// appendError appends an error as the schema Error describes it.
-func appendError(dst []byte, e *petstore.Error, status int, request string) []byte {
-	dst = append(dst, `{"code":"`...)
-	dst = append(dst, e.Code...)
-	dst = append(dst, `","message":`...)
-	dst = petstore.AppendString(dst, e.Message)
-	dst = append(dst, `,"status":`...)
-	dst = strconv.AppendInt(dst, int64(status), 10)
-	if request != "" {
-		dst = append(dst, `,"requestId":`...)
-		dst = petstore.AppendString(dst, request)
-	}
-	for i, f := range e.Fields {
-		if i == 0 {
-			dst = append(dst, `,"errors":[`...)
-		} else {
-			dst = append(dst, ',')
-		}
-		dst = appendField(dst, f)
-	}
-	if len(e.Fields) > 0 {
-		dst = append(dst, ']')
-	}
-	return append(dst, '}')
-}
-
-func appendField(dst []byte, f petstore.Field) []byte {
-	name, value := `{"pointer":`, f.Pointer
-	if f.Parameter != "" {
-		name, value = `{"parameter":`, f.Parameter
-	}
-	dst = append(dst, name...)
-	dst = petstore.AppendString(dst, value)
-	dst = append(dst, `,"code":"`...)
-	dst = append(dst, f.Code...)
-	dst = append(dst, `","message":`...)
-	dst = petstore.AppendString(dst, f.Message)
-	return append(dst, '}')
+// An errorBody is an error as the schema Error describes it.
+type errorBody struct {
+	Code      petstore.Code    `json:"code"`
+	Message   string           `json:"message"`
+	Status    int              `json:"status"`
+	RequestID string           `json:"requestId,omitzero"`
+	Errors    []petstore.Field `json:"errors,omitempty"`
 }
 
 // badParameter returns the error for a parameter with a wrong format.

@@ -58,14 +58,14 @@ func (k keys) list(x *exchange) error {
 	}
 	shown := make([]access.KeyView, len(page))
 	for i := range page {
-		shown[i] = access.KeyView{Key: page[i], At: k.now()}
+		shown[i] = page[i].View(k.now())
 	}
 	return sendList(l, shown, func(k access.KeyView) position { return position(k.ID) })
 }
 
 func (k keys) get(x *exchange) error {
 	one, err := k.ring(x).Key(x.ctx, x.pathID)
-	return x.sendResource(access.KeyView{Key: one, At: k.now()}, err)
+	return x.sendResource(one.View(k.now()), err)
 }
 
 func (k keys) create(x *exchange) error {
@@ -112,7 +112,7 @@ func (k keys) update(x *exchange) error {
 		return err
 	}
 	x.refreshKeys(k.live)
-	return x.sendChanged(access.KeyView{Key: now, At: k.now()}, nil)
+	return x.sendChanged(now.View(k.now()), nil)
 }
 
 func (k keys) revoke(x *exchange) error {

@@ -72,7 +72,7 @@ func (l *listRequest) position() (position, error) {
 // sendList answers with one page. entries may be one longer than the page. positionOf
 // returns the position after an entry. A page of one entry that was asked for by its id has
 // the entry's own entity tag, so that clients can use that in If-Match.
-func sendList[T resource](l *listRequest, entries []T, positionOf func(T) position) error {
+func sendList[T any](l *listRequest, entries []T, positionOf func(T) position) error {
 	entries, link := trimPage(l, entries, positionOf)
 	page := pageOf(appendList(entries), link, link != "")
 	if l.one && len(entries) == 1 {
@@ -99,13 +99,13 @@ func trimPage[T any](l *listRequest, entries []T, positionOf func(T) position) (
 	return entries[:l.limit], l.next(positionOf(entries[l.limit-1]))
 }
 
-func appendList[T resource](entries []T) []byte {
+func appendList[T any](entries []T) []byte {
 	dst := append(make([]byte, 0, 32+96*len(entries)), '[') // enough for most
-	for i, e := range entries {
+	for i := range entries {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = e.AppendJSON(dst)
+		dst = petstore.AppendJSON(dst, &entries[i])
 	}
 	return append(dst, ']')
 }

@@ -49,7 +49,7 @@ func create[T any](read reader[T], do func(ctx context.Context, workspace int64,
 	}
 }
 
-func get[R resource](do func(ctx context.Context, workspace, id int64) (R, error)) handler {
+func get[R any](do func(ctx context.Context, workspace, id int64) (R, error)) handler {
 	return func(x *exchange) error {
 		return x.sendResource(do(x.ctx, x.shop(), x.param))
 	}
@@ -57,7 +57,7 @@ func get[R resource](do func(ctx context.Context, workspace, id int64) (R, error
 
 // list returns the handler of a list. read reads the filters, and the page last.
 // positionOf returns the position after a row.
-func list[Q any, R resource](read func(l *listRequest) (Q, error), do func(ctx context.Context, workspace int64, q Q) ([]R, error), positionOf func(R) position) handler {
+func list[Q any, R any](read func(l *listRequest) (Q, error), do func(ctx context.Context, workspace int64, q Q) ([]R, error), positionOf func(R) position) handler {
 	return func(x *exchange) error {
 		l, err := newListRequest(x)
 		if err != nil {
@@ -76,7 +76,7 @@ func list[Q any, R resource](read func(l *listRequest) (Q, error), do func(ctx c
 }
 
 // change returns the handler of a PUT or a PATCH.
-func change[T any, R resource](read reader[T], do func(ctx context.Context, workspace, id int64, c T, on petstore.Condition) (R, error)) handler {
+func change[T any, R any](read reader[T], do func(ctx context.Context, workspace, id int64, c T, on petstore.Condition) (R, error)) handler {
 	return func(x *exchange) error {
 		on, c, err := readChange(x, read)
 		if err != nil {

@@ -44,11 +44,8 @@ func (s sandboxes) create(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	b := fmt.Appendf(nil, `{"workspace":{"id":%d,"name":`, made.ID)
-	b = petstore.AppendString(append(petstore.AppendString(b, made.Name), `},"key":`...), made.Secrets[0])
-	b = petstore.AppendInstant(b, "expiresAt", made.Sandbox.ExpiresAt)
-	b = petstore.AppendString(append(b, `,"console":`...), s.baseURL+s.signIn(made.Keys[0].ID))
-	x.send(http.StatusCreated, "application/json", append(b, '}'))
+	x.send(http.StatusCreated, "application/json", fmt.Appendf(nil, `{"workspace":{"id":%d,"name":%s},"key":"%s","expiresAt":%s,"console":%s}`,
+		made.ID, petstore.JSON(made.Name), made.Secrets[0], petstore.JSON(made.Sandbox.ExpiresAt), petstore.JSON(s.baseURL+s.signIn(made.Keys[0].ID))))
 	return nil
 }
 

@@ -114,12 +114,7 @@ func (h webhooks) remove(x *exchange) error {
 
 // test stops when the client disconnects, since it changes nothing.
 func (h webhooks) test(x *exchange) error {
-	answer, err := h.service.Test(x.r.Context(), x.shop(), x.pathID)
-	if err != nil {
-		return err
-	}
-	x.send(http.StatusOK, "application/json", answer.AppendJSON(nil))
-	return nil
+	return x.sendFound(h.service.Test(x.r.Context(), x.shop(), x.pathID))
 }
 
 func (h webhooks) replay(x *exchange) error {

@@ -10,7 +10,7 @@ func TestAppendJSON(t *testing.T) {
 	empty, text := "", "all \"kinds\""
 	ship := Time{Millis: 1_772_600_767_891, Valid: true}
 	for _, test := range []struct {
-		in   canonical
+		in   any
 		want string
 	}{
 		{Pet{ID: MaxID, Name: "L\"", CategoryID: 3, Status: Sold}, `{"id":9007199254740991,"name":"L\"","categoryId":3,"status":"sold"}`},
@@ -23,9 +23,9 @@ func TestAppendJSON(t *testing.T) {
 		{Order{ID: 1, PetID: 2, Quantity: 3, ShipDate: Time{Valid: true}}, `{"id":1,"petId":2,"quantity":3,"shipDate":"1970-01-01T00:00:00Z","complete":false}`},
 		{InventoryItem{PetID: 2, Quantity: MaxQuantity, Status: Available}, `{"petId":2,"quantity":1000000000,"status":"available"}`},
 	} {
-		got := string(test.in.AppendJSON([]byte("x")))
+		got := string(AppendJSON([]byte("x"), test.in))
 		if got != "x"+test.want || !json.Valid([]byte(got[1:])) {
-			t.Errorf("%+v.AppendJSON(x) = %s, want x%s", test.in, got, test.want)
+			t.Errorf("AppendJSON(x, %+v) = %s, want x%s", test.in, got, test.want)
 		}
 	}
 }

@@ -35,34 +35,34 @@ func (s Status) Valid() bool { return s == Available || s == Pending || s == Sol
 
 // A Pet is an entry of the catalogue.
 type Pet struct {
-	ID         int64
-	Name       string
-	CategoryID int64
-	Status     Status
+	ID         int64  `json:"id"`
+	Name       string `json:"name"`
+	CategoryID int64  `json:"categoryId"`
+	Status     Status `json:"status"`
 }
 
 // A Category groups pets. Description is nil if it has none.
 type Category struct {
-	ID          int64
-	Name        string
-	Description *string
+	ID          int64   `json:"id"`
+	Name        string  `json:"name"`
+	Description *string `json:"description,omitzero"`
 }
 
 // An Order takes Quantity units of one pet. Complete is final.
 type Order struct {
-	ID       int64
-	PetID    int64
-	Quantity int64
-	ShipDate Time
-	Complete bool
+	ID       int64 `json:"id"`
+	PetID    int64 `json:"petId"`
+	Quantity int64 `json:"quantity"`
+	ShipDate Time  `json:"shipDate,omitzero"`
+	Complete bool  `json:"complete"`
 }
 
 // An InventoryItem is the stock of one pet: Quantity is what can still be
 // ordered. Its Status is the pet's own.
 type InventoryItem struct {
-	PetID    int64
-	Quantity int64
-	Status   Status
+	PetID    int64  `json:"petId"`
+	Quantity int64  `json:"quantity"`
+	Status   Status `json:"status"`
 }
 
 // The types of what a client says have a field for each member of a body, whose name is in

@@ -112,7 +112,7 @@ func (l *Load) Keep(tx Tx) error {
 	if err := l.write(tx); err != nil || l.batch.Imported == nil {
 		return err
 	}
-	return l.store.AddEvent(tx, l.workspace, petstore.CatalogueImported, l.batch.Imported.AppendJSON(nil))
+	return l.store.AddEvent(tx, l.workspace, petstore.CatalogueImported, petstore.JSON(*l.batch.Imported))
 }
 
 // keep gives a unit its ids and puts its rows among those to write.
