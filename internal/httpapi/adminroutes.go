@@ -9,6 +9,7 @@ import (
 	"example.com/petstore/api"
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/operator"
+	"example.com/petstore/internal/petstore"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -31,7 +32,7 @@ func (a *Admin) paths() []path {
 	return []path{
 		{pattern: at + "/openapi.yaml", routes: []route{{method: "GET", handle: document("application/yaml", api.AdminYAML()), public: true}}},
 		{pattern: at + "/workspaces", routes: []route{
-			{method: "GET", id: "listWorkspaces", handle: a.listWorkspaces, query: []string{"limit", "cursor", "name"}},
+			{method: "GET", id: "listWorkspaces", handle: list(readWorkspaceQuery, a.workspaces, func(w operator.Workspace) position { return numbered(w.ID) }), query: []string{"limit", "cursor", "name"}},
 			{method: "POST", id: "createWorkspace", handle: a.createWorkspace, body: jsonBody},
 		}},
 		{pattern: at + "/workspaces/{workspaceId}", routes: []route{
@@ -46,7 +47,7 @@ func (a *Admin) paths() []path {
 			{method: "POST", id: "resetWorkspace", handle: a.removing((*operator.Local).Reset)},
 		}},
 		{pattern: at + "/workspaces/{workspaceId}/keys", routes: []route{
-			{method: "GET", id: "listKeys", handle: a.listKeys, query: []string{"limit", "cursor"}},
+			{method: "GET", id: "listKeys", handle: list(readKeyPage, a.keys, func(k operator.Key) position { return position(k.ID) }), query: []string{"limit", "cursor"}},
 			{method: "POST", id: "createKey", handle: a.createKey, body: jsonBody},
 		}},
 		{pattern: at + "/keys/{keyId}", text: true, routes: []route{
@@ -61,7 +62,7 @@ func (a *Admin) paths() []path {
 			{method: "PUT", id: "banKey", handle: changing(a, keyID, decode(operator.NewBan{}), (*operator.Local).BanKey), body: jsonBody},
 			{method: "DELETE", id: "unbanKey", handle: a.changingKey((*operator.Local).UnbanKey)},
 		}},
-		{pattern: at + "/audit", routes: []route{{method: "GET", id: "listAudit", handle: a.listAudit, query: []string{"limit", "cursor"}}}},
+		{pattern: at + "/audit", routes: []route{{method: "GET", id: "listAudit", handle: list((*listRequest).pageQuery, a.audit, func(e access.AuditEntry) position { return numbered(e.ID) }), query: []string{"limit", "cursor"}}}},
 		{pattern: at + "/backups", routes: []route{
 			{method: "GET", id: "listBackups", handle: a.listBackups},
 			{method: "POST", id: "startBackup", handle: a.startBackup},
@@ -123,25 +124,22 @@ func (a *Admin) sendChanged(x *exchange, status int, now any) error {
 	return x.sendJSON(status, now)
 }
 
-func (a *Admin) listWorkspaces(x *exchange) error {
-	l, err := newListRequest(x)
-	if err != nil {
-		return err
+// A workspaceQuery asks for a page of the workspaces with one of the names, or of all.
+type workspaceQuery struct {
+	petstore.Page
+	names []string
+}
+
+func readWorkspaceQuery(l *listRequest) (q workspaceQuery, err error) {
+	if name, named := l.query.one("name"); named {
+		q.names = []string{norm.NFC.String(name)}
 	}
-	name, named := l.query.one("name")
-	page, err := l.pageQuery()
-	if err != nil {
-		return err
-	}
-	var names []string
-	if named {
-		names = []string{norm.NFC.String(name)}
-	}
-	all, err := a.operator(x).WorkspacePage(x.ctx, page.After, page.Limit, names...)
-	if err != nil {
-		return err
-	}
-	return sendList(l, all, func(w operator.Workspace) position { return numbered(w.ID) })
+	q.Page, err = l.pageQuery()
+	return q, err
+}
+
+func (a *Admin) workspaces(x *exchange, q workspaceQuery) ([]operator.Workspace, error) {
+	return a.operator(x).WorkspacePage(x.ctx, q.After, q.Limit, q.names...)
 }
 
 func (a *Admin) createWorkspace(x *exchange) error {
@@ -172,24 +170,16 @@ func (a *Admin) getWorkspace(x *exchange) error {
 	return x.sendFound(a.operator(x).Workspace(x.ctx, x.param))
 }
 
-func (a *Admin) listKeys(x *exchange) error {
+func (a *Admin) keys(x *exchange, p access.KeyPage) ([]operator.Key, error) {
 	w, err := a.o.Access.WorkspaceByID(x.ctx, x.param)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	l, after, err := newListRequestAt(x)
+	found, err := a.o.Access.KeyPage(x.ctx, w.ID, p)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	keys, err := a.o.Access.KeyPage(x.ctx, w.ID, access.KeyPage{After: string(after), Limit: l.limit + 1})
-	if err != nil {
-		return err
-	}
-	used, err := a.operator(x).WithUse(x.ctx, keys)
-	if err != nil {
-		return err
-	}
-	return sendList(l, used, func(k operator.Key) position { return position(k.ID) })
+	return a.operator(x).WithUse(x.ctx, found)
 }
 
 func (a *Admin) createKey(x *exchange) error {
@@ -232,16 +222,8 @@ func (a *Admin) getKey(x *exchange) error {
 	return x.sendFound(a.operator(x).Key(x.ctx, x.pathID))
 }
 
-func (a *Admin) listAudit(x *exchange) error {
-	l, page, err := newListRequestPage(x)
-	if err != nil {
-		return err
-	}
-	entries, err := a.o.Access.AuditPage(x.ctx, page.After, page.Limit)
-	if err != nil {
-		return err
-	}
-	return sendList(l, entries, func(e access.AuditEntry) position { return numbered(e.ID) })
+func (a *Admin) audit(x *exchange, p petstore.Page) ([]access.AuditEntry, error) {
+	return a.o.Access.AuditPage(x.ctx, p.After, p.Limit)
 }
 
 func (a *Admin) listBackups(x *exchange) error {

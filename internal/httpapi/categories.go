@@ -8,7 +8,7 @@ import (
 func categoryPaths(s *petstore.Service) []path {
 	return []path{
 		{pattern: "/categories", routes: []route{
-			{method: "GET", id: "listCategories", scope: access.Read, handle: list(readCategoryQuery, s.Categories, positionOfCategory), query: []string{"limit", "cursor", "sort", "name"}},
+			{method: "GET", id: "listCategories", scope: access.Read, handle: list(readCategoryQuery, ofShop(s.Categories), positionOfCategory), query: []string{"limit", "cursor", "sort", "name"}},
 			{method: "POST", id: "createCategory", scope: access.Write, handle: create(decode(petstore.NewCategory{}, "id"), s.CreateCategory), body: jsonBody},
 		}},
 		{pattern: "/categories/{categoryId}", routes: []route{

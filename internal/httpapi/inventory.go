@@ -10,7 +10,7 @@ import (
 func inventoryPaths(s *petstore.Service) []path {
 	return []path{
 		{pattern: "/inventory", routes: []route{
-			{method: "GET", id: "listInventory", scope: access.Read, handle: list(readInventoryQuery, s.Inventory, positionOfItem), query: []string{"limit", "cursor", "sort", "status", "maxQuantity"}},
+			{method: "GET", id: "listInventory", scope: access.Read, handle: list(readInventoryQuery, ofShop(s.Inventory), positionOfItem), query: []string{"limit", "cursor", "sort", "status", "maxQuantity"}},
 		}},
 		{pattern: "/inventory/{petId}", routes: []route{
 			{method: "GET", id: "getInventoryItem", scope: access.Read, handle: get(s.InventoryItem), cached: true},
@@ -25,7 +25,11 @@ func inventoryPaths(s *petstore.Service) []path {
 // listMovements answers with the newest movements first: stores know the end of a ledger.
 func listMovements(s *petstore.Service) handler {
 	return func(x *exchange) error {
-		l, at, err := newListRequestAt(x)
+		l, err := newListRequest(x)
+		if err != nil {
+			return err
+		}
+		at, err := l.position()
 		if err != nil {
 			return err
 		}

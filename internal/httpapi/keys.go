@@ -20,7 +20,7 @@ type keys struct {
 func (k keys) paths() []path {
 	return []path{
 		{pattern: "/keys", routes: []route{
-			{method: "GET", id: "listKeys", scope: access.Manage, handle: k.list, query: []string{"limit", "cursor"}},
+			{method: "GET", id: "listKeys", scope: access.Manage, handle: list(readKeyPage, k.page, positionOfKey), query: []string{"limit", "cursor"}},
 			{method: "POST", id: "createKey", scope: access.Manage, handle: k.create, body: jsonBody},
 		}},
 		{pattern: "/keys/{keyId}", text: true, routes: []route{
@@ -47,21 +47,23 @@ func (x *exchange) refreshKeys(live *access.Directory[*ratelimit.Caller]) {
 	}
 }
 
-func (k keys) list(x *exchange) error {
-	l, after, err := newListRequestAt(x)
-	if err != nil {
-		return err
-	}
-	page, err := k.store.KeyPage(x.ctx, x.workspace(), access.KeyPage{Unrevoked: true, After: string(after), Limit: l.limit + 1})
-	if err != nil {
-		return err
-	}
-	shown := make([]access.KeyView, len(page))
-	for i := range page {
-		shown[i] = page[i].View(k.now())
-	}
-	return sendList(l, shown, func(k access.KeyView) position { return position(k.ID) })
+// readKeyPage returns the page to ask the store for. It is one key longer than the client's.
+func readKeyPage(l *listRequest) (access.KeyPage, error) {
+	after, err := l.position()
+	return access.KeyPage{After: string(after), Limit: l.limit + 1}, err
 }
+
+func (k keys) page(x *exchange, p access.KeyPage) ([]access.KeyView, error) {
+	p.Unrevoked = true
+	found, err := k.store.KeyPage(x.ctx, x.workspace(), p)
+	shown := make([]access.KeyView, len(found))
+	for i := range found {
+		shown[i] = found[i].View(k.now())
+	}
+	return shown, err
+}
+
+func positionOfKey(k access.KeyView) position { return position(k.ID) }
 
 func (k keys) get(x *exchange) error {
 	one, err := k.ring(x).Key(x.ctx, x.pathID)

@@ -30,22 +30,6 @@ func newListRequest(x *exchange) (*listRequest, error) {
 	return &listRequest{x: x, query: q, filters: filters.Encode(), limit: q.limit()}, nil
 }
 
-// newListRequestAt calls newListRequest and position, for a list without filters.
-func newListRequestAt(x *exchange) (l *listRequest, at position, err error) {
-	if l, err = newListRequest(x); err == nil {
-		at, err = l.position()
-	}
-	return l, at, err
-}
-
-// newListRequestPage calls newListRequest and pageQuery, for a list without filters.
-func newListRequestPage(x *exchange) (l *listRequest, p petstore.Page, err error) {
-	if l, err = newListRequest(x); err == nil {
-		p, err = l.pageQuery()
-	}
-	return l, p, err
-}
-
 // pageQuery returns the page to ask the store for, of a list whose ids are numbers. It
 // is one entry longer than the client's page, to see whether there are more. Its errors
 // are those of position.

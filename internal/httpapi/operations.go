@@ -56,8 +56,8 @@ func get[R any](do func(ctx context.Context, workspace, id int64) (R, error)) ha
 }
 
 // list returns the handler of a list. read reads the filters, and the page last.
-// positionOf returns the position after a row.
-func list[Q any, R any](read func(l *listRequest) (Q, error), do func(ctx context.Context, workspace int64, q Q) ([]R, error), positionOf func(R) position) handler {
+// positionOf returns the position after an entry.
+func list[Q, R any](read func(l *listRequest) (Q, error), do func(x *exchange, q Q) ([]R, error), positionOf func(R) position) handler {
 	return func(x *exchange) error {
 		l, err := newListRequest(x)
 		if err != nil {
@@ -67,12 +67,17 @@ func list[Q any, R any](read func(l *listRequest) (Q, error), do func(ctx contex
 		if err != nil {
 			return err
 		}
-		rows, err := do(x.ctx, x.shop(), q)
+		entries, err := do(x, q)
 		if err != nil {
 			return err
 		}
-		return sendList(l, rows, positionOf)
+		return sendList(l, entries, positionOf)
 	}
+}
+
+// ofShop adapts a method that lists what the caller's shop has.
+func ofShop[Q, R any](do func(ctx context.Context, shop int64, q Q) ([]R, error)) func(*exchange, Q) ([]R, error) {
+	return func(x *exchange, q Q) ([]R, error) { return do(x.ctx, x.shop(), q) }
 }
 
 // change returns the handler of a PUT or a PATCH.

@@ -8,7 +8,7 @@ import (
 func orderPaths(s *petstore.Service) []path {
 	return []path{
 		{pattern: "/store/orders", routes: []route{
-			{method: "GET", id: "listOrders", scope: access.Read, handle: list(readOrderQuery, s.Orders, positionOfOrder), query: []string{"limit", "cursor", "sort", "petId", "complete", "shipDateFrom", "shipDateTo"}},
+			{method: "GET", id: "listOrders", scope: access.Read, handle: list(readOrderQuery, ofShop(s.Orders), positionOfOrder), query: []string{"limit", "cursor", "sort", "petId", "complete", "shipDateFrom", "shipDateTo"}},
 			{method: "POST", id: "createOrder", scope: access.Write, handle: create(decode(petstore.NewOrder{Quantity: 1}, "id"), s.CreateOrder), body: jsonBody},
 		}},
 		{pattern: "/store/orders/{orderId}", routes: []route{

@@ -11,7 +11,7 @@ import (
 func petPaths(s *petstore.Service) []path {
 	return []path{
 		{pattern: "/pets", routes: []route{
-			{method: "GET", id: "listPets", scope: access.Read, handle: list(readPetsQuery, s.Pets, positionOfPet), cached: true, query: []string{"limit", "cursor", "sort", "id", "status", "categoryId", "name"}},
+			{method: "GET", id: "listPets", scope: access.Read, handle: list(readPetsQuery, ofShop(s.Pets), positionOfPet), cached: true, query: []string{"limit", "cursor", "sort", "id", "status", "categoryId", "name"}},
 			{method: "POST", id: "createPet", scope: access.Write, handle: create(decode(petstore.NewPet{}, "id"), s.CreatePet), body: jsonBody},
 		}},
 		{pattern: "/pets/{petId}", routes: []route{

@@ -116,7 +116,7 @@ func (x *exchange) fail(err error) {
 	}
 	x.set("Cache-Control", "no-store")
 	x.code = e.Code
-	x.send(status, "application/json", petstore.JSON(errorBody{e.Code, e.Message, status, x.id, e.Fields}))
+	x.send(status, "application/json", petstore.JSON(&errorBody{e.Code, e.Message, status, x.id, e.Fields}))
 }
 
 // sendFound answers a GET without an entity tag.

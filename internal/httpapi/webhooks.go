@@ -31,7 +31,7 @@ func (h webhooks) paths() []path {
 	test[0].waits = true
 	return []path{
 		{pattern: "/webhooks", routes: []route{
-			{method: "GET", id: "listWebhooks", scope: webhookScopes, handle: list((*listRequest).position, h.after, positionOfWebhook), query: []string{"limit", "cursor"}},
+			{method: "GET", id: "listWebhooks", scope: webhookScopes, handle: list((*listRequest).position, ofShop(h.after), positionOfWebhook), query: []string{"limit", "cursor"}},
 			{method: "POST", id: "createWebhook", scope: webhookScopes, handle: h.create, body: jsonBody},
 		}},
 		{pattern: one, text: true, routes: []route{
@@ -43,7 +43,7 @@ func (h webhooks) paths() []path {
 		{pattern: one + "/test", text: true, routes: test},
 		{pattern: one + "/replay", text: true, routes: post("replayWebhook", h.replay, jsonBody)},
 		{pattern: one + "/deliveries", text: true, routes: []route{
-			{method: "GET", id: "listDeliveries", scope: webhookScopes, handle: h.deliveries, query: []string{"limit", "cursor"}},
+			{method: "GET", id: "listDeliveries", scope: webhookScopes, handle: list((*listRequest).pageQuery, h.deliveries, positionOfDelivery), query: []string{"limit", "cursor"}},
 		}},
 		{pattern: one + "/deliveries/{deliveryId}/retry", text: true, routes: post("retryDelivery", h.retry, noBody)},
 	}
@@ -125,17 +125,11 @@ func (h webhooks) replay(x *exchange) error {
 	return x.sendChanged(h.service.Replay(x.ctx, x.shop(), x.pathID, from.After, x.caller()))
 }
 
-func (h webhooks) deliveries(x *exchange) error {
-	l, p, err := newListRequestPage(x)
-	if err != nil {
-		return err
-	}
-	page, err := h.service.Deliveries(x.ctx, x.shop(), x.pathID, p)
-	if err != nil {
-		return err
-	}
-	return sendList(l, page, func(d webhook.Delivery) position { return numbered(d.ID) })
+func (h webhooks) deliveries(x *exchange, p petstore.Page) ([]webhook.Delivery, error) {
+	return h.service.Deliveries(x.ctx, x.shop(), x.pathID, p)
 }
+
+func positionOfDelivery(d webhook.Delivery) position { return numbered(d.ID) }
 
 func (h webhooks) retry(x *exchange) error {
 	delivery, err := readID("deliveryId", x.r.PathValue("deliveryId"))

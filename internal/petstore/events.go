@@ -154,7 +154,11 @@ func changes[T any](was, now *T) (previous []byte) {
 		}
 		name, _, _ := strings.Cut(before.Type().Field(i).Tag.Get("json"), ",")
 		previous = append(AppendString(previous, name), ':')
-		previous = AppendJSON(previous, before.Field(i).Interface())
+		if former := before.Field(i); former.CanInt() { // as of most changes
+			previous = strconv.AppendInt(previous, former.Int(), 10)
+		} else {
+			previous = AppendJSON(previous, former.Interface())
+		}
 	}
 	if previous != nil {
 		previous = append(previous, '}')

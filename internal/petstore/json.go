@@ -11,18 +11,27 @@ import (
 // JSON returns v in its canonical form: the members in the order of the description, no
 // white space, absent members omitted. Entity tags, stored answers, events, exports and
 // response bodies are all this form. What is encoded most often has a method AppendJSON.
-func JSON(v any) []byte { return AppendJSON(make([]byte, 0, 128), v) }
-
-// AppendJSON appends v in its canonical form.
-func AppendJSON(dst []byte, v any) []byte {
-	if often, ok := v.(interface{ AppendJSON(dst []byte) []byte }); ok {
-		return often.AppendJSON(dst)
+func JSON(v any) []byte {
+	if often, ok := v.(appender); ok {
+		return often.AppendJSON(make([]byte, 0, 128))
 	}
 	text, err := json.Marshal(v, canonical)
 	if err != nil {
 		panic(err) // no type of ours has a value without a form in JSON
 	}
-	return append(dst, text...)
+	return text
+}
+
+// AppendJSON appends v in its canonical form.
+func AppendJSON(dst []byte, v any) []byte {
+	if often, ok := v.(appender); ok {
+		return often.AppendJSON(dst)
+	}
+	return append(dst, JSON(v)...)
+}
+
+type appender interface {
+	AppendJSON(dst []byte) []byte
 }
 
 // canonical has a byte that is not UTF-8 become U+FFFD, and times written as [Time] is.
