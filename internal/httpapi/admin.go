@@ -38,7 +38,7 @@ func NewAdmin(o AdminOptions) (*Admin, error) {
 	if o.Access == nil || o.Keys == nil || o.Counts == nil || o.Backups == nil || o.Log == nil || o.Now == nil || len(o.Secret) < 16 {
 		return nil, errors.New("httpapi: an option of the operator's API is missing")
 	}
-	a := &Admin{env: env{log: o.Log, cursors: cursors{secret: o.Secret}, statuses: adminStatuses}, o: o}
+	a := &Admin{env: env{log: o.Log, cursors: cursors{secret: o.Secret}, statuses: adminStatuses()}, o: o}
 	a.router = newRouter(a.paths())
 	return a, nil
 }

@@ -3,11 +3,13 @@ package httpapi
 import (
 	"maps"
 	"net/http"
+	"slices"
+	"strconv"
+	"sync"
 
+	"example.com/petstore/api"
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/sandbox"
-	"example.com/petstore/internal/webhook"
 )
 
 // The codes of errors that this package returns itself.
@@ -41,58 +43,25 @@ var errMalformed = petstore.Errorf(codeInvalidParameter, "The request is not wel
 
 var errInternal = petstore.Errorf(codeInternalError, "Something went wrong in the server. The operator can find the cause in the log, by the request id.")
 
-// statuses is the only table from codes to statuses.
-var statuses = map[petstore.Code]int{
-	codeMalformedJSON:                  http.StatusBadRequest,
-	codeInvalidParameter:               http.StatusBadRequest,
-	codeInvalidCursor:                  http.StatusBadRequest,
-	petstore.CodeValidationFailed:      http.StatusBadRequest,
-	codeMissingKey:                     http.StatusUnauthorized,
-	access.CodeInvalidKey:              http.StatusUnauthorized,
-	access.CodeExpiredKey:              http.StatusUnauthorized,
-	access.CodeInsufficientScope:       http.StatusForbidden,
-	access.CodeNotASandbox:             http.StatusForbidden,
-	codeRouteNotFound:                  http.StatusNotFound,
-	petstore.CodePetNotFound:           http.StatusNotFound,
-	petstore.CodeCategoryNotFound:      http.StatusNotFound,
-	petstore.CodeOrderNotFound:         http.StatusNotFound,
-	access.CodeKeyNotFound:             http.StatusNotFound,
-	petstore.CodeEventNotFound:         http.StatusNotFound,
-	webhook.CodeWebhookNotFound:        http.StatusNotFound,
-	webhook.CodeDeliveryNotFound:       http.StatusNotFound,
-	codeMethodNotAllowed:               http.StatusMethodNotAllowed,
-	codeNotAcceptable:                  http.StatusNotAcceptable,
-	petstore.CodeInsufficientStock:     http.StatusConflict,
-	petstore.CodePetNotAvailable:       http.StatusConflict,
-	petstore.CodeOutOfStock:            http.StatusConflict,
-	petstore.CodePetHasOpenOrders:      http.StatusConflict,
-	petstore.CodeCategoryInUse:         http.StatusConflict,
-	petstore.CodeOrderCompleted:        http.StatusConflict,
-	access.CodeTooManyKeys:             http.StatusConflict,
-	webhook.CodeTooManyWebhooks:        http.StatusConflict,
-	access.CodeKeyRotated:              http.StatusConflict,
-	access.CodeKeyExpired:              http.StatusConflict,
-	sandbox.CodeQuotaExceeded:          http.StatusConflict,
-	petstore.CodeIdempotencyInProgress: http.StatusConflict,
-	codeOperationSunset:                http.StatusGone,
-	petstore.CodeEventsExpired:         http.StatusGone,
-	petstore.CodePreconditionFailed:    http.StatusPreconditionFailed,
-	codePayloadTooLarge:                http.StatusRequestEntityTooLarge,
-	codeURITooLong:                     http.StatusRequestURITooLong,
-	codeUnsupportedMedia:               http.StatusUnsupportedMediaType,
-	petstore.CodeIdempotencyKeyReused:  http.StatusUnprocessableEntity,
-	codeRateLimitExceeded:              http.StatusTooManyRequests,
-	codeTooManyStreams:                 http.StatusTooManyRequests,
-	access.CodeBannedKey:               http.StatusTooManyRequests,
-	codeHeadersTooLarge:                http.StatusRequestHeaderFieldsTooLarge,
-	codeInternalError:                  http.StatusInternalServerError,
-	petstore.CodeServiceUnavailable:    http.StatusServiceUnavailable,
-	access.CodeSandboxesFull:           http.StatusServiceUnavailable,
-}
+// statuses returns the status of each code, as the OpenAPI description says.
+var statuses = sync.OnceValue(func() map[petstore.Code]int {
+	d, all := api.Parse(), map[petstore.Code]int{}
+	lists := []api.Ordered[*api.Response]{d.Unrouted}
+	for _, operation := range d.Operations() {
+		lists = append(lists, operation.Responses)
+	}
+	for _, r := range slices.Concat(lists...) {
+		status, _ := strconv.Atoi(r.Key) // the description is part of the program
+		for _, code := range d.Response(r.Value).Codes {
+			all[petstore.Code(code)] = status
+		}
+	}
+	return all
+})
 
-// adminStatuses are the codes of the operator's API with their statuses.
-var adminStatuses = func() map[petstore.Code]int {
-	all := maps.Clone(statuses)
+// adminStatuses returns the codes of the operator's API with their statuses.
+func adminStatuses() map[petstore.Code]int {
+	all := maps.Clone(statuses())
 	maps.Copy(all, map[petstore.Code]int{
 		codeMissingToken:             http.StatusUnauthorized,
 		codeInvalidToken:             http.StatusUnauthorized,
@@ -103,7 +72,7 @@ var adminStatuses = func() map[petstore.Code]int {
 		CodeBackupUnavailable:        http.StatusConflict,
 	})
 	return all
-}()
+}
 
 // challenge returns the value of WWW-Authenticate (RFC 6750 §3).
 func challenge(code petstore.Code) string {
