@@ -1,5 +1,5 @@
 // Package api holds the description of the petstore's interface: one OpenAPI 3.0.3 document, in YAML as it is written and
-// in JSON as it is generated from that. That of the operator's API, admin.yaml, stands beside it.
+// in JSON as it is generated from that. That of the operator's API stands beside it, in both forms.
 //
 // The description leads. The server, the client and the reference follow it, and tests hold them against it.
 package api
@@ -11,6 +11,7 @@ import (
 )
 
 //go:generate go run ./internal/yamljson openapi.yaml openapi.json
+//go:generate go run ./internal/yamljson admin.yaml admin.json
 
 //go:embed openapi.yaml
 var yamlText string
@@ -20,6 +21,9 @@ var jsonText string
 
 //go:embed admin.yaml
 var adminText string
+
+//go:embed admin.json
+var adminJSON string
 
 // AdminYAML returns the description of the operator's API. The caller owns the bytes.
 func AdminYAML() []byte { return []byte(adminText) }

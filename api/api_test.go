@@ -107,17 +107,20 @@ func TestServerIsBaseURL(t *testing.T) {
 
 func TestJSONIsGenerated(t *testing.T) {
 	t.Parallel()
-	out := filepath.Join(t.TempDir(), "openapi.json")
-	cmd := exec.Command("go", "run", "./internal/yamljson", "openapi.yaml", out)
-	if msg, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("yamljson: %v\n%s", err, msg)
-	}
-	want, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := string(api.JSON()); got != string(want) {
-		t.Errorf("openapi.json differs from openapi.yaml: run go generate ./api")
+	for _, name := range []string{"openapi", "admin"} {
+		out := filepath.Join(t.TempDir(), "out.json")
+		cmd := exec.Command("go", "run", "./internal/yamljson", name+".yaml", out)
+		if msg, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("yamljson: %v\n%s", err, msg)
+		}
+		want, err := os.ReadFile(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(name + ".json")
+		if err != nil || string(got) != string(want) {
+			t.Errorf("%s.json differs from %[1]s.yaml, %v: run go generate ./api", name, err)
+		}
 	}
 }
 

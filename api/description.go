@@ -99,10 +99,15 @@ type Schema struct {
 	Name string `json:"-"` // among the components, or ""
 }
 
-// Parse reads the description. It panics if that is none.
-func Parse() *Description {
+// Parse reads the description.
+func Parse() *Description { return parse(jsonText) }
+
+// ParseAdmin reads the description of the operator's API.
+func ParseAdmin() *Description { return parse(adminJSON) }
+
+func parse(text string) *Description {
 	d := new(Description)
-	if err := json.Unmarshal([]byte(jsonText), d); err != nil {
+	if err := json.Unmarshal([]byte(text), d); err != nil {
 		panic(err) // the description is part of the program
 	}
 	for name, s := range d.Components.Schemas {

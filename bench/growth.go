@@ -111,12 +111,12 @@ func fillWorkspaces(ctx context.Context, server *postgrestest.Server, database s
 	w = &workload{dataset: &dataset{pets: petsEach}}
 	op := &operator.Local{Store: db, Now: time.Now, By: "bench"}
 	for i := range workspaces {
-		plan := operator.Plan{Plan: access.Enterprise, PerMinute: quota, PerDay: quota}
+		plan := operator.Plan{Plan: access.Enterprise, Quota: access.Quota{PerMinute: quota, PerDay: quota}}
 		workspace, err := op.CreateWorkspace(ctx, operator.NewWorkspace{Name: fmt.Sprint("workspace-", i), Plan: plan})
 		if err != nil {
 			return nil, err
 		}
-		key, err := op.CreateKey(ctx, workspace.ID, operator.NewKey{Name: "bench"})
+		key, err := op.CreateKey(ctx, workspace.ID, access.NewKey{Name: "bench", Scopes: access.Read | access.Write})
 		if err != nil {
 			return nil, err
 		}

@@ -31,8 +31,8 @@ func Plans() []Plan { return []Plan{Free, Pro, Business, Enterprise} }
 // A Quota is the number of requests of a workspace in a minute and in a UTC
 // day; both are at least 1.
 type Quota struct {
-	PerMinute int64
-	PerDay    int64
+	PerMinute int64 `json:"perMinute,omitzero"`
+	PerDay    int64 `json:"perDay,omitzero"`
 }
 
 // FreeQuota is the Free plan's quota, which also holds for callers without a
@@ -91,20 +91,21 @@ const (
 	MaxLowStock     = 100
 )
 
-// A Workspace is one store with its own catalogue, orders and keys.
+// A Workspace is one store with its own catalogue, orders and keys. Its JSON is that of
+// the operator's API.
 type Workspace struct {
-	ID        int64
-	Name      string // unique
-	Plan      Plan
-	Quota     Quota
-	CreatedAt time.Time
-	LowStock  int64 // the stock of a pet is low with so many units or fewer
-	Resetting bool  // its rows are being removed, and requests to it return the error of Resetting
+	ID   int64  `json:"id"`
+	Name string `json:"name"` // unique
+	Plan Plan   `json:"plan"`
+	Quota
+	CreatedAt time.Time `json:"createdAt"`
+	LowStock  int64     `json:"-"` // the stock of a pet is low with so many units or fewer
+	Resetting bool      `json:"-"` // its rows are being removed, and requests to it return the error of Resetting
 
 	// Shop is the id under which its pets, orders, events and webhooks are stored. It is
 	// that of the workspace, except for a sandbox, which gets another one with each reset.
-	Shop    int64
-	Sandbox *Sandbox // nil unless it is a sandbox
+	Shop     int64 `json:"-"`
+	*Sandbox       // nil unless it is a sandbox
 }
 
 // Resetting returns the error for requests to a workspace whose rows are being

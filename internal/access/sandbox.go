@@ -9,8 +9,8 @@ import (
 
 // A Sandbox has the properties of a workspace that expires.
 type Sandbox struct {
-	ExpiresAt time.Time // when it is removed
-	Catalogue string    // with which it was created
+	ExpiresAt time.Time `json:"expiresAt"` // when it is removed
+	Catalogue string    `json:"-"`         // with which it was created
 }
 
 // A NewSandbox describes a sandbox that is to be created.

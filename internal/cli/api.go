@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -14,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"example.com/petstore/client"
+	"example.com/petstore/internal/access"
 )
 
 // webhooks is the noun of the operations that are the commands of "petstore webhook".
@@ -21,17 +23,27 @@ const webhooks = "webhooks"
 
 // An override is where a command differs from what the description of its operation gives.
 type override struct {
-	name    string // of the command
-	aliases []string
-	flags   map[string]string // names of flags, by the member
-	values  map[string]any    // what is sent for members that are not given
+	name          string // of the command
+	aliases       []string
+	long, example string
+	flags         map[string]string // names of flags and arguments, by the member
+	flagsOnly     bool              // no member of the body is an argument
+	values        map[string]any    // what is sent for members that are not given
+	shows         string            // the columns of its table
+	secret        string            // the member that the server shows only once
 
-	after func(answer json.RawMessage) error // judges an answer that was printed
-	show  func(answer json.RawMessage) rows  // returns the table of an answer
+	check func(c *apiCommand, body map[string]any) error // judges the members of the body together, before anything is asked
+	after func(answer json.RawMessage) error             // judges an answer that was printed
+	show  func(answer json.RawMessage) rows              // returns the table of an answer
+
+	// Of commands of the operator's API:
+	migrates bool   // the database is created if there is none
+	asks     string // what must be confirmed, with the name of the workspace
+	did      string // what is printed when it is done, before the workspace or the key
 }
 
-// overrides are by the operationId. Everything else follows the rules of newAPICommand.
-var overrides = map[string]override{
+// apiOverrides are by the operationId. Everything else follows the rules of newAPICommand.
+var apiOverrides = map[string]override{
 	"cancelOrder":     {aliases: []string{"delete"}},
 	"updateInventory": {name: "set", aliases: []string{"update"}},
 	"listOrders":      {flags: map[string]string{"shipDateFrom": "from", "shipDateTo": "to"}},
@@ -44,6 +56,7 @@ var overrides = map[string]override{
 // An apiCommand is a command that makes one request, as the description of an operation says.
 type apiCommand struct {
 	*app
+	*description
 	*operation
 	override
 	noun, verb string
@@ -51,19 +64,27 @@ type apiCommand struct {
 	flags      []*member
 	result     *schema // nil if there is no body
 	all        bool    // whether all pages are printed
+	yes        bool    // whether it was confirmed
+
+	req   client.Request
+	opts  []client.CallOption
+	found access.Workspace // that the path of req is about
 }
 
 // newAPICommand returns the command of o. Its arguments are the ids in the path, and for a body the first member that it
 // must have. All others are flags.
 func newAPICommand(a *app, d *description, o *operation) *apiCommand {
-	c := &apiCommand{app: a, operation: o, override: overrides[o.OperationID], result: d.result(o)}
+	c := &apiCommand{app: a, description: d, operation: o, override: d.overrides[o.OperationID], result: d.result(o)}
 	c.noun, c.verb = namesOf(o)
-	named := false // whether an argument is a member of the body
+	if d.forOperators {
+		c.noun, c.all = o.Tags[0], c.result != nil && c.result.Type == "array"
+	}
+	named := c.flagsOnly // whether an argument is a member of the body
 	for _, m := range d.members(o, a.now) {
 		_, optional := c.values[m.name]
 		m.required = m.required && !optional
 		m.flag = cmp.Or(c.override.flags[m.name], m.flag)
-		if m.in == "path" || m.in == "body" && m.required && !named {
+		if m.in == "path" || m.in == "" || m.in == "body" && m.required && !named {
 			c.args = append(c.args, m)
 			named = named || m.in == "body"
 		} else {
@@ -73,10 +94,9 @@ func newAPICommand(a *app, d *description, o *operation) *apiCommand {
 	return c
 }
 
-// apiCommands returns the commands of all operations, by their nouns.
-func apiCommands(a *app) map[string][]*apiCommand {
+// apiCommands returns the commands of all operations of d, by their nouns.
+func apiCommands(a *app, d *description) map[string][]*apiCommand {
 	byNoun := map[string][]*apiCommand{}
-	d := readDescription()
 	for _, o := range d.Operations() {
 		c := newAPICommand(a, d, o)
 		byNoun[c.noun] = append(byNoun[c.noun], c)
@@ -103,12 +123,9 @@ safe. With -o json, everything that the server sent is printed, with its values 
 			all[0].verb = noun
 			group.AddCommand(all[0].command())
 		default:
-			about := readDescription().about(all[0].operation)
-			ofNoun := newGroup(noun, firstSentence(about))
+			about := all[0].about(all[0].operation)
+			ofNoun := newGroup(noun, firstSentence(about), commandsOf(all)...)
 			ofNoun.Long = about
-			for _, c := range all {
-				ofNoun.AddCommand(c.command())
-			}
 			group.AddCommand(ofNoun)
 		}
 	}
@@ -117,13 +134,17 @@ safe. With -o json, everything that the server sent is printed, with its values 
 
 // newWebhookGroup returns "petstore webhook", whose commands are made as those of "petstore api".
 func newWebhookGroup(operations []*apiCommand) *cobra.Command {
-	group := newGroup("webhook", "Create, list, show, change, test and replay the webhooks of a workspace")
+	group := newGroup("webhook", "Create, list, show, change, test and replay the webhooks of a workspace", commandsOf(operations)...)
 	group.Long = "Manage the webhooks of a workspace over its API. This needs a key with the scopes\nread and manage, which is best given as PETSTORE_KEY. Secrets are printed once. A webhook\nbelongs to the workspace: it goes on when the key that created it is revoked or expires."
 	group.Example = "  export PETSTORE_SERVER=https://petstore.example PETSTORE_KEY=pst_…\n  petstore webhook create https://example.com/petstore --type order.created"
-	for _, c := range operations {
-		group.AddCommand(c.command())
-	}
 	return group
+}
+
+func commandsOf(operations []*apiCommand) (commands []*cobra.Command) {
+	for _, c := range operations {
+		commands = append(commands, c.command())
+	}
+	return commands
 }
 
 // command returns the command of c for cobra.
@@ -138,24 +159,39 @@ func (c *apiCommand) command() *cobra.Command {
 			use = append(use, "--"+m.flag+" "+m.Type())
 		}
 	}
-	if len(c.flags) > len(needs) {
+	switch {
+	case c.asks != "":
+		use = append(use, "[--yes]")
+	case len(c.flags) > len(needs):
 		use = append(use, "[FLAGS]")
 	}
-	cmd := overAPI(c.app, spec{
-		use: strings.Join(use, " "), args: cobra.ExactArgs(len(c.args)), short: c.Summary, needs: needs, output: tables(),
-	}, c.registerFlags, c.run)
+	s := spec{
+		use: strings.Join(use, " "), args: cobra.ExactArgs(len(c.args)), short: c.Summary, long: c.long, example: c.example, needs: needs, output: tables(),
+		check: c.prepare,
+	}
+	if c.forOperators {
+		return c.onOperator(s)
+	}
+	cmd := overAPI(c.app, s, c.registerFlags, c.run)
 	cmd.Aliases = c.aliases
 	return cmd
 }
 
 func (c *apiCommand) registerFlags(flags *pflag.FlagSet) {
 	for _, m := range c.flags {
-		if f := flags.VarPF(m, m.flag, "", m.usage()); m.form == "bool" {
+		usage := m.usage()
+		if value, given := c.values[m.name]; given {
+			usage += fmt.Sprintf(" (default %v)", value)
+		}
+		if f := flags.VarPF(m, m.flag, "", usage); m.form == "bool" {
 			f.NoOptDefVal = "true"
 		}
 	}
 	if c.isPaged() {
 		flags.BoolVar(&c.all, "all", false, "print all pages")
+	}
+	if c.asks != "" {
+		flags.BoolVarP(&c.yes, "yes", "y", false, "do not ask for confirmation")
 	}
 }
 
@@ -165,22 +201,20 @@ func (c *apiCommand) isPaged() bool {
 }
 
 // run makes the request and prints the answer.
-func (c *apiCommand) run(ctx context.Context, server *client.Client, args []string) error {
-	req, opts, err := c.request(args)
-	switch {
-	case err != nil:
-		return err
-	case c.all:
-		return c.printAll(ctx, server, req)
+func (c *apiCommand) run(ctx context.Context, server *client.Client) error {
+	if c.all {
+		return c.printAll(ctx, server, c.req)
 	}
-	answer, resp, err := server.Do(ctx, req, opts...)
+	answer, resp, err := server.Do(ctx, c.req, c.opts...)
 	switch {
 	case err != nil:
 		return err
+	case c.did != "":
+		return c.printChange(answer)
 	case c.result == nil:
 		return c.printRemoval(c.args[0].value)
 	case c.Successor != "":
-		return c.printOnly(c.args[0].value, req.Path, answer)
+		return c.printOnly(c.args[0].value, c.req.Path, answer)
 	}
 	if err := c.printAnswer(answer); err != nil {
 		return err
@@ -191,16 +225,13 @@ func (c *apiCommand) run(ctx context.Context, server *client.Client, args []stri
 	return nil
 }
 
-// request returns the request for the arguments and for the flags that were given.
-func (c *apiCommand) request(args []string) (req client.Request, opts []client.CallOption, err error) {
-	req = client.Request{Operation: c.OperationID, Method: c.Method, Path: c.Path, Query: url.Values{}, MediaType: "application/json"}
+// prepare makes the request from the arguments and from the flags that were given.
+func (c *apiCommand) prepare(args []string) error {
+	c.req = client.Request{Operation: c.OperationID, Method: c.Method, Path: c.Path, Query: url.Values{}, MediaType: "application/json"}
 	body := map[string]any{}
 	maps.Copy(body, c.values)
-	for i, m := range c.args {
-		if err := m.setArgument(m.argument(c.noun), args[i]); err != nil {
-			return req, nil, err
-		}
-		m.addTo(&req, body)
+	if err := c.takeArguments(args, body); err != nil {
+		return err
 	}
 	var changes []string
 	for _, m := range c.flags {
@@ -210,27 +241,45 @@ func (c *apiCommand) request(args []string) (req client.Request, opts []client.C
 		if !c.given(m.flag) {
 			continue
 		}
-		if m.addTo(&req, body); m.in == "header" {
-			opts = append(opts, client.IdempotencyKey(m.text(m.value)))
+		if m.addTo(&c.req, body); m.in == "header" {
+			c.opts = append(c.opts, client.IdempotencyKey(m.text(m.value)))
 		}
 	}
 	if c.all && !c.given(pageSize) {
-		req.Query.Set(pageSize, "100")
+		c.req.Query.Set(pageSize, "100")
 	}
 	if c.Successor != "" { // such as "GET /pets?id={petId}"
 		target, query, _ := strings.Cut(strings.TrimPrefix(c.Successor, "GET "), "?")
 		name, _, _ := strings.Cut(query, "=")
-		req.Path, req.Query = target, url.Values{name: {c.args[0].text(c.args[0].value)}}
+		c.req.Path, c.req.Query = target, url.Values{name: {c.args[0].text(c.args[0].value)}}
 	}
 	if c.RequestBody != nil {
-		req.Body = body
+		c.req.Body = body
 	}
 	if c.Method == http.MethodPatch {
-		if req.MediaType = "application/merge-patch+json"; len(body) == 0 && len(changes) > 0 {
-			return req, nil, usagef("nothing to change: give %s", anyOf(changes))
+		if c.req.MediaType = "application/merge-patch+json"; len(body) == 0 && len(changes) > 0 {
+			return usagef("nothing to change: give %s", anyOf(changes))
 		}
 	}
-	return req, opts, nil
+	if c.check == nil {
+		return nil
+	}
+	return c.check(c, body)
+}
+
+// takeArguments adds the arguments to the request, or to its body.
+func (c *apiCommand) takeArguments(args []string, body map[string]any) error {
+	for i, text := range args {
+		m := c.args[i]
+		if err := m.setArgument(m.argument(c.noun), text); err != nil {
+			return err
+		}
+		if c.forOperators && m.name == "keyId" && !access.WellFormedID(text) { // such as "..", which leads to another path
+			return access.NoKey(text)
+		}
+		m.addTo(&c.req, body)
+	}
+	return nil
 }
 
 // anyOf returns words as a choice: "a, b or c".

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,7 +21,7 @@ func call(t *testing.T, server http.HandlerFunc, args ...string) (code int, out,
 	t.Helper()
 	s := httptest.NewServer(server)
 	defer s.Close()
-	env := map[string]string{"PETSTORE_SERVER": s.URL, "PETSTORE_KEY": "pst_key"}
+	env := map[string]string{"PETSTORE_SERVER": s.URL, "PETSTORE_KEY": "pst_key", "PETSTORE_OPS_SERVER": s.URL, "PETSTORE_TOKEN": "pso_token"}
 	var stdout, stderr bytes.Buffer
 	code = Main(t.Context(), args, strings.NewReader(""), &stdout, &stderr, func(name string) string { return env[name] })
 	return code, stdout.String(), stderr.String()
@@ -235,38 +236,45 @@ func TestRetriesArePrintable(t *testing.T) {
 	}
 }
 
-// TestEveryOperationIsACommand: each operation of the description has one command, with help.
+// TestEveryOperationIsACommand: each operation of the descriptions has one command, with help. The audit log and backups
+// have none.
 func TestEveryOperationIsACommand(t *testing.T) {
 	t.Parallel()
-	root := newRoot(&app{config: config.New()}, true)
+	root := newRoot(&app{config: config.New()}, "api", "key")
 	commands := map[string]int{}
-	for noun, all := range apiCommands(&app{}) {
-		for _, c := range all {
-			path := []string{"api", noun, cmp.Or(c.name, c.verb)}
-			switch noun {
-			case webhooks:
-				path = []string{"webhook", path[2]}
-			case "account", "reset", "sandboxes": // the only one of its noun
-				path = path[:2]
+	var operations []*apiCommand
+	for _, d := range []*description{readDescription(), readAdmin()} {
+		for noun, all := range apiCommands(&app{}, d) {
+			if noun != "installation" {
+				operations = append(operations, all...)
 			}
-			cmd, rest, err := root.Find(path)
-			if err != nil || len(rest) > 0 || cmd.Short != c.Summary || cmd.Short == "" {
-				t.Errorf("the command of %s, %v, is %q %v, %v", c.OperationID, path, cmd.CommandPath(), rest, err)
-			}
-			commands[cmd.CommandPath()]++
-			cmd.Flags().VisitAll(func(f *pflag.Flag) {
-				if f.Usage == "" {
-					t.Errorf("%s: --%s has no help", cmd.CommandPath(), f.Name)
-				}
-			})
 		}
+	}
+	for _, c := range operations {
+		path := []string{"api", c.noun, cmp.Or(c.name, c.verb)}
+		switch {
+		case c.noun == webhooks, c.forOperators:
+			path = []string{strings.TrimSuffix(c.noun, "s"), path[2]}
+		case slices.Contains([]string{"account", "reset", "sandboxes"}, c.noun): // the only one of its noun
+			path = path[:2]
+		}
+		cmd, rest, err := root.Find(path)
+		if err != nil || len(rest) > 0 || cmd.Short != c.Summary || cmd.Short == "" {
+			t.Errorf("the command of %s, %v, is %q %v, %v", c.OperationID, path, cmd.CommandPath(), rest, err)
+		}
+		commands[cmd.CommandPath()]++
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if f.Usage == "" {
+				t.Errorf("%s: --%s has no help", cmd.CommandPath(), f.Name)
+			}
+		})
 	}
 	for path, n := range commands {
 		if n > 1 {
 			t.Errorf("%d operations are the command %s", n, path)
 		}
 	}
-	if n := len(readDescription().Operations()); len(commands) != n {
+	if n := len(operations); len(commands) != n || n < 50 {
 		t.Errorf("there are %d commands for %d operations", len(commands), n)
 	}
 }
@@ -274,7 +282,7 @@ func TestEveryOperationIsACommand(t *testing.T) {
 // TestNamesStay: the commands, arguments and flags that scripts use are still there, whatever the description calls them.
 func TestNamesStay(t *testing.T) {
 	t.Parallel()
-	root := newRoot(&app{config: config.New()}, true)
+	root := newRoot(&app{config: config.New()}, "api", "key")
 	for usage, flags := range map[string]string{
 		"api account":                       "",
 		"api categories create NAME":        "description",
@@ -304,6 +312,12 @@ func TestNamesStay(t *testing.T) {
 		"api pets get ID":                   "",
 		"api pets list":                     "id status category name limit cursor all newest",
 		"api pets update ID":                "name category status",
+		"key ban ID":                        "for reason",
+		"key create WORKSPACE":              "name scope expires token",
+		"key list WORKSPACE":                "",
+		"key revoke ID":                     "",
+		"key rotate ID":                     "overlap",
+		"key unban ID":                      "",
 		"webhook create URL":                "type description",
 		"webhook delete ID":                 "",
 		"webhook deliveries ID":             "limit cursor all",
@@ -313,6 +327,13 @@ func TestNamesStay(t *testing.T) {
 		"webhook show ID":                   "",
 		"webhook test ID":                   "",
 		"webhook update ID":                 "url state type description",
+		"workspace create NAME":             "plan per-minute per-day token",
+		"workspace delete NAME":             "yes",
+		"workspace list":                    "",
+		"workspace rename NAME NEW":         "",
+		"workspace reset NAME":              "yes",
+		"workspace set-plan NAME PLAN":      "per-minute per-day",
+		"workspace show NAME":               "",
 	} {
 		words := strings.Fields(usage)
 		cmd, args, err := root.Find(words)
@@ -320,7 +341,7 @@ func TestNamesStay(t *testing.T) {
 			t.Errorf("%s is %s with %v, %v", usage, cmd.CommandPath(), args, err)
 			continue
 		}
-		for flag := range strings.FieldsSeq(flags + " output server key") {
+		for flag := range strings.FieldsSeq(flags + " output server") {
 			if cmd.Flags().Lookup(flag) == nil {
 				t.Errorf("%s has no --%s", usage, flag)
 			}

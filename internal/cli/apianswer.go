@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,6 +19,7 @@ import (
 var tableColumns = map[string]string{
 	"Key":         "id,name,prefix=KEY,scopes,state,expiresAt,bannedUntil",
 	"MadeKey":     "id,name,scopes,expiresAt",
+	"Workspace":   "id,name,plan,perMinute,perDay,createdAt",
 	"Movement":    "number,at,kind,orderId,delta,quantity",
 	"Webhook":     "id,url,types,state,after,failingSince",
 	"MadeWebhook": "id,url,types,state",
@@ -29,11 +31,11 @@ var secrets = map[string]string{"MadeKey": "key", "MadeWebhook": "secret"}
 
 // printAnswer prints an answer. As JSON, it is laid out over lines and otherwise unchanged.
 func (c *apiCommand) printAnswer(answer json.RawMessage) error {
-	shownOnce, made := secrets[c.result.Name]
+	shownOnce := cmp.Or(c.secret, secrets[c.result.Name])
 	switch {
 	case !json.Valid(answer):
 		return fmt.Errorf("the answer to %s is not JSON", c.OperationID)
-	case made:
+	case shownOnce != "":
 		return c.printSecret(answer, shownOnce, c.columns())
 	case c.show != nil:
 		return c.app.print(answer, c.show(answer))
@@ -45,9 +47,9 @@ func (c *apiCommand) printAnswer(answer json.RawMessage) error {
 func (c *apiCommand) columns() string {
 	s := c.result
 	if s.Type == "array" {
-		s = readDescription().Schema(s.Items)
+		s = c.Schema(s.Items)
 	}
-	if columns := tableColumns[s.Name]; columns != "" {
+	if columns := cmp.Or(c.shows, tableColumns[s.Name]); columns != "" {
 		return columns
 	}
 	var all []string

@@ -24,7 +24,9 @@ const (
 	pageSize = "limit"
 	cursor   = "cursor"
 	expiry   = "expiresAt" // a duration from now
-	replayed = "Idempotency-Key"
+
+	workspaceID = "workspaceId" // the name of the workspace
+	replayed    = "Idempotency-Key"
 )
 
 // durationPattern is the pattern of durations in the description.
@@ -34,7 +36,7 @@ const durationPattern = "^([0-9]+h)?([0-9]+m)?([0-9]+s)?$"
 // implements pflag.Value.
 type member struct {
 	name     string // in the request
-	in       string // path, query, header or body
+	in       string // path, query, header or body; "" if the workspace with this name is looked up for the path
 	flag     string // the name of its flag
 	about    string // what it means
 	required bool
@@ -48,11 +50,12 @@ type member struct {
 	value any // as it is sent: nil for null
 }
 
-// members returns the members of o that a command sends. The only header among them is the idempotency key.
+// members returns the members of o that a command sends. The only header among them is the idempotency key. Commands of
+// operators send that themselves, and always print whole lists.
 func (d *description) members(o *operation, now func() time.Time) []*member {
 	var all []*member
 	for _, p := range d.Of(o) {
-		if p.In != "header" || p.Name == replayed {
+		if p.In == "path" || !d.forOperators && (p.In == "query" || p.Name == replayed) {
 			all = append(all, d.member(p, now))
 		}
 	}
@@ -79,6 +82,8 @@ func (d *description) member(p *api.Parameter, now func() time.Time) *member {
 		m.flag = strings.ToLower(p.Name)
 	case p.In == "body" && m.list:
 		m.flag = strings.TrimSuffix(m.flag, "s")
+	case p.Name == workspaceID:
+		m.in, m.schema = "", &schema{Type: "string"}
 	case p.Name == order:
 		m.flag, m.about = "newest", "print the newest first"
 	}
@@ -124,7 +129,7 @@ func (m *member) setType(now func() time.Time) {
 	case s.Pattern == durationPattern:
 		m.form, m.read = "DURATION", func(word string) (any, error) {
 			length, err := config.Duration(nil, 0).Read(word)
-			return fmt.Sprintf("%ds", int64(length.Seconds())), err
+			return fmt.Sprintf("%ds", int64((length+time.Second-1)/time.Second)), err
 		}
 	case s.Format == "date-time":
 		m.form, m.read = "INSTANT", reader(instantFlag(nil))
@@ -167,7 +172,7 @@ func (m *member) isID() bool {
 // argument returns the name of m as an argument of a command about a noun: the id of a pet is ID among pets, and PET
 // elsewhere.
 func (m *member) argument(noun string) string {
-	name := label(m.name)
+	name := strings.ReplaceAll(m.flag, "-", " ")
 	if m.in == "path" && strings.HasPrefix(noun, name[:len(name)-1]) { // category, categories
 		return "ID"
 	}
@@ -213,7 +218,7 @@ func (m *member) Words() []string { return m.words }
 // String implements pflag.Value. No flag has a default of its own.
 func (m *member) String() string { return "" }
 
-// Set implements pflag.Value. The values of a list add up.
+// Set implements pflag.Value. The values of a list add up, and each counts once.
 func (m *member) Set(text string) (err error) {
 	if slices.Contains(m.nulls, text) {
 		m.value = nil
@@ -229,7 +234,9 @@ func (m *member) Set(text string) (err error) {
 		if err != nil {
 			return err
 		}
-		all = append(all, one)
+		if !slices.Contains(all, one) {
+			all = append(all, one)
+		}
 	}
 	m.value = all
 	return nil

@@ -33,8 +33,8 @@ type app struct {
 // code. It writes results to stdout and everything else to stderr. The end of ctx interrupts
 // the command; serve then stops as after a SIGTERM.
 func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, getenv func(string) string) int {
-	a := &app{in: stdin, out: stdout, err: stderr, getenv: getenv, now: time.Now, config: config.New()}
-	root := newRoot(a, slices.Contains(args, "api") || slices.Contains(args, "webhook"))
+	a := &app{in: stdin, out: stdout, err: stderr, getenv: getenv, now: time.Now, config: config.New(), began: time.Now()}
+	root := newRoot(a, args...)
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)
@@ -43,20 +43,24 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	return a.exit(ctx, err)
 }
 
-// newRoot returns the command petstore. Those of its commands that are made from the description of the API are empty
-// unless described is set, because the description takes some milliseconds to read.
-func newRoot(a *app, described bool) *cobra.Command {
+// newRoot returns the command petstore. Those of its commands that are made from a description are empty unless one of
+// words, which the user gave, is their name, because a description takes some milliseconds to read.
+func newRoot(a *app, words ...string) *cobra.Command {
 	root := newGroup("petstore", "An HTTP API for pets, categories, stock and orders.")
-	var operations map[string][]*apiCommand
-	if described {
-		operations = apiCommands(a)
+	given := func(word string) bool { return slices.Contains(words, word) }
+	var operations, managing map[string][]*apiCommand
+	if given("api") || given("webhook") {
+		operations = apiCommands(a, readDescription())
+	}
+	if given("workspace") || given("key") {
+		managing = apiCommands(a, readAdmin())
 	}
 	for _, g := range []struct {
 		id, title string
 		commands  []*cobra.Command
 	}{
 		{"service", "Run a server:", []*cobra.Command{serveCommand(a), sandboxCommand(a), healthcheckCommand(a), doctorCommand(a), configCommand(a), operatorCommand(a)}},
-		{"access", "Workspaces and keys:", []*cobra.Command{workspaceCommand(a), keyCommand(a)}},
+		{"access", "Workspaces and keys:", []*cobra.Command{workspaceCommand(managing["workspaces"]), keyCommand(managing["keys"])}},
 		{"data", "Data:", []*cobra.Command{
 			importCommand(a), exportCommand(a), eventsCommand(a), backupCommand(a), restoreCommand(a), migrateCommand(a), migrateStoreCommand(a),
 		}},
@@ -104,7 +108,6 @@ type spec struct {
 	needs    []string                  // flags that must be given
 	settings []string                  // of package config, registered as flags
 	output   *output                   // how results are printed; nil if there is no choice
-	migrates bool                      // for a command with an operator: whether the database is made if there is none
 	check    func(args []string) error // what can be wrong with arguments and flags together; may be nil
 	run      func(ctx context.Context, args []string) error
 }
@@ -121,7 +124,7 @@ func newCommand(a *app, s spec) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a.origins, a.output, a.began = origins, s.output, a.now()
+			a.origins, a.output = origins, s.output
 			if err := a.checkURLs(); err != nil {
 				return err
 			}

@@ -10,16 +10,23 @@ import (
 	"example.com/petstore/api"
 )
 
-// A description has what the commands need of the OpenAPI description of the API.
-type description struct{ *api.Description }
+// A description has what the commands need of the OpenAPI description of the API, or of the operator's API.
+type description struct {
+	*api.Description
+	overrides    map[string]override
+	forOperators bool
+}
 
 type (
 	operation = api.Operation
 	schema    = api.Schema
 )
 
-// readDescription returns the embedded description, which is decoded when a command first needs it.
-var readDescription = sync.OnceValue(func() *description { return &description{api.Parse()} })
+// These return the embedded descriptions, which are decoded when a command first needs them.
+var (
+	readDescription = sync.OnceValue(func() *description { return &description{api.Parse(), apiOverrides, false} })
+	readAdmin       = sync.OnceValue(func() *description { return &description{api.ParseAdmin(), operatorOverrides, true} })
+)
 
 // result returns the schema of the successful response to o, or nil if it has no body.
 func (d *description) result(o *operation) *schema {

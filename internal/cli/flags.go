@@ -2,7 +2,6 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"time"
 
 	"example.com/petstore/internal/config"
@@ -36,18 +35,5 @@ func instantFlag(to *time.Time) *value[time.Time] {
 func duration(to *time.Duration, least time.Duration) *value[time.Duration] {
 	v := config.Duration(to, least)
 	v.Show = nil
-	return v
-}
-
-// atMost adds an upper bound to the flag of a duration. The error gives it in days.
-func atMost(most time.Duration, v *value[time.Duration]) *value[time.Duration] {
-	read := v.Read
-	v.Read = func(s string) (time.Duration, error) {
-		d, err := read(s)
-		if err == nil && d > most {
-			err = fmt.Errorf("must be at most %.0fd", most.Hours()/24)
-		}
-		return d, err
-	}
 	return v
 }

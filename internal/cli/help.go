@@ -63,5 +63,5 @@ func knownCommand(help *cobra.Command, words []string) error {
 // Root returns the command petstore with all its commands, for a program that describes them.
 func Root() *cobra.Command {
 	a := &app{out: io.Discard, err: io.Discard, getenv: func(string) string { return "" }, now: time.Now, config: config.New()}
-	return newRoot(a, true)
+	return newRoot(a, "api", "workspace")
 }

@@ -57,7 +57,7 @@ func TestImportIsRepeated(t *testing.T) {
 		}
 		return time.Now()
 	}}
-	root := newRoot(a, false)
+	root := newRoot(a)
 	args := []string{"import", "acme", "-", "--format", "csv", db}
 	root.SetArgs(args)
 	if code := a.exit(ctx, root.ExecuteContext(ctx)); code != Interrupted || !strings.Contains(said.String(), "run the command again with the same file") {

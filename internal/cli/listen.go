@@ -41,7 +41,7 @@ read, no webhook and no public address. It continues after an interruption on ei
 		f.Var(config.List(&types, config.Word(new(petstore.EventType), petstore.EventTypes()...)), "type", "forward only events of the types `TYPE,...`")
 		f.StringVar(&l.secret, "secret", "", "sign the events with `SECRET`, such as that of a webhook (default a new one)")
 		config.FromEnvironment(f, "secret")
-	}, func(ctx context.Context, c *client.Client, _ []string) error {
+	}, func(ctx context.Context, c *client.Client) error {
 		if u, err := url.Parse(l.to); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 			return usagef("--forward-to: %q is not an absolute http or https URL", config.Redact(l.to))
 		}

@@ -1,53 +1,54 @@
 package cli
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"example.com/petstore/client"
+	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/config"
+	"example.com/petstore/internal/httpapi"
 	"example.com/petstore/internal/node"
 	"example.com/petstore/internal/operator"
+	"example.com/petstore/internal/petstore"
 )
 
-// onOperator returns the command of s. It runs with an operator: on the database, or on a server.
-func onOperator(a *app, s spec, run func(ctx context.Context, op operator.Operator, args []string) error) *cobra.Command {
+// onOperator returns the command of s. It calls the operator's API: of a server, or in this process on the database.
+func (c *apiCommand) onOperator(s spec) *cobra.Command {
 	var server, token string
 	s.settings = []string{"db"}
-	s.run = func(ctx context.Context, args []string) error {
-		toServer, err := wantsServer(a)
-		if err != nil {
+	s.run = func(ctx context.Context, _ []string) error {
+		toServer, err := wantsServer(c.app)
+		switch {
+		case err != nil:
 			return err
+		case toServer:
+			return c.onServer(ctx, server, token)
 		}
-		if toServer {
-			return onServer(a, server, token, func(op operator.Operator) error { return run(ctx, op, args) })
-		}
-		return a.withStoreFor(ctx, node.StoreUse{Few: true, Migrate: s.migrates, Now: a.now}, func(db node.Store) error {
-			return run(ctx, &operator.Local{Store: db, Counts: operator.Saved(db, a.now), Now: func() time.Time { return a.began }, By: actor}, args)
+		return c.withStoreFor(ctx, node.StoreUse{Few: true, Migrate: c.migrates, Now: c.now}, func(db node.Store) error {
+			return c.onStore(ctx, db)
 		})
 	}
-	cmd := newCommand(a, s)
+	cmd := newCommand(c.app, s)
+	c.registerFlags(cmd.Flags())
 	cmd.Flags().StringVar(&server, "server", "http://127.0.0.1:9090", "with a token: use the server whose operations listener is at `URL` (or PETSTORE_OPS_SERVER) instead of the database")
 	cmd.Flags().StringVar(&token, "token", "", "the operator's `TOKEN` for --server")
 	config.FromVariable(cmd.Flags(), "server", "PETSTORE_OPS_SERVER") // PETSTORE_SERVER is the API's, which must not get the token
 	config.FromEnvironment(cmd.Flags(), "token")
 	return cmd
-}
-
-// onWorkspace is onOperator for a command whose first argument is the name of a workspace.
-func onWorkspace(a *app, s spec, run func(ctx context.Context, op operator.Operator, id int64) error) *cobra.Command {
-	s.output = tables()
-	return onOperator(a, s, func(ctx context.Context, op operator.Operator, args []string) error {
-		w, err := op.Find(ctx, args[0])
-		if err != nil {
-			return err
-		}
-		return run(ctx, op, w.ID)
-	})
 }
 
 // wantsServer reports whether a command calls a server: it does if a server or a token is given, unless --db is on the
@@ -62,26 +63,174 @@ func wantsServer(a *app) (bool, error) {
 	return false, nil
 }
 
-// onServer runs do with a server. If only a variable with a token made the command call it, errors say so.
-func onServer(a *app, server, token string, do func(operator.Operator) error) error {
+// answerWithin is how long a server may take to answer, except for the removal of a workspace's contents.
+const answerWithin = 30 * time.Second
+
+// onServer carries out the command with a server. If only a variable with a token made the command call it, errors say so.
+func (c *apiCommand) onServer(ctx context.Context, server, token string) error {
 	if token == "" {
 		return usagef("an operator's token is needed: set PETSTORE_TOKEN or --token; create one with petstore operator token create")
 	}
-	if _, err := operator.NewClient(server, "any"); err != nil {
-		return a.fault("server", "%s", withoutPrefix(err))
+	attempts := 1
+	if c.secret != "" { // the server makes a key once, also if it is asked again
+		attempts = 2
 	}
-	c, err := operator.NewClient(server, token)
+	api, err := c.client(server, "token", token, client.WithHTTPClient(c.httpClient(nil)), client.WithRetry(client.Retry{Attempts: attempts}))
 	if err != nil {
-		return a.fault("token", "the token has characters that no token has")
+		return err
 	}
 	if u, err := url.Parse(server); err == nil && u.Scheme == "http" && u.Hostname() != "localhost" {
 		if ip, _ := netip.ParseAddr(u.Hostname()); !ip.IsLoopback() {
-			fmt.Fprintf(a.err, "petstore: the token is sent to %s unencrypted; use https, or a tunnel to the server's loopback\n", u.Hostname())
+			fmt.Fprintf(c.err, "petstore: the token is sent to %s unencrypted; use https, or a tunnel to the server's loopback\n", u.Hostname())
 		}
 	}
-	err = do(c)
-	if from := a.origins.Of("token"); err != nil && from != "--token" && !a.given("server") {
+	err = c.refusal(ctx, server, c.onWorkspace(ctx, api))
+	if from := c.origins.Of("token"); err != nil && from != "--token" && !c.given("server") {
 		err = fmt.Errorf("asked %s instead of the database, because %s is set: %w", server, from, err)
 	}
 	return err
+}
+
+// httpClient returns the client for requests over a transport; nil means the usual one. It follows no redirection, which
+// could lead the token elsewhere.
+func (c *apiCommand) httpClient(over http.RoundTripper) *http.Client {
+	h := &http.Client{Transport: over, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	if c.asks == "" {
+		h.Timeout = answerWithin
+	}
+	return h
+}
+
+// onStore carries out the command on a database. Its errors have their causes, which no server would tell.
+func (c *apiCommand) onStore(ctx context.Context, db node.Store) error {
+	secret, err := db.Secret(ctx)
+	if err != nil {
+		return err
+	}
+	var cause error
+	admin, err := httpapi.NewAdmin(httpapi.AdminOptions{
+		Access: db, Counts: operator.Saved(db, c.now), Secret: secret, Now: func() time.Time { return c.began },
+		As: actor, Failed: func(err error) { cause = err },
+		Log: slog.New(slog.NewTextHandler(c.err, &slog.HandlerOptions{Level: slog.LevelError})), // of panics
+	})
+	if err != nil {
+		return err
+	}
+	api, err := client.New("http://petstore", "none", client.WithHTTPClient(&http.Client{Transport: inProcess{admin}}), client.WithRetry(client.Retry{}))
+	if err != nil {
+		return err
+	}
+	if err = c.refusal(ctx, "", c.onWorkspace(ctx, api)); err != nil && cause != nil && ctx.Err() == nil {
+		return cause
+	}
+	return err
+}
+
+// inProcess has a handler of this process answer requests.
+type inProcess struct{ http.Handler }
+
+// RoundTrip implements [http.RoundTripper].
+func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
+	a := &answered{header: http.Header{}}
+	p.ServeHTTP(a, r)
+	return &http.Response{StatusCode: a.status, Header: a.header, Body: io.NopCloser(&a.body), Request: r}, nil
+}
+
+// answered is an [http.ResponseWriter] that keeps the answer.
+type answered struct {
+	status int
+	header http.Header
+	body   bytes.Buffer
+}
+
+func (a *answered) Header() http.Header         { return a.header }
+func (a *answered) WriteHeader(status int)      { a.status = status }
+func (a *answered) Write(p []byte) (int, error) { return a.body.Write(p) }
+
+// onWorkspace carries out the command, on the workspace that its first argument names if it is about one. It is the one
+// that was confirmed, should another have its name by now.
+func (c *apiCommand) onWorkspace(ctx context.Context, api *client.Client) error {
+	if !strings.Contains(c.req.Path, "{"+workspaceID+"}") {
+		return c.run(ctx, api)
+	}
+	if err := c.find(ctx, api, c.args[0].text(c.args[0].value)); err != nil {
+		return err
+	}
+	if c.asks != "" {
+		if err := c.confirm(ctx, c.yes, fmt.Sprintf(c.asks, c.found.Name), c.found.Name); err != nil {
+			return err
+		}
+	}
+	c.req.Path = strings.Replace(c.req.Path, "{"+workspaceID+"}", number(c.found.ID), 1)
+	err := c.run(ctx, api)
+	if c.asks != "" && err != nil && ctx.Err() != nil { // of which Main says no more than that
+		fmt.Fprintln(c.err, "petstore: the removal has begun and cannot be undone; a running server finishes it within a minute, or run the command again")
+	}
+	return err
+}
+
+// find looks up the workspace with a name.
+func (c *apiCommand) find(ctx context.Context, api *client.Client, name string) error {
+	text, _, err := api.Do(ctx, client.Request{Operation: "listWorkspaces", Method: http.MethodGet, Path: operator.Root + "/workspaces", Query: url.Values{"name": {name}}})
+	if err != nil {
+		return err
+	}
+	var found []access.Workspace
+	if err := json.Unmarshal(text, &found); err != nil {
+		return fmt.Errorf("the answer to listWorkspaces: %w", err)
+	}
+	if len(found) == 0 {
+		return petstore.Errorf(access.CodeWorkspaceNotFound, "There is no workspace named %.100q.", name)
+	}
+	c.found = found[0]
+	return nil
+}
+
+// printChange says what was done: to the workspace that was found, or to the key of the answer.
+func (c *apiCommand) printChange(answer json.RawMessage) error {
+	if c.asks != "" {
+		return c.printDone(c.found, "%s the workspace %s", c.did, c.found.Name)
+	}
+	var k operator.Key
+	if err := json.Unmarshal(answer, &k); err != nil {
+		return fmt.Errorf("the answer to %s: %w", c.OperationID, err)
+	}
+	return c.printDone(answer, "%s the key %s (%s) of %s", c.did, k.ID, k.Name, k.Workspace)
+}
+
+// refusal returns the error of a command in the words of the command line: without the request and its codes, and with the
+// flag or the argument that is at fault.
+func (c *apiCommand) refusal(ctx context.Context, server string, err error) error {
+	e, answered := errors.AsType[*client.Error](err)
+	_, own := errors.AsType[*petstore.Error](err)
+	switch {
+	case own:
+		return err
+	case !answered || ctx.Err() != nil:
+		return apiError(ctx, err)
+	case e.Code == "route_not_found": // of the public listener
+		return fmt.Errorf("%s has no operator's API; give the URL of the operations listener (--ops-addr of serve)", server)
+	case e.Code == "":
+		return fmt.Errorf("%s has no operator's API: %d: %s", server, e.Status, e.Message)
+	}
+	for _, f := range e.Errors {
+		if err := c.blame(f.Pointer, f.Message); err != nil {
+			return err
+		}
+	}
+	return &petstore.Error{Code: petstore.Code(e.Code), Message: e.Message}
+}
+
+// blame returns the error for the flag or the argument that is a member of the body with the pointer, or nil if none is.
+func (c *apiCommand) blame(pointer, why string) error {
+	for _, m := range slices.Concat(c.args, c.flags) {
+		if m.in != "body" || !strings.HasPrefix(pointer+"/", "/"+m.name+"/") {
+			continue
+		}
+		if slices.Contains(c.args, m) {
+			return usagef("%s: %s", m.argument(c.noun), why)
+		}
+		return usagef("--%s: %s", m.flag, why)
+	}
+	return nil
 }

@@ -18,14 +18,17 @@ import (
 
 // overAPI returns the command of s, which run carries out with the API of a server. It has the flags that register adds,
 // and those that name the server and the key.
-func overAPI(a *app, s spec, register func(*pflag.FlagSet), run func(ctx context.Context, server *client.Client, args []string) error) *cobra.Command {
+func overAPI(a *app, s spec, register func(*pflag.FlagSet), run func(ctx context.Context, server *client.Client) error) *cobra.Command {
 	var server, key string
-	s.run = func(ctx context.Context, args []string) error {
-		c, err := dial(a, server, key)
+	s.run = func(ctx context.Context, _ []string) error {
+		if key == "" {
+			return usagef("an API key is needed: set PETSTORE_KEY, or --key")
+		}
+		c, err := a.client(server, "key", key, client.OnRetry(a.sayRetry), client.OnDeprecation(a.sayDeprecation))
 		if err != nil {
 			return err
 		}
-		return apiError(ctx, run(ctx, c, args))
+		return apiError(ctx, run(ctx, c))
 	}
 	cmd := newCommand(a, s)
 	register(cmd.Flags())
@@ -35,27 +38,24 @@ func overAPI(a *app, s spec, register func(*pflag.FlagSet), run func(ctx context
 	return cmd
 }
 
-// dial returns the client for a command. It does not call the server yet.
-func dial(a *app, server, key string) (*client.Client, error) {
-	if key == "" {
-		return nil, usagef("an API key is needed: set PETSTORE_KEY, or --key")
-	}
+// client returns the client for a server, which sends the secret of a flag. It does not call the server yet.
+func (a *app) client(server, flag, secret string, opts ...client.Option) (*client.Client, error) {
 	if _, err := client.New(server, "any"); err != nil {
 		return nil, a.fault("server", "%s", withoutPrefix(err))
 	}
-	c, err := client.New(server, key,
-		client.WithUserAgent("petstore-cli"),
-		client.OnRetry(func(t client.Attempt) {
-			fmt.Fprintf(a.err, "petstore: trying again in %v: %s\n", t.Wait.Round(100*time.Millisecond), access.Printable(withoutPrefix(t.Err)))
-		}),
-		client.OnDeprecation(func(d client.Deprecation) {
-			fmt.Fprintf(a.err, "petstore: the operation %s is deprecated and ends on %s; a newer petstore may not need it\n", d.Operation, moment(d.Sunset, "a day to come"))
-		}),
-	)
+	c, err := client.New(server, secret, append(opts, client.WithUserAgent("petstore-cli"))...)
 	if err != nil {
-		return nil, a.fault("key", "%s", withoutPrefix(err))
+		return nil, a.fault(flag, "the %s has characters that no %[1]s has", flag)
 	}
 	return c, nil
+}
+
+func (a *app) sayRetry(t client.Attempt) {
+	fmt.Fprintf(a.err, "petstore: trying again in %v: %s\n", t.Wait.Round(100*time.Millisecond), access.Printable(withoutPrefix(t.Err)))
+}
+
+func (a *app) sayDeprecation(d client.Deprecation) {
+	fmt.Fprintf(a.err, "petstore: the operation %s is deprecated and ends on %s; a newer petstore may not need it\n", d.Operation, moment(d.Sunset, "a day to come"))
 }
 
 // apiError returns err in the words of the command line.

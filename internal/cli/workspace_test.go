@@ -56,7 +56,7 @@ func TestDeletesWhatWasConfirmed(t *testing.T) {
 	t.Cleanup(server.Close)
 	var out, errs bytes.Buffer
 	a := &app{out: &out, err: &errs, getenv: func(string) string { return "" }, now: time.Now, config: config.New()}
-	root := newRoot(a, false)
+	root := newRoot(a, "workspace")
 	root.SetArgs([]string{"workspace", "delete", "first", "--yes", "--server", server.URL, "--token", token})
 	if err := root.ExecuteContext(t.Context()); err != nil {
 		t.Fatalf("workspace delete = %v %s", err, errs.String())

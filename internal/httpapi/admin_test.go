@@ -5,10 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -150,52 +147,24 @@ func TestOperatorsAPI(t *testing.T) { //nolint:paralleltest // its answers alone
 	o.wantAll()
 }
 
-// lossy returns the URL of a server that is o's, but breaks off the first answer to
-// each POST.
-func (o *operated) lossy() string {
-	o.t.Helper()
-	at, err := url.Parse(o.url)
-	must(o.t, err)
-	var lost sync.Map
-	through := httputil.NewSingleHostReverseProxy(at)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, before := lost.LoadOrStore(r.URL.Path, true); before || r.Method != http.MethodPost {
-			through.ServeHTTP(w, r)
-			return
-		}
-		whole := httptest.NewRecorder()
-		through.ServeHTTP(whole, r)
-		w.Header().Set("Content-Length", fmt.Sprint(whole.Body.Len()))
-		w.WriteHeader(whole.Code)
-		if err := http.NewResponseController(w).Flush(); err != nil {
-			o.t.Error(err)
-		}
-		panic(http.ErrAbortHandler)
-	}))
-	o.t.Cleanup(server.Close)
-	return server.URL
-}
-
-// TestLostKeysComeBack: a command whose answer with a new key is lost gets that key
-// after all, and makes no second one.
-func TestLostKeysComeBack(t *testing.T) {
+// TestOperatorInProcess: a caller of this process needs no token, is named in the audit log, and is not known by an
+// Idempotency-Key, since there is no secret from which keys could be derived.
+func TestOperatorInProcess(t *testing.T) {
 	t.Parallel()
 	o := openOperated(t)
-	w := o.addWorkspace("acme", access.Quota{PerMinute: 5, PerDay: 5})
-	c, err := operator.NewClient(o.lossy(), o.token)
+	admin, err := httpapi.NewAdmin(httpapi.AdminOptions{
+		Access: o.db, As: "cli", Counts: operator.Live(o.limiter), Secret: make([]byte, 32), Log: slog.New(slog.DiscardHandler), Now: o.clock.Now,
+	})
 	must(t, err)
-	made, err := c.CreateKey(t.Context(), w.ID, operator.NewKey{Name: "till", Scopes: []string{"read"}})
-	must(t, err)
-	next, err := c.RotateKey(t.Context(), made.ID, time.Hour)
-	must(t, err)
-	for _, k := range []operator.Key{made, next} {
-		if e, err := o.keys.Verify(k.Key); err != nil || e.Key.ID != k.ID {
-			t.Errorf("the key %s that came back is not valid: %v", k.ID, err)
-		}
+	server := httptest.NewServer(admin)
+	t.Cleanup(server.Close)
+	o.url = server.URL
+	once := request{method: "POST", path: fmt.Sprint(operator.Root, "/workspaces/", o.workspace.ID, "/keys"), body: `{"name":"a"}`, key: "-", header: map[string]string{"Idempotency-Key": "k"}}
+	first, second := o.do(once).want(201, "").key(), o.do(once).want(201, "").key()
+	if first.ID == second.ID {
+		t.Errorf("the key %s was made once", first.ID)
 	}
-	if all, err := c.Keys(t.Context(), w.ID); err != nil || len(all) != 2 {
-		t.Errorf("there are %+v, %v, want two keys", all, err)
-	}
+	o.wantAudit("cli", "key.create "+second.ID, "key.create "+first.ID)
 }
 
 // full calls f while the workspace has as many keys as it may.

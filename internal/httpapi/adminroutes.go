@@ -32,7 +32,7 @@ func (a *Admin) paths() []path {
 	return []path{
 		{pattern: at + "/openapi.yaml", routes: []route{{method: "GET", handle: document("application/yaml", api.AdminYAML()), public: true}}},
 		{pattern: at + "/workspaces", routes: []route{
-			{method: "GET", id: "listWorkspaces", handle: list(readWorkspaceQuery, a.workspaces, func(w operator.Workspace) position { return numbered(w.ID) }), query: []string{"limit", "cursor", "name"}},
+			{method: "GET", id: "listWorkspaces", handle: list(readWorkspaceQuery, a.workspaces, func(w access.Workspace) position { return numbered(w.ID) }), query: []string{"limit", "cursor", "name"}},
 			{method: "POST", id: "createWorkspace", handle: a.createWorkspace, body: jsonBody},
 		}},
 		{pattern: at + "/workspaces/{workspaceId}", routes: []route{
@@ -70,10 +70,14 @@ func (a *Admin) paths() []path {
 	}
 }
 
-// operator returns an operator.Local that acts for the token that was sent.
+// operator returns an operator.Local that acts for the token that was sent, or as o.As.
 func (a *Admin) operator(x *exchange) *operator.Local {
-	_, secret, _ := strings.Cut(x.r.Header.Get("Authorization"), " ")
-	return &operator.Local{Store: a.o.Access, Counts: a.o.Counts, Now: a.o.Now, By: access.Actor("token:" + x.operator.ID), Secret: strings.TrimSpace(secret)}
+	op := &operator.Local{Store: a.o.Access, Counts: a.o.Counts, Now: a.o.Now, By: a.o.As}
+	if x.operator != nil {
+		_, secret, _ := strings.Cut(x.r.Header.Get("Authorization"), " ")
+		op.By, op.Secret = access.Actor("token:"+x.operator.ID), strings.TrimSpace(secret)
+	}
+	return op
 }
 
 func workspaceID(x *exchange) int64 { return x.param }
@@ -138,8 +142,8 @@ func readWorkspaceQuery(l *listRequest) (q workspaceQuery, err error) {
 	return q, err
 }
 
-func (a *Admin) workspaces(x *exchange, q workspaceQuery) ([]operator.Workspace, error) {
-	return a.operator(x).WorkspacePage(x.ctx, q.After, q.Limit, q.names...)
+func (a *Admin) workspaces(x *exchange, q workspaceQuery) ([]access.Workspace, error) {
+	return a.o.Access.WorkspacePage(x.ctx, q.After, q.Limit, q.names...)
 }
 
 func (a *Admin) createWorkspace(x *exchange) error {
@@ -162,7 +166,7 @@ type newName struct {
 	Name string `json:"name"`
 }
 
-func rename(o *operator.Local, ctx context.Context, id int64, to newName) (operator.Workspace, error) {
+func rename(o *operator.Local, ctx context.Context, id int64, to newName) (access.Workspace, error) {
 	return o.Rename(ctx, id, to.Name)
 }
 
@@ -183,14 +187,9 @@ func (a *Admin) keys(x *exchange, p access.KeyPage) ([]operator.Key, error) {
 }
 
 func (a *Admin) createKey(x *exchange) error {
-	once, asked, err := readOnce(x, onceByCaller, readNewKey)
+	once, n, err := readOnce(x, onceByCaller, readNewKey)
 	if err != nil {
 		return err
-	}
-	n := operator.NewKey{Name: asked.Name, Scopes: asked.Scopes.List()}
-	if asked.ExpiresAt.Valid {
-		end := asked.ExpiresAt.UTC()
-		n.ExpiresAt = &end
 	}
 	op := a.operator(x)
 	op.Once = once

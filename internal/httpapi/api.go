@@ -123,7 +123,7 @@ func New(o Options) (*API, error) {
 		o.Observe = func(Observation) {}
 	}
 	a := &API{pipeline: pipeline{
-		env:      env{log: o.Log, baseURL: o.BaseURL, cursors: cursors{secret: o.Secret}, statuses: statuses()},
+		env:      env{log: o.Log, baseURL: o.BaseURL, cursors: cursors{secret: o.Secret}, statuses: statuses},
 		now:      o.Now,
 		auth:     authenticator{keys: o.Keys, trusted: o.TrustedProxies},
 		limits:   rateLimiter{limiter: o.Limiter, onBan: o.OnBan},

@@ -1,14 +1,11 @@
 package httpapi
 
 import (
-	"maps"
-	"net/http"
 	"slices"
 	"strconv"
 	"sync"
 
 	"example.com/petstore/api"
-	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
 )
 
@@ -43,34 +40,27 @@ var errMalformed = petstore.Errorf(codeInvalidParameter, "The request is not wel
 
 var errInternal = petstore.Errorf(codeInternalError, "Something went wrong in the server. The operator can find the cause in the log, by the request id.")
 
-// statuses returns the status of each code, as the OpenAPI description says.
-var statuses = sync.OnceValue(func() map[petstore.Code]int {
-	d, all := api.Parse(), map[petstore.Code]int{}
-	lists := []api.Ordered[*api.Response]{d.Unrouted}
-	for _, operation := range d.Operations() {
-		lists = append(lists, operation.Responses)
-	}
-	for _, r := range slices.Concat(lists...) {
-		status, _ := strconv.Atoi(r.Key) // the description is part of the program
-		for _, code := range d.Response(r.Value).Codes {
-			all[petstore.Code(code)] = status
+// statuses returns the status of each code, as the OpenAPI description says, and
+// adminStatuses those of the operator's API. The descriptions are read at the first error.
+var (
+	statuses      = sync.OnceValue(func() map[petstore.Code]int { return statusesOf(api.Parse()) })
+	adminStatuses = sync.OnceValue(func() map[petstore.Code]int { return statusesOf(api.Parse(), api.ParseAdmin()) })
+)
+
+func statusesOf(described ...*api.Description) map[petstore.Code]int {
+	all := map[petstore.Code]int{}
+	for _, d := range described {
+		lists := []api.Ordered[*api.Response]{d.Unrouted}
+		for _, operation := range d.Operations() {
+			lists = append(lists, operation.Responses)
+		}
+		for _, r := range slices.Concat(lists...) {
+			status, _ := strconv.Atoi(r.Key) // each is a number
+			for _, code := range d.Response(r.Value).Codes {
+				all[petstore.Code(code)] = status
+			}
 		}
 	}
-	return all
-})
-
-// adminStatuses returns the codes of the operator's API with their statuses.
-func adminStatuses() map[petstore.Code]int {
-	all := maps.Clone(statuses())
-	maps.Copy(all, map[petstore.Code]int{
-		codeMissingToken:             http.StatusUnauthorized,
-		codeInvalidToken:             http.StatusUnauthorized,
-		codeExpiredToken:             http.StatusUnauthorized,
-		access.CodeWorkspaceNotFound: http.StatusNotFound,
-		access.CodeWorkspaceExists:   http.StatusConflict,
-		access.CodeKeyRevoked:        http.StatusConflict,
-		CodeBackupUnavailable:        http.StatusConflict,
-	})
 	return all
 }
 

@@ -20,9 +20,10 @@ import (
 // An env is shared by all exchanges of an API.
 type env struct {
 	log      *slog.Logger
-	baseURL  string // put before the paths of links
+	failed   func(cause error) // gets the causes of failures instead of log; or nil
+	baseURL  string            // put before the paths of links
 	cursors  cursors
-	statuses map[petstore.Code]int
+	statuses func() map[petstore.Code]int
 }
 
 // An exchange is one request with its response. It is also the ResponseWriter for the
@@ -196,5 +197,9 @@ func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 
 // logFailure logs the cause of a failure, which is not sent to the client.
 func (x *exchange) logFailure(err error) {
+	if x.env.failed != nil {
+		x.env.failed(err)
+		return
+	}
 	x.env.log.ErrorContext(x.ctx, "request failed", "request_id", x.id, "err", err)
 }

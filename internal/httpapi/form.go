@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -116,12 +115,6 @@ func (f *form) value(m member, pointer any) {
 		if value := to.Fill(null); !null {
 			f.value(m, value)
 		}
-	case **string:
-		*to = new(f.text(m))
-	case *int64:
-		*to = f.integer(m)
-	case *bool:
-		*to = f.boolean(m)
 	case *petstore.Time:
 		*to = f.time(m)
 	case *time.Duration:
@@ -134,8 +127,24 @@ func (f *form) value(m member, pointer any) {
 		*to = f.eventTypes(m)
 	case *catalogue:
 		*to = f.catalogue(m)
-	default: // a text
-		reflect.ValueOf(pointer).Elem().SetString(f.text(m))
+	default:
+		f.scalar(m, pointer)
+	}
+}
+
+// wanted describes the values of members by the kinds of their fields.
+var wanted = map[reflect.Kind]string{
+	reflect.String: "a string", reflect.Pointer: "a string", reflect.Bool: "true or false", reflect.Int64: "an integer, without fraction or exponent",
+}
+
+// scalar reads a string, a boolean or an integer. A number with a fraction or an exponent is
+// no integer, and one that int64 cannot hold is out of range.
+func (f *form) scalar(m member, pointer any) {
+	switch err := json.Unmarshal(m.raw, pointer); {
+	case errors.Is(err, strconv.ErrRange):
+		f.add(pointerTo(m.name), petstore.OutOfRange, "%s is beyond the range of int64.", m.name)
+	case err != nil || m.raw.Kind() == 'n':
+		f.mistyped(m, wanted[reflect.TypeOf(pointer).Elem().Kind()])
 	}
 }
 
@@ -240,36 +249,9 @@ func (f *form) faulty(pointer string) bool {
 // The readers of values note invalid_type and return the zero value if the
 // member has another type.
 
-func (f *form) text(m member) string {
-	text, err := jsontext.AppendUnquote(nil, m.raw)
-	if err != nil {
-		f.mistyped(m, "a string")
-		return ""
-	}
-	return string(text)
-}
-
-func (f *form) boolean(m member) bool {
-	if kind := m.raw.Kind(); kind != 't' && kind != 'f' {
-		f.mistyped(m, "true or false")
-		return false
-	}
-	return m.raw.Kind() == 't'
-}
-
-// integer reads an integer. A number with a fraction or an exponent has another type,
-// and one that int64 cannot hold is out of range.
-func (f *form) integer(m member) int64 {
-	if m.raw.Kind() != '0' || bytes.ContainsAny(m.raw, ".eE") {
-		f.mistyped(m, "an integer, without fraction or exponent")
-		return 0
-	}
-	n, err := strconv.ParseInt(string(m.raw), 10, 64)
-	if err != nil {
-		f.add(pointerTo(m.name), petstore.OutOfRange, "%s is beyond the range of int64.", m.name)
-		return 0
-	}
-	return n
+func (f *form) text(m member) (text string) {
+	f.scalar(m, &text)
+	return text
 }
 
 func (f *form) time(m member) petstore.Time {
@@ -336,7 +318,8 @@ func (f *form) duration(m member) time.Duration {
 // be repeated.
 func (f *form) readOnly(m member) {
 	if m.name == "id" && f.id != 0 {
-		if id := f.integer(m); id != f.id && !f.faulty("/id") {
+		var id int64
+		if f.scalar(m, &id); id != f.id && !f.faulty("/id") {
 			f.add("/id", petstore.ReadOnly, "id must be the %d of the path, not %d.", f.id, id)
 		}
 		return

@@ -40,8 +40,11 @@ func (k keys) ring(x *exchange) access.Keyring {
 	return access.Keyring{Store: k.store, Now: k.now, By: access.Actor(x.caller()), Maker: &x.entry.Key, Secret: secret}
 }
 
-// refreshKeys has this node use changed keys at once; the others do so within a second.
+// refreshKeys has this node use changed keys at once, if it uses keys; the others do so within a second.
 func (x *exchange) refreshKeys(live *access.Directory[*ratelimit.Caller]) {
+	if live == nil {
+		return
+	}
 	if err := live.Refresh(x.ctx); err != nil {
 		x.env.log.WarnContext(x.ctx, "keys could not be refreshed", "request_id", x.id, "err", err) // the directory will try again in a moment
 	}

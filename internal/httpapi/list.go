@@ -57,7 +57,11 @@ func (l *listRequest) position() (position, error) {
 // returns the position after an entry. A page of one entry that was asked for by its id has
 // the entry's own entity tag, so that clients can use that in If-Match.
 func sendList[T any](l *listRequest, entries []T, positionOf func(T) position) error {
-	entries, link := trimPage(l, entries, positionOf)
+	link := ""
+	if len(entries) > l.limit {
+		entries = entries[:l.limit]
+		link = l.next(positionOf(entries[l.limit-1]))
+	}
 	page := pageOf(appendList(entries), link, link != "")
 	if l.one && len(entries) == 1 {
 		page.etag = strong(petstore.TagOf(page.body[1 : len(page.body)-1]))
@@ -72,15 +76,6 @@ func pageOf(body []byte, link string, more bool) *representation {
 		page.compressed = sync.OnceValue(func() []byte { return gzipped(body) })
 	}
 	return page
-}
-
-// trimPage returns the entries of the page, and the link to the next one if
-// there is more.
-func trimPage[T any](l *listRequest, entries []T, positionOf func(T) position) ([]T, string) {
-	if len(entries) <= l.limit {
-		return entries, ""
-	}
-	return entries[:l.limit], l.next(positionOf(entries[l.limit-1]))
 }
 
 func appendList[T any](entries []T) []byte {

@@ -94,18 +94,19 @@ func (x *exchange) run(steps func(*exchange) error, over func(*exchange)) {
 // Error of ours, or has a code that the table does not know, is logged once and
 // becomes internal_error.
 func (x *exchange) fail(err error) {
+	statuses := x.env.statuses()
 	e, ok := errors.AsType[*petstore.Error](err)
-	if ok && e.Code == access.CodeWorkspaceNotFound && x.env.statuses[e.Code] == 0 { // it was reset or removed since the key was checked
+	if ok && e.Code == access.CodeWorkspaceNotFound && statuses[e.Code] == 0 { // it was reset or removed since the key was checked
 		e = access.Resetting()
 	}
 	switch {
-	case !ok || x.env.statuses[e.Code] == 0:
+	case !ok || statuses[e.Code] == 0:
 		x.logFailure(err)
 		e = errInternal
 	case e.Err != nil:
 		x.logFailure(err)
 	}
-	status := x.env.statuses[e.Code]
+	status := statuses[e.Code]
 	switch {
 	case e.RetryAfter > 0:
 		x.setInt("Retry-After", int64((e.RetryAfter+time.Second-1)/time.Second))

@@ -2,19 +2,18 @@ package operator
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/ratelimit"
 )
 
-// A Local is an [Operator] on a store.
+// A Local creates, returns, changes and removes workspaces and their keys in a store.
+// Workspaces are identified by their ids, since names may change. An invalid value
+// returns validation_failed, which names the member of the type here; a missing workspace
+// or key returns workspace_not_found or key_not_found.
 type Local struct {
 	Store  access.Store
 	Counts Counts
@@ -25,92 +24,43 @@ type Local struct {
 	Secret string                // the secret token of By; needed for Once
 }
 
-var _ Operator = (*Local)(nil)
-
-// ViewOf returns a workspace in the form for operators.
-func ViewOf(w access.Workspace) Workspace {
-	v := Workspace{ID: w.ID, Name: w.Name, Plan: w.Plan, PerMinute: w.Quota.PerMinute, PerDay: w.Quota.PerDay, CreatedAt: Instant(w.CreatedAt)}
-	if w.Sandbox != nil {
-		v.ExpiresAt = Instant(w.Sandbox.ExpiresAt)
-	}
-	return v
-}
-
-func viewOf(w access.Workspace, err error) (Workspace, error) {
-	if err != nil {
-		return Workspace{}, err
-	}
-	return ViewOf(w), nil
-}
-
-// CreateWorkspace implements [Operator].
-func (l *Local) CreateWorkspace(ctx context.Context, n NewWorkspace) (Workspace, error) {
+// CreateWorkspace creates a workspace.
+func (l *Local) CreateWorkspace(ctx context.Context, n NewWorkspace) (access.Workspace, error) {
 	quota, fields := n.check()
 	if err := petstore.Invalid(fields); err != nil {
-		return Workspace{}, err
+		return access.Workspace{}, err
 	}
-	return viewOf(l.Store.CreateWorkspace(ctx, access.Workspace{Name: n.Name, Plan: n.Plan.Plan, Quota: quota, CreatedAt: l.Now()}, l.By))
+	return l.Store.CreateWorkspace(ctx, access.Workspace{Name: n.Name, Plan: n.Plan.Plan, Quota: quota, CreatedAt: l.Now()}, l.By)
 }
 
-// Workspaces implements [Operator].
-func (l *Local) Workspaces(ctx context.Context) ([]Workspace, error) {
-	return viewsOf(l.Store.Workspaces(ctx))
-}
-
-// WorkspacesFrom is [access.Store]'s.
-func (l *Local) WorkspacesFrom(ctx context.Context, from, limit int) ([]Workspace, error) {
-	return viewsOf(l.Store.WorkspacesFrom(ctx, from, limit))
-}
-
-// WorkspacePage is [access.Store]'s.
-func (l *Local) WorkspacePage(ctx context.Context, after int64, limit int, names ...string) ([]Workspace, error) {
-	return viewsOf(l.Store.WorkspacePage(ctx, after, limit, names...))
-}
-
-func viewsOf(all []access.Workspace, err error) ([]Workspace, error) {
-	if err != nil {
-		return nil, err
-	}
-	views := make([]Workspace, len(all))
-	for i, w := range all {
-		views[i] = ViewOf(w)
-	}
-	return views, nil
-}
-
-// Find implements [Operator].
-func (l *Local) Find(ctx context.Context, name string) (Workspace, error) {
-	return viewOf(l.Store.Workspace(ctx, name))
-}
-
-// Rename implements [Operator].
-func (l *Local) Rename(ctx context.Context, id int64, to string) (Workspace, error) {
+// Rename changes the name of a workspace.
+func (l *Local) Rename(ctx context.Context, id int64, to string) (access.Workspace, error) {
 	if err := petstore.Invalid(access.CheckNameMember(nil, &to)); err != nil {
-		return Workspace{}, err
+		return access.Workspace{}, err
 	}
-	return viewOf(l.Store.RenameWorkspace(ctx, id, to, l.By))
+	return l.Store.RenameWorkspace(ctx, id, to, l.By)
 }
 
-// SetPlan implements [Operator].
-func (l *Local) SetPlan(ctx context.Context, id int64, p Plan) (Workspace, error) {
+// SetPlan moves a workspace to another plan.
+func (l *Local) SetPlan(ctx context.Context, id int64, p Plan) (access.Workspace, error) {
 	quota, fields := p.check()
 	if err := petstore.Invalid(fields); err != nil {
-		return Workspace{}, err
+		return access.Workspace{}, err
 	}
-	return viewOf(l.Store.SetPlan(ctx, id, p.Plan, quota, l.By))
+	return l.Store.SetPlan(ctx, id, p.Plan, quota, l.By)
 }
 
-// Reset implements [Operator].
+// Reset removes everything of a workspace but its keys.
 func (l *Local) Reset(ctx context.Context, id int64) error {
 	return l.Store.ResetWorkspace(ctx, id, l.By)
 }
 
-// Delete implements [Operator].
+// Delete removes a workspace with its keys.
 func (l *Local) Delete(ctx context.Context, id int64) error {
 	return l.Store.DeleteWorkspace(ctx, id, l.By)
 }
 
-// Workspace implements [Operator].
+// Workspace returns a workspace with its use. It reads all rows of the workspace.
 func (l *Local) Workspace(ctx context.Context, id int64) (WorkspaceDetail, error) {
 	w, err := l.Store.WorkspaceByID(ctx, id)
 	if err != nil {
@@ -132,7 +82,7 @@ func (l *Local) Workspace(ctx context.Context, id int64) (WorkspaceDetail, error
 	if err != nil {
 		return WorkspaceDetail{}, err
 	}
-	v := WorkspaceDetail{WorkspaceUsage: WorkspaceUsage{Workspace: ViewOf(w)}, Categories: has.Categories, Pets: has.Pets, Orders: has.Orders}
+	v := WorkspaceDetail{WorkspaceUsage: WorkspaceUsage{Workspace: w}, Categories: has.Categories, Pets: has.Pets, Orders: has.Orders}
 	var last time.Time
 	for _, k := range keys {
 		if k.RevokedAt.IsZero() && !k.Expired(l.Now()) {
@@ -145,15 +95,6 @@ func (l *Local) Workspace(ctx context.Context, id int64) (WorkspaceDetail, error
 	v.LastUsedAt = Instant(last)
 	v.Minute, v.Day = windows(w)
 	return v, nil
-}
-
-// Keys implements [Operator].
-func (l *Local) Keys(ctx context.Context, workspace int64) ([]Key, error) {
-	keys, err := l.Store.Keys(ctx, workspace)
-	if err != nil {
-		return nil, err
-	}
-	return l.WithUse(ctx, keys)
 }
 
 // WithUse returns keys with their requests of today.
@@ -187,21 +128,13 @@ func (l *Local) ring() access.Keyring {
 	return access.Keyring{Store: l.Store, Now: l.Now, By: l.By, Secret: l.Secret}
 }
 
-// CreateKey implements [Operator].
-func (l *Local) CreateKey(ctx context.Context, workspace int64, n NewKey) (Key, error) {
-	scopes, fields := n.scopes()
-	if err := petstore.Invalid(fields); err != nil {
-		return Key{}, err
-	}
-	asked := access.NewKey{Name: n.Name, Scopes: scopes}
-	if n.ExpiresAt != nil {
-		asked.ExpiresAt = petstore.At(*n.ExpiresAt)
-	}
-	made, err := l.ring().Create(ctx, workspace, asked, l.Once)
+// CreateKey creates a key of a workspace.
+func (l *Local) CreateKey(ctx context.Context, workspace int64, n access.NewKey) (Key, error) {
+	made, err := l.ring().Create(ctx, workspace, n, l.Once)
 	return l.withSecret(ctx, made, err)
 }
 
-// RotateKey implements [Operator].
+// RotateKey creates a key that replaces another, which remains valid for the overlap.
 func (l *Local) RotateKey(ctx context.Context, id string, overlap time.Duration) (Key, error) {
 	if overlap < 0 || overlap > MaxOverlap {
 		return Key{}, petstore.Invalid([]petstore.Field{outOfRange("overlap", "from 0s", MaxOverlap)})
@@ -255,7 +188,7 @@ func (l *Local) UpdateKey(ctx context.Context, id string, p access.KeyPatch) (Ke
 	return l.Key(ctx, id)
 }
 
-// RevokeKey implements [Operator].
+// RevokeKey revokes a key for good.
 func (l *Local) RevokeKey(ctx context.Context, id string) (Key, error) {
 	if err := l.ring().Revoke(ctx, id, petstore.Condition{}); err != nil {
 		return Key{}, err
@@ -263,7 +196,7 @@ func (l *Local) RevokeKey(ctx context.Context, id string) (Key, error) {
 	return l.Key(ctx, id)
 }
 
-// BanKey implements [Operator].
+// BanKey replaces the ban of a key.
 func (l *Local) BanKey(ctx context.Context, id string, b NewBan) (Key, error) {
 	if err := petstore.Invalid(b.check()); err != nil {
 		return Key{}, err
@@ -275,7 +208,7 @@ func (l *Local) BanKey(ctx context.Context, id string, b NewBan) (Key, error) {
 	return l.Key(ctx, id)
 }
 
-// UnbanKey implements [Operator]. It does not change a key without a ban.
+// UnbanKey lifts the ban of a key. It does not change a key without one.
 func (l *Local) UnbanKey(ctx context.Context, id string) (Key, error) {
 	if err := l.Store.LiftBan(ctx, id, l.By); err != nil {
 		return Key{}, err
@@ -287,10 +220,7 @@ func (b *NewBan) check() (fields []petstore.Field) {
 	if b.For <= 0 || b.For > MaxBan {
 		fields = append(fields, outOfRange("for", "longer than 0s", MaxBan))
 	}
-	if err := CheckReason(b.Reason); err != nil {
-		fields = append(fields, petstore.Field{Pointer: "/reason", Code: petstore.InvalidFormat, Message: "reason " + err.Error() + "."})
-	}
-	return fields
+	return petstore.CheckText(fields, "/reason", &b.Reason, 1, MaxReason)
 }
 
 // How long a rotated key can remain valid, and a ban can last.
@@ -306,19 +236,3 @@ func outOfRange(member, least string, most time.Duration) petstore.Field {
 
 // MaxReason is the greatest number of characters in the reason of a ban.
 const MaxReason = 1000
-
-// CheckReason returns an error if a text cannot be the reason of a ban. It is shown to
-// operators, and PostgreSQL stores only valid UTF-8.
-func CheckReason(reason string) error {
-	switch {
-	case strings.TrimSpace(reason) == "":
-		return errors.New("must not be blank")
-	case utf8.RuneCountInString(reason) > MaxReason:
-		return fmt.Errorf("must have at most %d characters", MaxReason)
-	case !utf8.ValidString(reason):
-		return errors.New("must be valid UTF-8")
-	case strings.ContainsFunc(reason, unicode.IsControl):
-		return errors.New("must not contain control characters")
-	}
-	return nil
-}

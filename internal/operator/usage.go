@@ -11,7 +11,7 @@ import (
 
 // A WorkspaceUsage is a workspace with its windows.
 type WorkspaceUsage struct {
-	Workspace
+	access.Workspace
 	Minute Window `json:"minute"`
 	Day    Window `json:"day"`
 }
@@ -29,14 +29,14 @@ func (s *WorkspaceUsage) ExceededWindow() string {
 }
 
 // WithUsage returns workspaces with their windows, in the same order.
-func (l *Local) WithUsage(ctx context.Context, all []Workspace) ([]WorkspaceUsage, error) {
+func (l *Local) WithUsage(ctx context.Context, all []access.Workspace) ([]WorkspaceUsage, error) {
 	windows, err := l.Counts(ctx)
 	if err != nil {
 		return nil, err
 	}
 	list := make([]WorkspaceUsage, len(all))
 	for i, w := range all {
-		minute, day := windows(access.Workspace{ID: w.ID, Quota: access.Quota{PerMinute: w.PerMinute, PerDay: w.PerDay}})
+		minute, day := windows(w)
 		list[i] = WorkspaceUsage{w, minute, day}
 	}
 	return list, nil

@@ -43,10 +43,10 @@ func newWorkspaceKey(v *visit) (page.Form, error) {
 	f := page.NewKeyForm(&access.Key{Scopes: access.Read | access.Write | access.Manage}, v.Now(), "scopes")
 	f.Lead, f.Back = "For the workspace "+access.Printable(w.Name)+". It is shown once.", page.Link{Title: access.Printable(w.Name), URL: workspacePath(w.ID)}
 	f.Send = func(in *page.Input) error {
-		n := operator.NewKey{Name: strings.TrimSpace(in.Text("name")), Scopes: append([]string{}, v.R.PostForm["scopes"]...)}
+		n := access.NewKey{Name: strings.TrimSpace(in.Text("name"))}
+		n.Scopes, _ = access.ParseScopes(strings.Join(v.R.PostForm["scopes"], ",")) // none, which CreateKey refuses, if one of them is unknown
 		if life := in.Hours("expires"); life > 0 {
-			end := v.Now().Add(life)
-			n.ExpiresAt = &end
+			n.ExpiresAt = petstore.At(v.Now().Add(life))
 		}
 		op := v.acting()
 		op.Once = v.OnceHere()
@@ -165,7 +165,7 @@ func changePlan(v *visit) (page.Form, error) {
 		f.Fields[1].Value, f.Fields[2].Value = page.Text(w.PerMinute), page.Text(w.PerDay)
 	}
 	f.Send = func(in *page.Input) error {
-		p := planOf(in, access.Quota{PerMinute: w.PerMinute, PerDay: w.PerDay})
+		p := planOf(in, w.Quota)
 		_, err := v.acting().SetPlan(v.R.Context(), w.ID, p)
 		return v.Then(f.Back.URL, fmt.Sprintf("The plan of %s is now %s.", access.Printable(w.Name), p.Plan), err)
 	}
@@ -196,7 +196,7 @@ func planChoices() []page.Option {
 // planOf returns the plan that was chosen, with the numbers that were entered. A plan that has none is not asked for those
 // that the form came with.
 func planOf(in *page.Input, with access.Quota) operator.Plan {
-	p := operator.Plan{Plan: access.Plan(in.Text("plan")), PerMinute: in.Number("perMinute"), PerDay: in.Number("perDay")}
+	p := operator.Plan{Plan: access.Plan(in.Text("plan")), Quota: access.Quota{PerMinute: in.Number("perMinute"), PerDay: in.Number("perDay")}}
 	if p.Plan != access.Enterprise && p.PerMinute == with.PerMinute {
 		p.PerMinute = 0
 	}

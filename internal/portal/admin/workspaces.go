@@ -39,9 +39,9 @@ func listWorkspaces(v *visit) (page.List, error) {
 	return l, err
 }
 
-func planCell(w *operator.Workspace) page.Cell {
+func planCell(w *access.Workspace) page.Cell {
 	cell := page.Cell{Text: string(w.Plan), Badge: "plan"}
-	if w.ExpiresAt != nil {
+	if w.Sandbox != nil {
 		cell.Note = "sandbox"
 	}
 	return cell
@@ -70,21 +70,21 @@ func workspacePage(v *visit, l *page.List) ([]operator.WorkspaceUsage, error) {
 	}
 	from := int(page.PlaceIn(f.Query, "from"))
 	next := strconv.Itoa(from + page.PageSize)
-	onPage := func(some []operator.Workspace) []operator.Workspace {
-		return page.Cut(l, v.R.URL, some, "from", func(*operator.Workspace) string { return next })
+	onPage := func(some []access.Workspace) []access.Workspace {
+		return page.Cut(l, v.R.URL, some, "from", func(*access.Workspace) string { return next })
 	}
 	if !l.Filtered() {
-		some, err := v.acting().WorkspacesFrom(ctx, from, page.PageSize+1)
+		some, err := v.Access.WorkspacesFrom(ctx, from, page.PageSize+1)
 		if err != nil {
 			return nil, err
 		}
 		return v.acting().WithUsage(ctx, onPage(some))
 	}
-	all, err := v.acting().Workspaces(ctx)
+	all, err := v.Access.Workspaces(ctx)
 	if err != nil {
 		return nil, err
 	}
-	all = slices.DeleteFunc(all, func(w operator.Workspace) bool {
+	all = slices.DeleteFunc(all, func(w access.Workspace) bool {
 		return !strings.Contains(strings.ToLower(w.Name), strings.ToLower(name)) || plan != "" && string(w.Plan) != plan
 	})
 	if state == "" && sorted == "" { // with Redis each window is a call

@@ -36,7 +36,7 @@ func TestWorkspacePage(t *testing.T) {
 	g.get("/console/workspaces/2").want(200, "Over quota: the limit of 2 requests a minute is used up").want(200, "rate_limited").want(200, `datetime="2026-03-02T12:00:00Z"`)
 
 	at := "/console/keys/" + entry.Key.ID
-	g.post(at+"/ban", "for", "24", "reason", "").want(422, "blank")
+	g.post(at+"/ban", "for", "24", "reason", "").want(422, "at least 1 character")
 	g.post(at+"/ban", "for", "24", "reason", "too <i>fast</i>").leadsTo("/console/workspaces/2")
 	g.get("/console/workspaces/2").want(200, "too &lt;i&gt;fast&lt;/i&gt;, until").want(200, `href="/console/bans/`+entry.Key.ID)
 	g.post("/console/bans/" + entry.Key.ID).leadsTo("/console/bans")
