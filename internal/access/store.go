@@ -49,12 +49,10 @@ type Store interface {
 	WorkspacePage(ctx context.Context, after int64, limit int, names ...string) ([]Workspace, error)
 	Workspace(ctx context.Context, name string) (Workspace, error)
 	WorkspaceByID(ctx context.Context, id int64) (Workspace, error)
-	SetPlan(ctx context.Context, workspace int64, p Plan, q Quota, by Actor) (Workspace, error)
-	// RenameWorkspace returns CodeWorkspaceExists if another one has the new name.
-	RenameWorkspace(ctx context.Context, workspace int64, to string, by Actor) (Workspace, error)
-	// SetLowStock sets the number of units at which the stock of a pet is low, 0 to
-	// MaxLowStock.
-	SetLowStock(ctx context.Context, workspace, units int64, by Actor) (Workspace, error)
+	// UpdateWorkspace stores the name, the plan with its quota, or LowStock, as edit sets
+	// one of them. It returns CodeWorkspaceExists if another workspace has the new name.
+	// edit may be called several times.
+	UpdateWorkspace(ctx context.Context, workspace int64, by Actor, edit func(*Workspace)) (Workspace, error)
 	// Contents counts the rows of a workspace, by reading them.
 	Contents(ctx context.Context, workspace int64) (Contents, error)
 	// ResetWorkspace removes the categories, pets, orders, ledger and receipts of a
@@ -79,15 +77,10 @@ type Store interface {
 	// KeyPage returns a page of the keys of a workspace.
 	KeyPage(ctx context.Context, workspace int64, p KeyPage) ([]Key, error)
 	Key(ctx context.Context, id string) (Key, error)
-	// UpdateKey stores the name, the expiry and the revocation that edit sets. holder
-	// is as in a KeyRequest. If edit returns an error, nothing is changed. edit may be
-	// called several times.
+	// UpdateKey stores the name and the expiry, the revocation, or the ban that edit sets.
+	// holder is as in a KeyRequest. If edit returns an error, nothing is changed. edit may
+	// be called several times.
 	UpdateKey(ctx context.Context, id string, by Actor, holder string, edit func(holder, k *Key) error) (Key, error)
-	// SetBan replaces the key's ban. A ban of the limiter does not replace a present ban:
-	// several nodes may ban a client at the same time, and a ban of an operator must not be
-	// shortened.
-	SetBan(ctx context.Context, b Ban, by Actor) error
-	LiftBan(ctx context.Context, keyID string, by Actor) error
 
 	// AccessState returns a number that changes whenever LiveKeys would return something
 	// else about an existing key. Reading it is cheap.
@@ -117,9 +110,9 @@ type Store interface {
 	// Secret returns 32 random bytes made with the store, for signing cursors.
 	Secret(ctx context.Context) ([]byte, error)
 
-	// AuditPage returns the latest entries before the one with the id, or of all if
-	// that is 0, the newest first.
-	AuditPage(ctx context.Context, before int64, limit int) ([]AuditEntry, error)
+	// AuditPage returns the latest entries about a workspace, or of all if that is 0,
+	// before the one with the id, unless that is 0, the newest first.
+	AuditPage(ctx context.Context, workspace, before int64, limit int) ([]AuditEntry, error)
 	// Note adds an entry for an action that changes nothing in the store, such as
 	// issuing a link. The store sets the time.
 	Note(ctx context.Context, e AuditEntry) error
@@ -251,4 +244,6 @@ type AuditEntry struct {
 	Action  string    `json:"action"`           // "key.create", "workspace.set_plan", "ban.set", "operator.sign_in", …
 	Subject string    `json:"subject"`          // the id or the name of the object
 	Detail  string    `json:"detail,omitempty"` // in words, without secrets
+
+	Workspace int64 `json:"-"` // that it is about, itself or one of its keys or webhooks; 0 for none
 }

@@ -47,10 +47,10 @@ func TestDeletesWhatWasConfirmed(t *testing.T) {
 		if r.URL.Query().Get("name") != "first" {
 			return
 		}
-		_, err1 := db.RenameWorkspace(r.Context(), ids["first"], "third", "test")
-		_, err2 := db.RenameWorkspace(r.Context(), ids["second"], "first", "test")
+		_, err1 := db.UpdateWorkspace(r.Context(), ids["first"], "test", func(w *access.Workspace) { w.Name = "third" })
+		_, err2 := db.UpdateWorkspace(r.Context(), ids["second"], "test", func(w *access.Workspace) { w.Name = "first" })
 		if err1 != nil || err2 != nil {
-			t.Errorf("RenameWorkspace = %v, %v", err1, err2)
+			t.Errorf("UpdateWorkspace = %v, %v", err1, err2)
 		}
 	}))
 	t.Cleanup(server.Close)

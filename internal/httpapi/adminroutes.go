@@ -222,7 +222,7 @@ func (a *Admin) getKey(x *exchange) error {
 }
 
 func (a *Admin) audit(x *exchange, p petstore.Page) ([]access.AuditEntry, error) {
-	return a.o.Access.AuditPage(x.ctx, p.After, p.Limit)
+	return a.o.Access.AuditPage(x.ctx, 0, p.After, p.Limit)
 }
 
 func (a *Admin) listBackups(x *exchange) error {

@@ -89,7 +89,7 @@ func TestLifeOfAKey(t *testing.T) {
 // wantAudit compares what an actor did, the latest first.
 func (s *service) wantAudit(actor string, want ...string) {
 	s.t.Helper()
-	entries, err := s.db.AuditPage(s.t.Context(), 0, 1000)
+	entries, err := s.db.AuditPage(s.t.Context(), 0, 0, 1000)
 	must(s.t, err)
 	var got []string
 	for _, e := range entries {

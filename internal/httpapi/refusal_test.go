@@ -61,7 +61,7 @@ func TestBanSaysWhose(t *testing.T) {
 		e, err := s.keys.Verify(key)
 		must(t, err)
 		ban := ratelimit.Ban{KeyID: e.Key.ID, From: s.start, Until: s.start.Add(time.Hour), By: by, Reason: "secret"}
-		must(t, s.db.SetBan(t.Context(), access.Ban(ban), "test"))
+		must(t, access.SetBan(t.Context(), s.db, access.Ban(ban), "test"))
 		must(t, s.keys.Refresh(t.Context()))
 		s.limiter.SetBan(e.Key.ID, &ban)
 		a := s.do(request{method: "GET", path: "/pets", key: key}).want(429, "api_key_banned")

@@ -142,7 +142,7 @@ func TestLifeOfAWebhook(t *testing.T) {
 	}))
 	t.Cleanup(receiver.Close)
 	made := s.post("/webhooks", `{"url":"`+receiver.URL+`","types":["order.created"],"description":"till"}`).want(201, "")
-	if log, err := s.db.AuditPage(t.Context(), 0, 1); err != nil || log[0].Action != "webhook.create" || log[0].Actor != access.Actor("api:"+s.idOfKey(s.key)) {
+	if log, err := s.db.AuditPage(t.Context(), 0, 0, 1); err != nil || log[0].Action != "webhook.create" || log[0].Actor != access.Actor("api:"+s.idOfKey(s.key)) {
 		t.Errorf("AuditPage = %+v, %v, want the creation by the key", log, err)
 	}
 	w := made.webhook()

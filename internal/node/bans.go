@@ -79,7 +79,7 @@ func (k *banKeeper) started(b ratelimit.Ban) {
 func (k *banKeeper) keep(b ratelimit.Ban) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	if err := k.store.SetBan(ctx, access.Ban(b), "limiter"); err != nil {
+	if err := access.SetBan(ctx, k.store, access.Ban(b), access.Limiter); err != nil {
 		k.metrics.bansLost.Inc()
 		k.log.Error("a ban could not be stored", "key", b.KeyID, "until", b.Until, "err", err)
 		return

@@ -28,19 +28,11 @@ func (n *node) health(ctx context.Context, checks []check) []admin.Figure {
 	if !n.Config.OnPostgres() {
 		list = append(list, disk(filepath.Dir(n.Config.DB)))
 	}
-	unsaved := n.limiter.Stats().FailedSaves
-	return append(list, n.backups.figure(ctx, n.started),
-		admin.Figure{Name: "counts of limits", Value: saved(unsaved, "all are saved", "not saved"), Bad: unsaved > 0},
-		admin.Figure{Name: "charts", Value: saved(n.usage.Lost(), "no request is missing", "missing: the database took none for hours"), Bad: n.usage.Lost() > 0},
-	)
-}
-
-// saved returns none if nothing was lost, or else the number with some.
-func saved(lost int64, none, some string) string {
-	if lost == 0 {
-		return none
+	counts := admin.Figure{Name: "counts of limits", Value: "all are saved"}
+	if unsaved := n.limiter.Stats().FailedSaves; unsaved > 0 {
+		counts.Value, counts.Bad = page.Number(unsaved)+" not saved", true
 	}
-	return page.Number(lost) + " " + some
+	return append(list, n.backups.figure(ctx, n.started), counts)
 }
 
 // rfc3339 returns an instant in the form that the page formats.

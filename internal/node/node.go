@@ -34,7 +34,7 @@ const (
 	recheckKeys = 250 * time.Millisecond // connections must not be counted for a workspace longer than a second after their key was revoked or banned
 	refreshKeys = 250 * time.Millisecond // revocations and bans must be in effect within a second
 	saveLimits  = 500 * time.Millisecond // a crash may lose the counts of a second at most, including the time to save them
-	saveUsage   = 5 * time.Second        // a crash may lose as much of what the console shows
+	saveUsage   = 2 * time.Second        // the console shows what is saved, and a crash may lose the rest
 )
 
 // A node is the service in one process.

@@ -41,12 +41,8 @@ func (l *Local) Audit(ctx context.Context, q AuditQuery) (found []AuditEntry, ne
 	for _, t := range tokens {
 		names.known[t.ID] = access.Printable(t.Name)
 	}
-	about, err := l.about(ctx, q.Workspace)
-	if err != nil {
-		return nil, 0, err
-	}
 	for before, seen := q.Before, 0; ; {
-		page, err := l.Store.AuditPage(ctx, before, 1000)
+		page, err := l.Store.AuditPage(ctx, q.Workspace, before, 1000)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -55,7 +51,7 @@ func (l *Local) Audit(ctx context.Context, q AuditQuery) (found []AuditEntry, ne
 				return found, before, nil
 			}
 			before = e.ID
-			if !q.takes(e) || !about(e) {
+			if !q.takes(e) {
 				continue
 			}
 			named := AuditEntry{e, names.in(ctx, string(e.Actor)), names.subject(ctx, e), names.in(ctx, e.Detail)}
@@ -85,34 +81,6 @@ func (e *AuditEntry) has(text string) bool {
 	return false
 }
 
-// about returns a function that reports whether an entry is about a workspace, under
-// any of its names, one of its keys or one of its webhooks. It must be called with the
-// latest entry first.
-func (l *Local) about(ctx context.Context, workspace int64) (func(access.AuditEntry) bool, error) {
-	if workspace == 0 {
-		return func(access.AuditEntry) bool { return true }, nil
-	}
-	w, err := l.Store.WorkspaceByID(ctx, workspace)
-	if err != nil {
-		return nil, err
-	}
-	keys, err := l.Store.Keys(ctx, workspace)
-	if err != nil {
-		return nil, err
-	}
-	ids := make(map[string]bool, len(keys))
-	for _, k := range keys {
-		ids[k.ID] = true
-	}
-	return func(e access.AuditEntry) bool {
-		if e.Action == "workspace.rename" && e.Detail == "renamed to "+w.Name {
-			w.Name = e.Subject
-		}
-		_, owner := webhookOf(e)
-		return ids[e.Subject] || strings.HasPrefix(e.Action, "workspace.") && e.Subject == w.Name || owner == strconv.FormatInt(workspace, 10)
-	}, nil
-}
-
 // A namer replaces ids with names.
 type namer struct {
 	store access.Store
@@ -123,25 +91,12 @@ type namer struct {
 var ids = regexp.MustCompile(`\b(key_[0-9A-Za-z]{16}|op_[0-9A-Za-z]{16}|workspace [1-9][0-9]{0,17})\b`)
 
 // aboutWebhook matches the beginning of the detail of an entry about a webhook.
-var aboutWebhook = regexp.MustCompile(`^to (\S+) for workspace ([1-9][0-9]*),`)
-
-// webhookOf returns the host and the workspace of the webhook that an entry is about, or
-// nothing.
-func webhookOf(e access.AuditEntry) (host, workspace string) {
-	if !strings.HasPrefix(e.Action, "webhook.") {
-		return "", ""
-	}
-	found := aboutWebhook.FindStringSubmatch(e.Detail)
-	if found == nil {
-		return "", ""
-	}
-	return found[1], found[2]
-}
+var aboutWebhook = regexp.MustCompile(`^to (\S+) for workspace `)
 
 // subject returns the name of the subject of an entry. For a webhook that is its host.
 func (n *namer) subject(ctx context.Context, e access.AuditEntry) string {
-	if host, _ := webhookOf(e); host != "" {
-		return "webhook to " + access.Printable(host)
+	if found := aboutWebhook.FindStringSubmatch(e.Detail); found != nil && strings.HasPrefix(e.Action, "webhook.") {
+		return "webhook to " + access.Printable(found[1])
 	}
 	return n.in(ctx, e.Subject)
 }

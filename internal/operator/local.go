@@ -38,7 +38,7 @@ func (l *Local) Rename(ctx context.Context, id int64, to string) (access.Workspa
 	if err := petstore.Invalid(access.CheckNameMember(nil, &to)); err != nil {
 		return access.Workspace{}, err
 	}
-	return l.Store.RenameWorkspace(ctx, id, to, l.By)
+	return l.Store.UpdateWorkspace(ctx, id, l.By, func(w *access.Workspace) { w.Name = to })
 }
 
 // SetPlan moves a workspace to another plan.
@@ -47,7 +47,7 @@ func (l *Local) SetPlan(ctx context.Context, id int64, p Plan) (access.Workspace
 	if err := petstore.Invalid(fields); err != nil {
 		return access.Workspace{}, err
 	}
-	return l.Store.SetPlan(ctx, id, p.Plan, quota, l.By)
+	return l.Store.UpdateWorkspace(ctx, id, l.By, func(w *access.Workspace) { w.Plan, w.Quota = p.Plan, quota })
 }
 
 // Reset removes everything of a workspace but its keys.
@@ -202,7 +202,7 @@ func (l *Local) BanKey(ctx context.Context, id string, b NewBan) (Key, error) {
 		return Key{}, err
 	}
 	now := l.Now()
-	if err := l.Store.SetBan(ctx, access.Ban{KeyID: id, From: now, Until: now.Add(b.For), Reason: b.Reason, By: ratelimit.ByOperator}, l.By); err != nil {
+	if err := access.SetBan(ctx, l.Store, access.Ban{KeyID: id, From: now, Until: now.Add(b.For), Reason: b.Reason, By: ratelimit.ByOperator}, l.By); err != nil {
 		return Key{}, err
 	}
 	return l.Key(ctx, id)
@@ -210,7 +210,7 @@ func (l *Local) BanKey(ctx context.Context, id string, b NewBan) (Key, error) {
 
 // UnbanKey lifts the ban of a key. It does not change a key without one.
 func (l *Local) UnbanKey(ctx context.Context, id string) (Key, error) {
-	if err := l.Store.LiftBan(ctx, id, l.By); err != nil {
+	if err := access.LiftBan(ctx, l.Store, id, l.By); err != nil {
 		return Key{}, err
 	}
 	return l.Key(ctx, id)

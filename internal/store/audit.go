@@ -10,25 +10,29 @@ import (
 	"example.com/petstore/internal/access"
 )
 
-// audit adds an entry to the audit log.
-func (s *Store) audit(tx Tx, by access.Actor, action, subject, detail string) error {
-	return exec(tx, "INSERT INTO audit (at, actor, action, subject, detail) VALUES ($1, $2, $3, $4, $5)",
-		s.now().UnixMilli(), string(by), action, subject, detail)
+// audit adds an entry about a workspace, or about none if that is 0, to the audit log.
+func (s *Store) audit(tx Tx, workspace int64, by access.Actor, action, subject, detail string) error {
+	return exec(tx, "INSERT INTO audit (workspace, at, actor, action, subject, detail) VALUES ($1, $2, $3, $4, $5, $6)",
+		workspace, s.now().UnixMilli(), string(by), action, subject, detail)
 }
 
 func scanEntry(row Row, e *access.AuditEntry) error {
-	return scan(row, &e.ID, &e.At, (*string)(&e.Actor), &e.Action, &e.Subject, &e.Detail)
+	return scan(row, &e.ID, &e.Workspace, &e.At, (*string)(&e.Actor), &e.Action, &e.Subject, &e.Detail)
 }
 
 // AuditPage implements [access.Store].
-func (s *Store) AuditPage(ctx context.Context, before int64, limit int) ([]access.AuditEntry, error) {
-	return readRows(ctx, s, scanEntry, "SELECT id, at, actor, action, subject, detail FROM audit WHERE id < $1 ORDER BY id DESC LIMIT $2",
-		cmp.Or(before, math.MaxInt64), max(limit, 0))
+func (s *Store) AuditPage(ctx context.Context, workspace, before int64, limit int) ([]access.AuditEntry, error) {
+	q := &statement{}
+	where := "id < " + q.arg(cmp.Or(before, math.MaxInt64))
+	if workspace != 0 {
+		where += " AND workspace = " + q.arg(workspace)
+	}
+	return readRows(ctx, s, scanEntry, "SELECT id, workspace, at, actor, action, subject, detail FROM audit WHERE "+where+" ORDER BY id DESC LIMIT "+q.arg(max(limit, 0)), q.args...)
 }
 
 // Note implements [access.Store].
 func (s *Store) Note(ctx context.Context, e access.AuditEntry) error {
-	return s.db.Change(ctx, func(tx Tx) error { return s.audit(tx, e.Actor, e.Action, e.Subject, e.Detail) })
+	return s.db.Change(ctx, func(tx Tx) error { return s.audit(tx, e.Workspace, e.Actor, e.Action, e.Subject, e.Detail) })
 }
 
 // UseLink implements [access.Store].
@@ -41,7 +45,7 @@ func (s *Store) UseLink(ctx context.Context, l access.Link, e access.AuditEntry)
 		if first = n > 0; err != nil || !first {
 			return err
 		}
-		return s.audit(tx, e.Actor, e.Action, e.Subject, e.Detail)
+		return s.audit(tx, e.Workspace, e.Actor, e.Action, e.Subject, e.Detail)
 	})
 	return first && err == nil, err
 }

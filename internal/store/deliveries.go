@@ -235,57 +235,41 @@ func (s *Store) recordOutcome(tx Tx, o *webhook.Outcome) error {
 	if err != nil {
 		return err
 	}
-	return s.audit(tx, "webhooks", "webhook.disable", o.Webhook, webhookDetail(&w)+": "+o.DisableReason)
+	return s.auditWebhook(tx, &w, "webhooks", "webhook.disable", ": "+o.DisableReason)
 }
+
+// selectEnded selects the webhook after $2 that has deliveries, and whether it was not
+// deleted; and of its deliveries that have ended when the first of them was tried, and the
+// latest but $1, each 0 if there is none. For an EXISTS, PostgreSQL would read all webhooks.
+const selectEnded = `SELECT d.webhook, (SELECT count(*) FROM webhooks w WHERE w.id = d.webhook) > 0,
+		coalesce((SELECT tried_at FROM deliveries e WHERE e.webhook = d.webhook AND next_at IS NULL ORDER BY tried_at LIMIT 1), 0),
+		coalesce((SELECT tried_at FROM deliveries e WHERE e.webhook = d.webhook AND next_at IS NULL ORDER BY tried_at DESC LIMIT 1 OFFSET $1), 0)
+	FROM deliveries d WHERE d.webhook > $2 ORDER BY d.webhook LIMIT 1`
 
 // PruneDeliveries implements [webhook.Store].
 func (s *Store) PruneDeliveries(ctx context.Context, before time.Time, keep int) error {
 	for id := ""; ; {
-		next, kept, err := s.nextDelivered(ctx, id)
-		switch {
-		case err != nil || next == "":
+		var next string
+		var kept bool
+		var first, oldest int64 // the first that has ended, and the oldest that stays
+		err := s.db.Read(ctx, func(tx Tx) error {
+			_, err := one(tx, selectEnded, func(row Row) error { return row.Scan(&next, &kept, &first, &oldest) }, keep-1, id)
 			return err
-		case kept:
-			err = s.pruneDeliveries(ctx, next, before.UnixMilli(), keep)
-		default:
-			err = s.removeDeliveries(ctx, "webhook = $1", next)
+		})
+		if err != nil || next == "" {
+			return err
+		}
+		where, args := "webhook = $1", []any{next}
+		if kept {
+			oldest = max(oldest, before.UnixMilli())
+			where, args = where+" AND next_at IS NULL AND tried_at < $2", append(args, oldest)
+		}
+		if !kept || 0 < first && first < oldest {
+			_, err = s.steps(ctx, DeleteSome("deliveries", "webhook, event", fmt.Sprintf("%s LIMIT %d", where, stepRows)), args...)
 		}
 		if err != nil {
 			return err
 		}
 		id = next
 	}
-}
-
-// nextDelivered returns the webhook after the one with the id that has deliveries, "" if
-// there is none, and whether it was not deleted.
-func (s *Store) nextDelivered(ctx context.Context, id string) (next string, kept bool, err error) {
-	err = s.db.Read(ctx, func(tx Tx) error {
-		_, err := one(tx, `SELECT webhook, EXISTS (SELECT 1 FROM webhooks w WHERE w.id = webhook) FROM deliveries
-			WHERE webhook > $1 ORDER BY webhook LIMIT 1`, func(row Row) error { return row.Scan(&next, &kept) }, id)
-		return err
-	})
-	return next, kept, err
-}
-
-func (s *Store) pruneDeliveries(ctx context.Context, id string, before int64, keep int) error {
-	const ended = "webhook = $1 AND next_at IS NULL"
-	some, err := read(ctx, s, func(tx Tx) (bool, error) {
-		oldest, err := number(tx, "SELECT tried_at FROM deliveries WHERE "+ended+" ORDER BY tried_at DESC LIMIT 1 OFFSET $2", id, keep-1) // the last one that stays
-		if err != nil {
-			return false, err
-		}
-		before = max(before, oldest)
-		return exists(tx, "SELECT 1 FROM deliveries WHERE "+ended+" AND tried_at < $2 LIMIT 1", id, before)
-	})
-	if err != nil || !some {
-		return err
-	}
-	return s.removeDeliveries(ctx, ended+" AND tried_at < $2", id, before)
-}
-
-// removeDeliveries removes what a condition selects of the webhook $1, in steps.
-func (s *Store) removeDeliveries(ctx context.Context, where string, args ...any) error {
-	_, err := s.steps(ctx, DeleteSome("deliveries", "webhook, event", fmt.Sprintf("%s LIMIT %d", where, stepRows)), args...)
-	return err
 }

@@ -65,16 +65,15 @@ func newFile(t *testing.T) string {
 	k.keys(acme)
 	k.webhook(acme)
 	now, hour := time.Now(), time.Now().Add(time.Hour)
-	usages := make([]usage.Row, 40)
+	usages := make([]usage.Row, 41)
 	for i := range usages {
 		usages[i] = usage.Row{Workspace: acme, Interval: usage.Minute, Start: int64(60 * i)}
 		usages[i].Requests[usage.Success], usages[i].Latency[2] = int64(i), int64(i)
 	}
-	day := usage.KeyDay{Workspace: acme, KeyID: "key_a", Day: 86400}
-	day.Requests[usage.Success] = 7
+	usages[40].Interval, usages[40].Key = usage.Day, "key_a"
 	k.ok(errOf(db.Load(k.ctx, acme, &petstore.Batch{File: "digest", Through: 42})),
 		db.SaveLimits(k.ctx, []ratelimit.SavedWindow{{Subject: "w:1", MinuteStart: 5, MinuteUsed: 3, Day: 20500, DayUsed: 4}, {Subject: "a:*", Day: 20500, DayUsed: 1}}),
-		db.AddUsage(k.ctx, usages), db.AddKeyDays(k.ctx, []usage.KeyDay{day}),
+		db.AddUsage(k.ctx, usages),
 		errOf(db.UseLink(k.ctx, access.Link{Hash: [32]byte{1, 2}, Until: hour}, access.AuditEntry{Actor: "cli", Action: "operator.sign_in"})),
 		db.StartSession(k.ctx, access.Session{Hash: [32]byte{3}, KeyID: "key_a", Started: now, Until: hour}),
 		db.AddToken(k.ctx, access.Token{ID: "op_a", Name: "ci", Hash: access.Hash{4}, CreatedAt: now, ExpiresAt: hour}, "cli"),
@@ -97,7 +96,7 @@ func (k shopkeeper) keys(workspace int64) {
 		k.ok(errOf(k.MakeKey(k.ctx, access.KeyRequest{Key: key, By: "cli"})))
 	}
 	k.ok(access.Keyring{Store: k.DB, Now: time.Now, By: "cli"}.Revoke(k.ctx, "key_b", petstore.Condition{}),
-		k.SetBan(k.ctx, access.Ban{KeyID: "key_a", From: time.Now(), Until: time.Now().Add(time.Hour), Reason: "too eager", By: "operator"}, "cli"))
+		access.SetBan(k.ctx, k.DB, access.Ban{KeyID: "key_a", From: time.Now(), Until: time.Now().Add(time.Hour), Reason: "too eager", By: "operator"}, "cli"))
 }
 
 // webhook makes a webhook to which all events so far are due.

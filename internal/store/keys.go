@@ -7,7 +7,6 @@ import (
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/ratelimit"
 )
 
 const selectKeys = `SELECT k.id, k.workspace, k.name, k.prefix, k.hash, k.scopes, k.created_at, k.expires_at, k.revoked_at, k.rotated_to,
@@ -20,7 +19,7 @@ func scanKey(row Row, k *access.Key) error {
 	)
 	err := scan(row, &k.ID, &k.WorkspaceID, &k.Name, &k.Prefix, (*[32]byte)(&k.Hash), &scopes, &k.CreatedAt, &k.ExpiresAt, &k.RevokedAt, &k.RotatedTo,
 		&ban.From, &ban.Until, &ban.Level, &ban.Reason, &ban.By)
-	k.Scopes = access.Scopes(scopes) //nolint:gosec // written by insertKey
+	k.Scopes = access.Scopes(scopes) //nolint:gosec // written by saveKey
 	if !ban.Until.IsZero() {
 		ban.KeyID, k.Ban = k.ID, &ban
 	}
@@ -42,17 +41,26 @@ func key(tx Tx, id string) (access.Key, error) {
 }
 
 // keyChanged notes that a key changed, and adds an entry to the audit log.
-func (s *Store) keyChanged(tx Tx, id string, by access.Actor, action, detail string) error {
+func (s *Store) keyChanged(tx Tx, k access.Key, by access.Actor, action, detail string) error {
 	if err := changed(tx); err != nil {
 		return err
 	}
-	return s.audit(tx, by, action, id, detail)
+	return s.audit(tx, k.WorkspaceID, by, action, k.ID, detail)
 }
 
-func insertKey(tx Tx, k access.Key) error {
-	return exec(tx, `INSERT INTO api_keys (id, workspace, name, prefix, hash, scopes, created_at, expires_at, revoked_at, rotated_to)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, k.ID, k.WorkspaceID, k.Name, k.Prefix, k.Hash[:], int64(k.Scopes),
-		k.CreatedAt.UnixMilli(), millis(k.ExpiresAt), millis(k.RevokedAt), k.RotatedTo)
+// saveKey adds a key, or stores what may change of it.
+func saveKey(tx Tx, k access.Key) error {
+	var ban access.Ban
+	if k.Ban != nil {
+		ban = *k.Ban
+	}
+	return exec(tx, `INSERT INTO api_keys (id, workspace, name, prefix, hash, scopes, created_at, expires_at, revoked_at, rotated_to,
+			banned_at, banned_until, ban_level, ban_reason, banned_by)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+		ON CONFLICT (id) DO UPDATE SET name = excluded.name, expires_at = excluded.expires_at, revoked_at = excluded.revoked_at, rotated_to = excluded.rotated_to,
+			banned_at = excluded.banned_at, banned_until = excluded.banned_until, ban_level = excluded.ban_level, ban_reason = excluded.ban_reason, banned_by = excluded.banned_by`,
+		k.ID, k.WorkspaceID, k.Name, k.Prefix, k.Hash[:], int64(k.Scopes), k.CreatedAt.UnixMilli(), millis(k.ExpiresAt), millis(k.RevokedAt), k.RotatedTo,
+		millis(ban.From), millis(ban.Until), int64(ban.Level), ban.Reason, ban.By)
 }
 
 // MakeKey implements [access.Store]. A key without a time of creation gets the
@@ -114,13 +122,13 @@ func (s *Store) makeKey(tx Tx, m access.KeyRequest, holder *access.Key) (access.
 	if err := s.insertBounded(tx, m.Key); err != nil {
 		return access.Key{}, err
 	}
-	return m.Key, s.audit(tx, m.By, "key.create", m.Key.ID, keyDetail(m.Key))
+	return m.Key, s.audit(tx, m.Key.WorkspaceID, m.By, "key.create", m.Key.ID, keyDetail(m.Key))
 }
 
 // insertBounded adds a key unless the workspace then has too many that are live,
 // and revokes what expired long ago.
 func (s *Store) insertBounded(tx Tx, k access.Key) error {
-	if err := insertKey(tx, k); err != nil {
+	if err := saveKey(tx, k); err != nil {
 		return err
 	}
 	live, err := number(tx, "SELECT count(*) FROM api_keys WHERE workspace = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)",
@@ -137,18 +145,18 @@ func (s *Store) insertBounded(tx Tx, k access.Key) error {
 // revokeExpired revokes the keys that expired first, so that a workspace has few that are
 // not revoked: these are listed, and counted when a key is made.
 func (s *Store) revokeExpired(tx Tx, workspace int64) error {
-	now := s.now().UnixMilli()
 	old, err := keysWhere(tx, `k.id IN (SELECT id FROM api_keys WHERE workspace = $1 AND revoked_at IS NULL AND expires_at <= $2
-		ORDER BY expires_at DESC, id LIMIT 1000 OFFSET $3) ORDER BY k.created_at, k.id`, workspace, now, access.MaxKeys)
+		ORDER BY expires_at DESC, id LIMIT 1000 OFFSET $3) ORDER BY k.created_at, k.id`, workspace, s.now().UnixMilli(), access.MaxKeys)
 	if err != nil {
 		return err
 	}
 	for _, k := range old {
-		if err := exec(tx, "UPDATE api_keys SET revoked_at = $1 WHERE id = $2", now, k.ID); err != nil {
+		k.RevokedAt = s.now()
+		if err := saveKey(tx, k); err != nil {
 			return err
 		}
 		detail := fmt.Sprintf("%q expired, and more than %d of workspace %d have since", k.Name, access.MaxKeys, workspace)
-		if err := s.keyChanged(tx, k.ID, "limit", "key.revoke", detail); err != nil {
+		if err := s.keyChanged(tx, k, "limit", "key.revoke", detail); err != nil {
 			return err
 		}
 	}
@@ -212,43 +220,24 @@ func (s *Store) rotate(tx Tx, m access.KeyRequest, holder *access.Key) (access.K
 	}
 	next := m.Key
 	next.WorkspaceID, next.Name, next.Scopes, next.ExpiresAt = old.WorkspaceID, old.Name, old.Scopes, old.ExpiresAt
+	if next.Ban = old.Clone().Ban; next.Ban != nil {
+		next.Ban.KeyID = next.ID
+	}
+	old.RotatedTo = next.ID
 	if old.ExpiresAt.IsZero() || m.Until.Before(old.ExpiresAt) {
 		old.ExpiresAt = m.Until
 	}
-	if err := exec(tx, "UPDATE api_keys SET expires_at = $1, rotated_to = $2 WHERE id = $3", millis(old.ExpiresAt), next.ID, old.ID); err != nil {
+	if err := saveKey(tx, old); err != nil {
 		return old, err
 	}
 	detail := fmt.Sprintf("replaced by %s, valid until %s", next.ID, old.ExpiresAt.UTC().Format(time.RFC3339))
-	if err := s.keyChanged(tx, old.ID, m.By, "key.rotate", detail); err != nil {
+	if err := s.keyChanged(tx, old, m.By, "key.rotate", detail); err != nil {
 		return old, err
 	}
 	if err := s.insertBounded(tx, next); err != nil {
 		return old, err
 	}
-	if old.Ban != nil {
-		ban := *old.Ban
-		ban.KeyID = next.ID
-		if err := putBan(tx, ban); err != nil {
-			return old, err
-		}
-	}
 	return key(tx, next.ID)
-}
-
-// changeKey calls f with a key. If f returns a detail, it adds an audit entry with
-// that; otherwise f has changed nothing.
-func (s *Store) changeKey(ctx context.Context, id string, by access.Actor, action string, f func(Tx, access.Key) (string, error)) error {
-	return s.db.Change(ctx, func(tx Tx) error {
-		k, err := key(tx, id)
-		if err != nil {
-			return err
-		}
-		detail, err := f(tx, k)
-		if err != nil || detail == "" {
-			return err
-		}
-		return s.keyChanged(tx, id, by, action, detail)
-	})
 }
 
 // UpdateKey implements [access.Store].
@@ -270,10 +259,10 @@ func (s *Store) UpdateKey(ctx context.Context, id string, by access.Actor, holde
 		if now = before; action == "" {
 			return nil
 		}
-		if err := exec(tx, "UPDATE api_keys SET name = $1, expires_at = $2, revoked_at = $3 WHERE id = $4", after.Name, millis(after.ExpiresAt), millis(after.RevokedAt), id); err != nil {
+		if err := saveKey(tx, after); err != nil {
 			return err
 		}
-		if err := s.keyChanged(tx, id, by, action, detail); err != nil {
+		if err := s.keyChanged(tx, after, by, action, detail); err != nil {
 			return err
 		}
 		now, err = key(tx, id)
@@ -286,6 +275,10 @@ func (s *Store) UpdateKey(ctx context.Context, id string, by access.Actor, holde
 // the action is "" if nothing changed.
 func difference(before, after access.Key) (action, detail string) {
 	switch {
+	case before.Ban != nil && after.Ban == nil:
+		return "ban.lift", "would have run until " + before.Ban.Until.UTC().Format(time.RFC3339)
+	case after.Ban != nil && (before.Ban == nil || *before.Ban != *after.Ban):
+		return "ban.set", fmt.Sprintf("until %s: %s", after.Ban.Until.UTC().Format(time.RFC3339), after.Ban.Reason)
 	case before.RevokedAt.IsZero() && !after.RevokedAt.IsZero():
 		return "key.revoke", fmt.Sprintf("%q of workspace %d", before.Name, before.WorkspaceID)
 	case before.Name == after.Name && before.ExpiresAt.Equal(after.ExpiresAt):
@@ -300,29 +293,4 @@ func ends(k access.Key) string {
 		return "never expires"
 	}
 	return "expires " + k.ExpiresAt.UTC().Format(time.RFC3339)
-}
-
-// SetBan implements [access.Store].
-func (s *Store) SetBan(ctx context.Context, b access.Ban, by access.Actor) error {
-	return s.changeKey(ctx, b.KeyID, by, "ban.set", func(tx Tx, k access.Key) (string, error) {
-		if b.By == ratelimit.ByLimiter && k.Ban != nil && !k.Ban.From.After(b.From) && k.Ban.Until.After(b.From) {
-			return "", nil
-		}
-		return fmt.Sprintf("until %s: %s", b.Until.UTC().Format(time.RFC3339), b.Reason), putBan(tx, b)
-	})
-}
-
-func putBan(tx Tx, b access.Ban) error {
-	return exec(tx, "UPDATE api_keys SET banned_at = $1, banned_until = $2, ban_level = $3, ban_reason = $4, banned_by = $5 WHERE id = $6",
-		b.From.UnixMilli(), b.Until.UnixMilli(), int64(b.Level), b.Reason, b.By, b.KeyID)
-}
-
-// LiftBan implements [access.Store]. A key without a ban is left as it is.
-func (s *Store) LiftBan(ctx context.Context, keyID string, by access.Actor) error {
-	return s.changeKey(ctx, keyID, by, "ban.lift", func(tx Tx, k access.Key) (string, error) {
-		if k.Ban == nil {
-			return "", nil
-		}
-		return "would have run until " + k.Ban.Until.UTC().Format(time.RFC3339), exec(tx, "UPDATE api_keys SET banned_until = NULL WHERE id = $1", keyID)
-	})
 }

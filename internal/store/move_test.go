@@ -121,7 +121,7 @@ func wantSame(t *testing.T, got, want stock) {
 		"Keys":            func(s stock) (any, error) { return keysOfAll(ctx, s) },
 		"State":           func(s stock) (any, error) { return s.AccessState(ctx) },
 		"Secret":          func(s stock) (any, error) { return s.Secret(ctx) },
-		"Audit":           func(s stock) (any, error) { return s.AuditPage(ctx, 0, 100) },
+		"Audit":           func(s stock) (any, error) { return s.AuditPage(ctx, 0, 0, 100) },
 		"Webhooks":        func(s stock) (any, error) { return s.Webhooks(ctx, w.ID) },
 		"ImportedThrough": func(s stock) (any, error) { return s.ImportedThrough(ctx, w.ID, "digest") },
 	} {

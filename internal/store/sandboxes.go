@@ -32,7 +32,7 @@ func (s *Store) CreateSandbox(ctx context.Context, n access.NewSandbox) (access.
 		}
 		for _, k := range n.Keys {
 			k.WorkspaceID = w.ID
-			if err := insertKey(tx, k); err != nil {
+			if err := saveKey(tx, k); err != nil {
 				return err
 			}
 		}

@@ -24,7 +24,7 @@ func (s *Store) AddToken(ctx context.Context, t access.Token, by access.Actor) e
 			t.ID, t.Name, t.Prefix, t.Hash[:], t.CreatedAt.UnixMilli(), t.ExpiresAt.UnixMilli()); err != nil {
 			return err
 		}
-		return s.audit(tx, by, "token.create", t.ID, fmt.Sprintf("%q, expires %s", t.Name, t.ExpiresAt.UTC().Format(time.RFC3339)))
+		return s.audit(tx, 0, by, "token.create", t.ID, fmt.Sprintf("%q, expires %s", t.Name, t.ExpiresAt.UTC().Format(time.RFC3339)))
 	})
 }
 
@@ -53,7 +53,7 @@ func (s *Store) RevokeToken(ctx context.Context, id string, at time.Time, by acc
 			return err
 		}
 		t.RevokedAt = instant(at.UnixMilli())
-		return s.audit(tx, by, "token.revoke", id, fmt.Sprintf("%q", t.Name))
+		return s.audit(tx, 0, by, "token.revoke", id, fmt.Sprintf("%q", t.Name))
 	})
 	return t, err
 }

@@ -73,7 +73,7 @@ func (s *Store) ChangeWebhook(ctx context.Context, c webhook.Change) (done webho
 			if c.Once != nil {
 				done.Body = done.Webhook.WithSecret()
 			}
-			return petstore.Receipt{Body: done.Body}, s.audit(tx, access.Actor(c.By), c.Action, done.Webhook.ID, webhookDetail(&done.Webhook))
+			return petstore.Receipt{Body: done.Body}, s.auditWebhook(tx, &done.Webhook, c.By, c.Action, "")
 		})
 		if before != nil {
 			done.Body, done.Replayed = before.Body, true
@@ -86,14 +86,18 @@ func (s *Store) ChangeWebhook(ctx context.Context, c webhook.Change) (done webho
 	return done, nil
 }
 
-// webhookDetail describes a webhook for the audit log, without the parts of its URL
+// auditWebhook adds an entry about a webhook to the audit log, without the parts of its URL
 // that may be secret.
-func webhookDetail(w *webhook.Webhook) string {
+func (s *Store) auditWebhook(tx Tx, w *webhook.Webhook, by, action, reason string) error {
 	host := "?"
 	if u, err := url.Parse(w.URL); err == nil {
 		host = u.Host
 	}
-	return fmt.Sprintf("to %s for workspace %d, %s", host, w.Workspace, w.State)
+	owner, err := number(tx, selectOwner, w.Workspace)
+	if err != nil {
+		return err
+	}
+	return s.audit(tx, owner, access.Actor(by), action, w.ID, fmt.Sprintf("to %s for workspace %d, %s%s", host, owner, w.State, reason))
 }
 
 func editWebhook(tx Tx, c webhook.Change) (w webhook.Webhook, err error) {
@@ -157,6 +161,6 @@ func (s *Store) DeleteWebhook(ctx context.Context, workspace int64, id, by strin
 		if err := exec(tx, "DELETE FROM webhooks WHERE id = $1", id); err != nil {
 			return err
 		}
-		return s.audit(tx, access.Actor(by), "webhook.delete", id, webhookDetail(&w))
+		return s.auditWebhook(tx, &w, by, "webhook.delete", "")
 	})
 }

@@ -44,7 +44,7 @@ func workspaceByID(tx Tx, id int64) (access.Workspace, error) {
 	return rowOf(tx, NoWorkspace(id), scanWorkspace, selectWorkspaces+"id = $1", id)
 }
 
-const selectOwner = "SELECT 1 FROM workspaces WHERE id = $1 OR shop = $1"
+const selectOwner = "SELECT id FROM workspaces WHERE id = $1 OR shop = $1"
 
 // HasWorkspace returns CodeWorkspaceNotFound unless there is one with the id, or with the shop.
 func HasWorkspace(tx Tx, id int64) error {
@@ -74,7 +74,7 @@ func (s *Store) CreateWorkspace(ctx context.Context, w access.Workspace, by acce
 		if err := s.openShop(tx, w.ID); err != nil {
 			return err
 		}
-		return s.audit(tx, by, "workspace.create", w.Name, planDetail(w))
+		return s.audit(tx, w.ID, by, "workspace.create", w.Name, planDetail(w))
 	})
 	if err != nil {
 		return access.Workspace{}, err
@@ -85,10 +85,7 @@ func (s *Store) CreateWorkspace(ctx context.Context, w access.Workspace, by acce
 
 // insertWorkspace adds a workspace unless its name is taken, a sandbox with the address that made it.
 func insertWorkspace(tx Tx, w access.Workspace, from string) (id int64, err error) {
-	switch _, err := workspace(tx, w.Name); {
-	case err == nil:
-		return 0, petstore.Errorf(access.CodeWorkspaceExists, "There is already a workspace named %q.", w.Name)
-	case petstore.CodeOf(err) != access.CodeWorkspaceNotFound:
+	if err := checkNameFree(tx, w.Name); err != nil {
 		return 0, err
 	}
 	var end any // of a sandbox
@@ -98,6 +95,17 @@ func insertWorkspace(tx Tx, w access.Workspace, from string) (id int64, err erro
 	}
 	return number(tx, "INSERT INTO workspaces (name, plan, per_minute, per_day, created_at, low_stock, expires_at, catalogue, made_from) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id",
 		w.Name, string(w.Plan), w.Quota.PerMinute, w.Quota.PerDay, w.CreatedAt.UnixMilli(), w.LowStock, end, catalogue, from)
+}
+
+// checkNameFree returns CodeWorkspaceExists if a workspace has the name.
+func checkNameFree(tx Tx, name string) error {
+	switch _, err := workspace(tx, name); {
+	case err == nil:
+		return petstore.Errorf(access.CodeWorkspaceExists, "There is already a workspace named %q.", name)
+	case petstore.CodeOf(err) != access.CodeWorkspaceNotFound:
+		return err
+	}
+	return nil
 }
 
 // openShop creates the counters and the feed of a shop.
@@ -167,22 +175,22 @@ func (s *Store) WorkspaceByID(ctx context.Context, id int64) (access.Workspace, 
 	return read(ctx, s, func(tx Tx) (access.Workspace, error) { return workspaceByID(tx, id) })
 }
 
-// changeWorkspace calls f with a workspace, and adds an entry with the detail that f
-// returns.
-func (s *Store) changeWorkspace(ctx context.Context, id int64, by access.Actor, action string, f func(Tx, *access.Workspace) (string, error)) (w access.Workspace, err error) {
+// changeWorkspace calls f with a workspace, and adds an entry with the action and the
+// detail that f returns. If the action is "", f has changed nothing.
+func (s *Store) changeWorkspace(ctx context.Context, id int64, by access.Actor, f func(Tx, *access.Workspace) (action, detail string, err error)) (w access.Workspace, err error) {
 	err = s.db.Change(ctx, func(tx Tx) error {
 		if w, err = workspaceByID(tx, id); err != nil {
 			return err
 		}
 		name := w.Name // as it was, should f change it
-		detail, err := f(tx, &w)
-		if err != nil {
+		action, detail, err := f(tx, &w)
+		if err != nil || action == "" {
 			return err
 		}
 		if err := changed(tx); err != nil {
 			return err
 		}
-		return s.audit(tx, by, action, name, detail)
+		return s.audit(tx, id, by, action, name, detail)
 	})
 	if err != nil {
 		return access.Workspace{}, err
@@ -190,34 +198,24 @@ func (s *Store) changeWorkspace(ctx context.Context, id int64, by access.Actor, 
 	return w, nil
 }
 
-// SetPlan implements [access.Store].
-func (s *Store) SetPlan(ctx context.Context, workspace int64, p access.Plan, q access.Quota, by access.Actor) (access.Workspace, error) {
-	return s.changeWorkspace(ctx, workspace, by, "workspace.set_plan", func(tx Tx, w *access.Workspace) (string, error) {
-		w.Plan, w.Quota = p, q
-		return planDetail(*w), exec(tx, "UPDATE workspaces SET plan = $1, per_minute = $2, per_day = $3 WHERE id = $4",
-			string(p), q.PerMinute, q.PerDay, w.ID)
-	})
-}
-
-// RenameWorkspace implements [access.Store].
-func (s *Store) RenameWorkspace(ctx context.Context, id int64, to string, by access.Actor) (access.Workspace, error) {
-	return s.changeWorkspace(ctx, id, by, "workspace.rename", func(tx Tx, w *access.Workspace) (string, error) {
-		switch other, err := workspace(tx, to); {
-		case err == nil && other.ID != w.ID:
-			return "", petstore.Errorf(access.CodeWorkspaceExists, "There is already a workspace named %q.", to)
-		case err != nil && petstore.CodeOf(err) != access.CodeWorkspaceNotFound:
-			return "", err
+// UpdateWorkspace implements [access.Store].
+func (s *Store) UpdateWorkspace(ctx context.Context, id int64, by access.Actor, edit func(*access.Workspace)) (access.Workspace, error) {
+	return s.changeWorkspace(ctx, id, by, func(tx Tx, w *access.Workspace) (action, detail string, err error) {
+		before := *w
+		edit(w)
+		switch {
+		case w.Name != before.Name:
+			action, detail, err = "workspace.rename", "renamed to "+w.Name, checkNameFree(tx, w.Name)
+		case w.Plan != before.Plan || w.Quota != before.Quota:
+			action, detail = "workspace.set_plan", planDetail(*w)
+		case w.LowStock != before.LowStock:
+			action, detail = "workspace.set_low_stock", fmt.Sprintf("%d units or fewer", w.LowStock)
 		}
-		w.Name = to
-		return "renamed to " + to, exec(tx, "UPDATE workspaces SET name = $1 WHERE id = $2", to, w.ID)
-	})
-}
-
-// SetLowStock implements [access.Store].
-func (s *Store) SetLowStock(ctx context.Context, id, units int64, by access.Actor) (access.Workspace, error) {
-	return s.changeWorkspace(ctx, id, by, "workspace.set_low_stock", func(tx Tx, w *access.Workspace) (string, error) {
-		w.LowStock = units
-		return fmt.Sprintf("%d units or fewer", units), exec(tx, "UPDATE workspaces SET low_stock = $1 WHERE id = $2", units, w.ID)
+		if err != nil || action == "" {
+			return "", "", err
+		}
+		return action, detail, exec(tx, "UPDATE workspaces SET name = $1, plan = $2, per_minute = $3, per_day = $4, low_stock = $5 WHERE id = $6",
+			w.Name, string(w.Plan), w.Quota.PerMinute, w.Quota.PerDay, w.LowStock, w.ID)
 	})
 }
 
@@ -233,13 +231,13 @@ func (s *Store) Contents(ctx context.Context, workspace int64) (access.Contents,
 // ResetWorkspace implements [access.Store].
 func (s *Store) ResetWorkspace(ctx context.Context, workspace int64, by access.Actor) error {
 	shop := workspace
-	_, err := s.changeWorkspace(ctx, workspace, by, "workspace.reset", func(tx Tx, w *access.Workspace) (_ string, err error) {
-		const detail = "catalogue, orders, ledger and receipts removed"
+	_, err := s.changeWorkspace(ctx, workspace, by, func(tx Tx, w *access.Workspace) (action, detail string, err error) {
+		action, detail = "workspace.reset", "catalogue, orders, ledger and receipts removed"
 		if w.Sandbox != nil {
 			shop, err = s.renewShop(tx, w.ID, nil)
-			return detail, err
+			return action, detail, err
 		}
-		return detail, s.closeToWrites(tx, w.ID)
+		return action, detail, s.closeToWrites(tx, w.ID)
 	})
 	if err != nil {
 		return err
@@ -258,7 +256,7 @@ func (s *Store) DeleteWorkspace(ctx context.Context, workspace int64, by access.
 		if gone, err = s.removeWorkspace(tx, &w); err != nil {
 			return err
 		}
-		return s.audit(tx, by, "workspace.delete", w.Name, "removed with its keys, catalogue and orders")
+		return s.audit(tx, w.ID, by, "workspace.delete", w.Name, "removed with its keys, catalogue and orders")
 	})
 	for _, id := range gone {
 		if err == nil {

@@ -60,10 +60,11 @@ func bucketOf(d time.Duration) int {
 	return Buckets - 1
 }
 
-// Counts are the requests of a workspace in a span of time.
+// Counts are requests in a span of time.
 type Counts struct {
-	Requests [Classes]int64 // by class
-	Latency  [Buckets]int64 // by bucket, see Bounds
+	Requests   [Classes]int64 // by class
+	Latency    [Buckets]int64 // by bucket, see Bounds; 0 in the row of a key
+	Deprecated int64          // how many were for a deprecated operation; 0 in other rows
 }
 
 // Add adds what o counted to c.
@@ -74,6 +75,7 @@ func (c *Counts) Add(o *Counts) {
 	for i, n := range o.Latency {
 		c.Latency[i] += n
 	}
+	c.Deprecated += o.Deprecated
 }
 
 // Total returns the number of requests.
@@ -110,15 +112,15 @@ func (c *Counts) Quantile(q float64) time.Duration {
 // An Interval is the span of a row, in seconds.
 type Interval int64
 
-// The intervals of rows, and that of a KeyDay.
+// The intervals of rows: the first two of those of workspaces, and Day of those of keys.
 const (
 	Minute Interval = 60
 	Hour   Interval = 3600
 	Day    Interval = 86400
 )
 
-// start returns the beginning of the span that contains t, in Unix seconds.
-func (s Interval) start(t time.Time) int64 { return t.Unix() - t.Unix()%int64(s) }
+// Start returns the beginning of the span that contains t, in Unix seconds.
+func (s Interval) Start(t time.Time) int64 { return t.Unix() - t.Unix()%int64(s) }
 
 // How long rows are kept.
 const (
@@ -126,65 +128,38 @@ const (
 	KeepHours   = 90 * 24 * time.Hour
 )
 
-// A Row has the requests of one workspace in one minute or one hour.
+// A Row has the requests of one workspace in one minute or one hour, or those of one of its keys on one UTC day.
 type Row struct {
 	Workspace int64
 	Interval  Interval
-	Start     int64 // Unix seconds, a multiple of Interval
+	Key       string // its id for Day, or Forms; else ""
+	Start     int64  // Unix seconds, a multiple of Interval
 	Counts
-}
 
-// A KeyDay is what one key did on one UTC day.
-type KeyDay struct {
-	Workspace  int64
-	KeyID      string
-	Day        int64 // Unix seconds of its start
-	Requests   [Classes]int64
-	Deprecated int64 // how many of them were for a deprecated operation
-	LastUsed   int64 // Unix milliseconds of the latest; a store returns 0
+	LastUsed int64 // Unix milliseconds of the key's latest request; a store returns 0
 }
 
 // Forms is the key id under which all forms of the console are counted, whatever key they were sent with.
 const Forms = "console"
 
-// Total returns the number of requests.
-func (k *KeyDay) Total() (n int64) {
-	for _, m := range k.Requests {
-		n += m
-	}
-	return n
-}
-
-// Add adds what o counted to k.
-func (k *KeyDay) Add(o *KeyDay) {
-	for i, n := range o.Requests {
-		k.Requests[i] += n
-	}
-	k.Deprecated += o.Deprecated
-	k.LastUsed = max(k.LastUsed, o.LastUsed)
+// A Query selects the rows of an interval, from the span that holds From up to the span that holds To.
+type Query struct {
+	Workspace int64 // 0: all workspaces added up, as rows of the workspace 0
+	Interval  Interval
+	Key       string // "": any
+	From, To  time.Time
 }
 
 // A Store keeps rows. Its methods may be called concurrently, also by several processes.
 type Store interface {
-	// AddUsage adds the counts of the rows to those that are kept of the same workspace, interval and start, all or none.
+	// AddUsage adds the counts of the rows to those that are kept of the same workspace, interval, key and start, and
+	// updates when each key was used last, all or none.
 	AddUsage(ctx context.Context, rows []Row) error
 
-	// Usage returns the rows of a workspace and interval that start at from or later and before to, in Unix seconds, by
-	// their start. Spans without requests have no row.
-	Usage(ctx context.Context, workspace int64, interval Interval, from, to int64) ([]Row, error)
+	// Usage returns rows by their start and key. Spans without requests have no row.
+	Usage(ctx context.Context, q Query) ([]Row, error)
 
-	// UsageOfAll returns the same of all workspaces added up, as rows of the workspace 0.
-	UsageOfAll(ctx context.Context, interval Interval, from, to int64) ([]Row, error)
-
-	// AddKeyDays adds the counts of the days to those that are kept of the same key and day, and updates when each key
-	// was used last, all or none.
-	AddKeyDays(ctx context.Context, days []KeyDay) error
-
-	// KeyDays returns what a key of a workspace did on the days that start at from or later, in Unix seconds, or what all
-	// its keys did if keyID is "": by key and day.
-	KeyDays(ctx context.Context, workspace int64, keyID string, from int64) ([]KeyDay, error)
-
-	// ForgetUsage removes the rows of an interval that start before the instant in Unix seconds, those of key days for
-	// Day, in short transactions. It returns how many they were.
+	// ForgetUsage removes the rows of an interval that start before the instant in Unix seconds, in short transactions. It
+	// returns how many they were.
 	ForgetUsage(ctx context.Context, interval Interval, before int64) (int, error)
 }

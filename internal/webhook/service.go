@@ -161,7 +161,7 @@ func (s *Service) Test(ctx context.Context, workspace int64, id string) (Answer,
 	now := s.Now()
 	data := append(petstore.AppendString([]byte(`{"webhookId":`), w.ID), '}')
 	event := petstore.Event{Type: "webhook.test", CreatedAt: petstore.At(now), Data: data}
-	answer := s.Sender.Send(ctx, Message{ID: "test_" + rand.Text(), URL: w.URL, Secrets: w.secrets(now), Body: event.AppendJSON(nil)})
+	answer := s.Sender.Send(ctx, Message{ID: "test_" + rand.Text(), URL: w.URL, Secrets: w.secrets(now), Body: petstore.JSON(event)})
 	if ctx.Err() != nil && answer.Status == 0 {
 		return Answer{}, tooManyTests()
 	}

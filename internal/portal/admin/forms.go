@@ -77,7 +77,7 @@ func letOwnerIn(v *visit) (page.Form, error) {
 		Lead: "A link to send to the owner of " + name + ". It works once, within 7 days: who opens it gets a key with the scopes read, write and manage, and is signed in to the console of the workspace.",
 		Send: func(*page.Input) error {
 			until := v.Now().Add(ownerLife)
-			made := access.AuditEntry{Actor: actor, Action: "workspace.link", Subject: w.Name, Detail: "a link for the owner, until " + page.InWords(until)}
+			made := access.AuditEntry{Actor: actor, Action: "workspace.link", Workspace: w.ID, Subject: w.Name, Detail: "a link for the owner, until " + page.InWords(until)}
 			if err := v.Access.Note(v.R.Context(), made); err != nil {
 				return err
 			}

@@ -47,8 +47,8 @@ func readTotals(v *visit) (t totals, err error) {
 		return v.totals, nil
 	}
 	var errs [5]error
-	t.hour, errs[0] = v.Usage.Total(ctx, spans[0].Step, spans[0].First(now), now)
-	t.day, errs[1] = v.Usage.Total(ctx, spans[1].Step, spans[1].First(now), now)
+	t.hour, errs[0] = v.Usage.Usage(ctx, spans[0].Query(0, now))
+	t.day, errs[1] = v.Usage.Usage(ctx, spans[1].Query(0, now))
 	t.workspaces, errs[2] = v.Access.CountWorkspaces(ctx)
 	t.over, errs[3] = v.Access.CountOverQuota(ctx)
 	t.busiest, errs[4] = v.Access.BusiestKeys(ctx, busiest)

@@ -155,7 +155,7 @@ func showWorkspace(v *visit) error {
 
 func addUse(v *visit, shown *workspaceView, id int64) error {
 	s := page.SpanOf(page.Spans(), v.R.URL.Query().Get("range"))
-	rows, err := v.Usage.Series(v.R.Context(), id, s.Step, s.First(v.Now()), v.Now())
+	rows, err := v.Usage.Usage(v.R.Context(), s.Query(id, v.Now()))
 	shown.Drawing, shown.Spans = page.DrawingOf(rows, s, v.Now()), s.Links(page.Spans(), shown.Path)
 	return err
 }

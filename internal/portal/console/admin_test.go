@@ -69,7 +69,7 @@ func (h *house) signedInOperator() *guest {
 // audited returns the actions of the latest entries, the newest first.
 func (h *house) audited(most int) string {
 	h.t.Helper()
-	entries, err := h.db.AuditPage(h.t.Context(), 0, most)
+	entries, err := h.db.AuditPage(h.t.Context(), 0, 0, most)
 	must(h.t, err)
 	var all []string
 	for _, e := range entries {
@@ -134,7 +134,7 @@ func TestOperator(t *testing.T) {
 	g.get("/console/busy").want(200, "shop").want(200, `datetime="2026-03-01T12:00:00Z"`)
 
 	ban := access.Ban{KeyID: k.ID, From: h.now(), Until: h.now().Add(time.Hour), Level: 3, Reason: "<b>too fast</b>", By: ratelimit.ByLimiter}
-	must(t, h.db.SetBan(t.Context(), ban, "limiter"))
+	must(t, access.SetBan(t.Context(), h.db, ban, "limiter"))
 	h.refresh()
 	g.get("/console/bans").want(200, "&lt;b&gt;too fast")
 	g.get("/console/bans/"+k.ID).want(200, "next ban is longer")

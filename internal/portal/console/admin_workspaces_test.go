@@ -124,7 +124,7 @@ func TestAudit(t *testing.T) {
 	for range 60 {
 		h.key(zoo, access.Read, time.Time{})
 	}
-	must(t, h.db.Note(t.Context(), access.AuditEntry{Actor: access.Actor("console:" + k.ID), Action: "console.sign_in", Subject: k.ID, Detail: "=by a link"}))
+	must(t, h.db.Note(t.Context(), access.AuditEntry{Actor: access.Actor("console:" + k.ID), Action: "console.sign_in", Workspace: shop.ID, Subject: k.ID, Detail: "=by a link"}))
 	g := h.signedInOperator()
 	g.get("/console/audit").want(200, "console:till of shop").want(200, `rel="next"`).want(200, "data-live")
 	g.get("/console/audit?text=OF+SHOP&action=console").want(200, "console:till of shop").want(200, "Clear")

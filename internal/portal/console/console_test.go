@@ -512,7 +512,7 @@ func TestKeys(t *testing.T) {
 	if _, err := h.keys.Verify(secret); petstore.CodeOf(err) != access.CodeInvalidKey {
 		t.Errorf("the revoked key: %v, want %s", err, access.CodeInvalidKey)
 	}
-	log, err := h.db.AuditPage(t.Context(), 0, 3)
+	log, err := h.db.AuditPage(t.Context(), 0, 0, 3)
 	if err != nil || len(log) != 3 || !strings.HasPrefix(string(log[0].Actor), "console:key_") {
 		t.Errorf("the audit log says %+v, %v", log, err)
 	}

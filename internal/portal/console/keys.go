@@ -171,14 +171,14 @@ func revokeKey(v *visit) (page.Form, error) {
 func keySheet(v *visit, k access.Key) (page.List, error) {
 	l := page.NewList("Use by day", "", "No program used it in the last 14 days.", "Day (UTC)", "Answered", "Errors", "Refused")
 	l.Numbers = map[int]bool{1: true, 2: true, 3: true}
-	days, err := v.Usage.KeyDays(v.R.Context(), v.who.Workspace.ID, k.ID, v.Now().AddDate(0, 0, -13))
+	days, err := usedSince(v, k.ID, v.Now().AddDate(0, 0, -13))
 	for _, d := range slices.Backward(days) {
 		if d.Total() == 0 { // it was used in the console alone
 			continue
 		}
 		failed, refused := d.Requests[usage.ClientError]+d.Requests[usage.ServerError], d.Requests[usage.Limited]
 		l.Rows = append(l.Rows, []page.Cell{
-			{Text: time.Unix(d.Day, 0).UTC().Format("2 Jan")}, {Text: page.Number(d.Total() - failed - refused)}, {Text: page.Number(failed)}, {Text: page.Number(refused)},
+			{Text: time.Unix(d.Start, 0).UTC().Format("2 Jan")}, {Text: page.Number(d.Total() - failed - refused)}, {Text: page.Number(failed)}, {Text: page.Number(refused)},
 		})
 	}
 	if len(l.Rows) > 0 {
@@ -188,7 +188,7 @@ func keySheet(v *visit, k access.Key) (page.List, error) {
 }
 
 // requestsIn returns in words how many requests there were on days.
-func requestsIn(days []usage.KeyDay) string {
+func requestsIn(days []usage.Row) string {
 	sum := int64(0)
 	for i := range days {
 		sum += days[i].Total()
@@ -232,7 +232,7 @@ func inLog(title string, k access.Key, filter string) page.Fact {
 
 // whatBreaks says, of a key that is to be revoked, what still uses it.
 func whatBreaks(v *visit, k access.Key) ([]page.Fact, error) {
-	days, err := v.Usage.KeyDays(v.R.Context(), v.who.Workspace.ID, k.ID, v.Now().AddDate(0, 0, -6))
+	days, err := usedSince(v, k.ID, v.Now().AddDate(0, 0, -6))
 	if err != nil {
 		return nil, err
 	}

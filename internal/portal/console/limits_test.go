@@ -211,7 +211,7 @@ func TestLiftIsTrue(t *testing.T) {
 	g := h.signedInOperator()
 	ban := access.Ban{KeyID: k.ID, From: h.now(), Until: h.now().Add(3 * time.Minute), Reason: "test", By: ratelimit.ByOperator}
 	set := func() {
-		must(t, h.db.SetBan(t.Context(), ban, "test"))
+		must(t, access.SetBan(t.Context(), h.db, ban, "test"))
 		h.refresh()
 	}
 	set()
@@ -237,7 +237,7 @@ func TestLiftOfExpiredKey(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	k, _ := h.key(h.workspace("shop"), access.Read, h.now().Add(time.Minute))
-	must(t, h.db.SetBan(t.Context(), access.Ban{KeyID: k.ID, From: h.now(), Until: h.now().Add(time.Hour), Reason: "test", By: ratelimit.ByOperator}, "test"))
+	must(t, access.SetBan(t.Context(), h.db, access.Ban{KeyID: k.ID, From: h.now(), Until: h.now().Add(time.Hour), Reason: "test", By: ratelimit.ByOperator}, "test"))
 	h.refresh()
 	h.advance(2 * time.Minute)
 	h.signedInOperator().get("/console/bans/"+k.ID).want(200, "expired").want(200, "Banned until").want(200, `datetime="2026-03-01T13:00:00Z"`)

@@ -28,7 +28,7 @@ type overview struct {
 
 func showOverview(v *visit) error {
 	s, now := page.SpanOf(page.Spans(), v.R.URL.Query().Get("range")), v.Now()
-	rows, err := v.Usage.Series(v.R.Context(), v.who.Workspace.ID, s.Step, s.First(now), now)
+	rows, err := v.Usage.Usage(v.R.Context(), s.Query(v.who.Workspace.ID, now))
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func showOverview(v *visit) error {
 		Drawing: page.DrawingOf(rows, s, now), Meters: v.limits.Gauges(), Spans: s.Links(page.Spans(), "/console"),
 		NewKey: v.who.Key.Scopes.Has(access.Manage) && v.limits.Banned().IsZero(),
 	}
-	week, err := v.Usage.KeyDays(v.R.Context(), v.who.Workspace.ID, "", now.AddDate(0, 0, -6))
+	week, err := usedSince(v, "", now.AddDate(0, 0, -6))
 	if err != nil {
 		return err
 	}
@@ -59,11 +59,17 @@ func showOverview(v *visit) error {
 	return cmp.Or(err, v.Render(http.StatusOK, "overview", "Overview", o))
 }
 
+// usedSince returns what a key of the workspace did on each day from the one that holds from, or what all of them and the
+// forms of the console did if keyID is "". A day on which a key sent only forms has no requests.
+func usedSince(v *visit, keyID string, from time.Time) ([]usage.Row, error) {
+	return v.Usage.Usage(v.R.Context(), usage.Query{Workspace: v.who.Workspace.ID, Interval: usage.Day, Key: keyID, From: from, To: v.Now()})
+}
+
 // formsSent returns in words how many forms the console was sent on days.
-func formsSent(days []usage.KeyDay) string {
+func formsSent(days []usage.Row) string {
 	sent := int64(0)
 	for i := range days {
-		if days[i].KeyID == usage.Forms {
+		if days[i].Key == usage.Forms {
 			sent += days[i].Total()
 		}
 	}
@@ -142,8 +148,8 @@ func firstSteps(v *visit) ([]step, error) {
 	if filled && v.Now().Sub(v.who.Workspace.CreatedAt) > stepsFor {
 		return nil, nil
 	}
-	days, err := v.Usage.KeyDays(ctx, workspace, "", v.Now().Add(-usage.KeepHours))
-	days = slices.DeleteFunc(days, func(d usage.KeyDay) bool { return d.KeyID == usage.Forms || d.Total() == 0 })
+	days, err := usedSince(v, "", v.Now().Add(-usage.KeepHours))
+	days = slices.DeleteFunc(days, func(d usage.Row) bool { return d.Key == usage.Forms || d.Total() == 0 })
 	if err != nil || filled && len(days) > 0 {
 		return nil, err
 	}
@@ -168,7 +174,7 @@ func firstSteps(v *visit) ([]step, error) {
 
 // sunsetWatch returns the keys that used an operation that will end on days of a week, the busiest first: the key, how
 // often, and on which day last.
-func sunsetWatch(v *visit, days []usage.KeyDay) (page.List, error) {
+func sunsetWatch(v *visit, days []usage.Row) (page.List, error) {
 	l := page.NewList("Keys that still call getPet, which is deprecated", "", "", "Key", "In 7 days", "Last (UTC)")
 	l.Numbers[1], l.New = true, &page.Link{Title: "What to use instead", URL: "/docs/guides/sunset"}
 	type use struct {
@@ -176,16 +182,16 @@ func sunsetWatch(v *visit, days []usage.KeyDay) (page.List, error) {
 		n, last int64
 	}
 	var uses []use
-	for i := range days { // by key and day
+	for i := range days { // by day and key
 		d := &days[i]
 		if d.Deprecated == 0 {
 			continue
 		}
-		if n := len(uses); n == 0 || uses[n-1].id != d.KeyID {
-			uses = append(uses, use{id: d.KeyID})
+		of := slices.IndexFunc(uses, func(u use) bool { return u.id == d.Key })
+		if of < 0 {
+			of, uses = len(uses), append(uses, use{id: d.Key})
 		}
-		last := &uses[len(uses)-1]
-		last.n, last.last = last.n+d.Deprecated, d.Day
+		uses[of].n, uses[of].last = uses[of].n+d.Deprecated, d.Start
 	}
 	if len(uses) == 0 {
 		return l, nil

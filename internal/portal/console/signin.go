@@ -93,7 +93,7 @@ func signIn(v *visit) error {
 		form.Error = messageOf(err)
 		return v.Render(http.StatusUnprocessableEntity, "signin", "Sign in", form)
 	}
-	used := access.AuditEntry{Actor: access.Actor("console:" + entry.Key.ID), Action: "console.sign_in", Subject: entry.Key.ID, Detail: "with the key, from " + v.gate.Addr().String()}
+	used := access.AuditEntry{Actor: access.Actor("console:" + entry.Key.ID), Action: "console.sign_in", Workspace: entry.Workspace.ID, Subject: entry.Key.ID, Detail: "with the key, from " + v.gate.Addr().String()}
 	if err := v.Access.Note(v.R.Context(), used); err != nil {
 		return err
 	}
@@ -135,8 +135,11 @@ func useLink(v *visit) error {
 		return letOwnerIn(v, workspace, link)
 	}
 	return v.UseLink(v.linkEnded, func(id string) (string, access.AuditEntry, bool) {
-		_, err := entryOf(v, id)
-		return id, access.AuditEntry{Actor: access.Actor("console:" + id), Action: "console.sign_in", Subject: id}, err == nil
+		entry, err := entryOf(v, id)
+		if err != nil {
+			return "", access.AuditEntry{}, false
+		}
+		return id, access.AuditEntry{Actor: access.Actor("console:" + id), Action: "console.sign_in", Workspace: entry.Workspace.ID, Subject: id}, true
 	})
 }
 
@@ -156,7 +159,7 @@ func letOwnerIn(v *visit, workspace int64, link access.Link) error {
 	use := hex.EncodeToString(sum[:])
 	return v.Sending(use, func() error {
 		const owner access.Actor = "owner"
-		used := access.AuditEntry{Actor: owner, Action: "workspace.owner", Subject: w.Name, Detail: "let in by a link, from " + v.gate.Addr().String()}
+		used := access.AuditEntry{Actor: owner, Action: "workspace.owner", Workspace: w.ID, Subject: w.Name, Detail: "let in by a link, from " + v.gate.Addr().String()}
 		first, err := v.Access.UseLink(v.R.Context(), link, used)
 		if err != nil {
 			return err

@@ -20,7 +20,7 @@ func setLowStock(v *visit) (page.Form, error) {
 			if units < 0 || units > access.MaxLowStock {
 				return page.FieldError("units", "It can be 0 to "+page.Number(access.MaxLowStock)+".")
 			}
-			_, err := v.Access.SetLowStock(v.R.Context(), v.who.Workspace.ID, units, access.Actor(v.actor()))
+			_, err := v.Access.UpdateWorkspace(v.R.Context(), v.who.Workspace.ID, access.Actor(v.actor()), func(w *access.Workspace) { w.LowStock = units })
 			return v.Then("/console/pets", "Stock is low with "+page.Counted(units, "unit", "units")+" or fewer.", err)
 		},
 	}, nil

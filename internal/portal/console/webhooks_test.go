@@ -145,7 +145,7 @@ func TestWebhooks(t *testing.T) {
 		g.post(at+act, "after", "0", "delivery", "1").want(404, "There is no webhook")
 	}
 	var actions []string
-	log, err := h.db.AuditPage(t.Context(), 0, 50)
+	log, err := h.db.AuditPage(t.Context(), 0, 0, 50)
 	must(t, err)
 	for _, e := range log {
 		if strings.HasPrefix(e.Action, "webhook.") && strings.HasPrefix(string(e.Actor), "console:") {

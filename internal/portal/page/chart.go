@@ -56,6 +56,11 @@ func (s Span) First(now time.Time) time.Time {
 	return now.UTC().Truncate(s.width).Add(-time.Duration(s.bars-1) * s.width)
 }
 
+// Query selects the rows of a workspace, or of all of them for 0.
+func (s Span) Query(workspace int64, now time.Time) usage.Query {
+	return usage.Query{Workspace: workspace, Interval: s.Step, From: s.First(now), To: now}
+}
+
 // A chart is requests over time, stacked by class.
 type chart struct {
 	From    time.Time // when the first bar begins

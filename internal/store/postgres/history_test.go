@@ -31,7 +31,7 @@ func (p *past) goOn(t *testing.T, db *DB) {
 	ctx := t.Context()
 	o, err := petstore.NewService(db).CreateOrder(ctx, p.workspace, petstore.NewOrder{PetID: p.pet, Quantity: 1}, nil)
 	must(t, err)
-	if _, err := db.SetPlan(ctx, p.workspace, access.Pro, access.FreeQuota, "cli"); err != nil {
+	if _, err := db.UpdateWorkspace(ctx, p.workspace, "cli", func(w *access.Workspace) { w.Plan = access.Pro }); err != nil {
 		t.Fatal(err)
 	}
 	page, err := db.Events(ctx, p.workspace, petstore.EventQuery{Oldest: true, Limit: 1})

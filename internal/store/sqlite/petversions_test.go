@@ -30,7 +30,7 @@ func TestVersionsOfOtherWrites(t *testing.T) {
 	createPet(t, db, ws, "one")
 	before, known := db.PetVersion(other)
 	must(t, db.SaveLimits(t.Context(), []ratelimit.SavedWindow{{Subject: "w1", Day: 1}}))
-	must(t, db.AddKeyDays(t.Context(), []usage.KeyDay{{Workspace: ws, KeyID: "key_1"}}))
+	must(t, db.AddUsage(t.Context(), []usage.Row{{Workspace: ws, Interval: usage.Day, Key: "key_1", LastUsed: 1}}))
 	if _, err := db.Forget(t.Context()); err != nil {
 		t.Fatal(err)
 	}

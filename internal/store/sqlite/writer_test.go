@@ -47,7 +47,7 @@ func insert(c *conn, subject string) error {
 // kept returns how many rows insert made.
 func kept(t *testing.T, db *DB) int {
 	t.Helper()
-	entries, err := db.AuditPage(context.Background(), 0, 10_000)
+	entries, err := db.AuditPage(context.Background(), 0, 0, 10_000)
 	must(t, err)
 	return len(entries)
 }

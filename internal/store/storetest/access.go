@@ -31,9 +31,12 @@ func testWorkspaces(s *tenant) {
 	same(s, "Workspace", want)(s.Workspace(s.ctx, "caf\u00e9"))
 	same(s, "Workspace of the letters one by one", want)(s.Workspace(s.ctx, "cafe\u0301"))
 	want.Plan, want.Quota = access.Free, access.FreeQuota
-	same(s, "SetPlan", want)(s.SetPlan(s.ctx, made.ID, access.Free, access.FreeQuota, "cli"))
+	same(s, "UpdateWorkspace", want)(s.UpdateWorkspace(s.ctx, made.ID, "cli", func(w *access.Workspace) { w.Plan, w.Quota = access.Free, access.FreeQuota }))
 	want.LowStock = 0
-	same(s, "SetLowStock", want)(s.SetLowStock(s.ctx, made.ID, 0, "cli"))
+	same(s, "UpdateWorkspace", want)(s.UpdateWorkspace(s.ctx, made.ID, "cli", func(w *access.Workspace) { w.LowStock = 0 }))
+	if e := s.lastAudit(); e.Action != "workspace.set_low_stock" || e.Subject != want.Name || e.Detail != "0 units or fewer" {
+		s.Errorf("the audit log has %+v", e)
+	}
 	mine, err := s.Workspace(s.ctx, s.name)
 	if err != nil || !mine.CreatedAt.Equal(start) {
 		s.Errorf("Workspace = %+v, %v, want it made at %s", mine, err, start)
@@ -65,18 +68,28 @@ func testWorkspaces(s *tenant) {
 	}
 }
 
+// rename gives the workspace another name.
+func (s *tenant) rename(to string) (access.Workspace, error) {
+	return s.UpdateWorkspace(s.ctx, s.workspace, "cli", func(w *access.Workspace) { w.Name = to })
+}
+
+// setPlan gives the workspace another plan.
+func (s *tenant) setPlan(p access.Plan, q access.Quota) error {
+	return errOf(s.UpdateWorkspace(s.ctx, s.workspace, "cli", func(w *access.Workspace) { w.Plan, w.Quota = p, q }))
+}
+
 func testRename(s *tenant) {
 	other := s.beside("other")
 	s.order(s.pet(5), 1)
 	other.pet(1)
-	got, err := s.RenameWorkspace(s.ctx, s.workspace, "anew", "cli")
+	got, err := s.rename("anew")
 	if err != nil || got.ID != s.workspace || got.Name != "anew" {
-		s.Fatalf("RenameWorkspace = %+v, %v, want the workspace %d named anew", got, err, s.workspace)
+		s.Fatalf("UpdateWorkspace = %+v, %v, want the workspace %d named anew", got, err, s.workspace)
 	}
 	same(s, "Workspace", got)(s.Workspace(s.ctx, "anew"))
 	s.wantCode("Workspace by its old name", errOf(s.Workspace(s.ctx, s.name)), access.CodeWorkspaceNotFound)
-	s.must(s.RenameWorkspace(s.ctx, s.workspace, "anew", "cli"))
-	s.wantCode("RenameWorkspace to a name that is taken", errOf(s.RenameWorkspace(s.ctx, s.workspace, "other", "cli")), access.CodeWorkspaceExists)
+	s.must(s.rename("anew"))
+	s.wantCode("UpdateWorkspace to a name that is taken", errOf(s.rename("other")), access.CodeWorkspaceExists)
 	for workspace, want := range map[int64]access.Contents{
 		s.workspace:     {Categories: 1, Pets: 1, Orders: 1},
 		other.workspace: {Categories: 1, Pets: 1},
@@ -117,8 +130,7 @@ func testMissingAccess(s *tenant) {
 	for _, name := range []string{"x", "a\x00", "\xff"} {
 		s.wantCode("Workspace", errOf(s.Workspace(s.ctx, name)), access.CodeWorkspaceNotFound)
 	}
-	s.wantCode("SetPlan", errOf(s.SetPlan(s.ctx, 99, access.Free, access.FreeQuota, "cli")), access.CodeWorkspaceNotFound)
-	s.wantCode("RenameWorkspace", errOf(s.RenameWorkspace(s.ctx, 99, "y", "cli")), access.CodeWorkspaceNotFound)
+	s.wantCode("UpdateWorkspace", errOf(s.UpdateWorkspace(s.ctx, 99, "cli", func(*access.Workspace) {})), access.CodeWorkspaceNotFound)
 	s.wantCode("Contents", errOf(s.Contents(s.ctx, 99)), access.CodeWorkspaceNotFound)
 	s.wantCode("ResetWorkspace", s.ResetWorkspace(s.ctx, 99, "cli"), access.CodeWorkspaceNotFound)
 	s.wantCode("DeleteWorkspace", s.DeleteWorkspace(s.ctx, 99, "cli"), access.CodeWorkspaceNotFound)
@@ -128,8 +140,6 @@ func testMissingAccess(s *tenant) {
 		s.wantCode("Key", errOf(s.Key(s.ctx, id)), access.CodeKeyNotFound)
 		s.wantCode("rotate", errOf(s.rotate(id, access.Key{ID: "key_y"}, start)), access.CodeKeyNotFound)
 		s.wantCode("revoke", s.revoke(id, start), access.CodeKeyNotFound)
-		s.wantCode("SetBan", s.SetBan(s.ctx, access.Ban{KeyID: id}, "cli"), access.CodeKeyNotFound)
-		s.wantCode("LiftBan", s.LiftBan(s.ctx, id, "cli"), access.CodeKeyNotFound)
 	}
 }
 
@@ -137,19 +147,19 @@ func testMissingAccess(s *tenant) {
 func (s *tenant) ban(k access.Key, long time.Duration) access.Key {
 	s.Helper()
 	k.Ban = &access.Ban{KeyID: k.ID, From: start, Until: start.Add(long), Reason: "too fast", By: "operator"}
-	must(s, s.SetBan(s.ctx, *k.Ban, "cli"))
+	must(s, access.SetBan(s.ctx, s.Stores, *k.Ban, "cli"))
 	return k
 }
 
 // testBans: those that run are listed, the first to end first. One that another node sets meanwhile changes nothing.
 func testBans(s *tenant) {
 	k := s.key("k", time.Time{})
-	for level, by := range []string{"limiter", "operator"} {
-		k.Ban = &access.Ban{KeyID: k.ID, From: start, Until: start.Add(time.Duration(level+1) * time.Minute), Level: level, Reason: "too fast", By: by}
-		must(s, s.SetBan(s.ctx, *k.Ban, "limiter"))
+	for level, by := range []access.Actor{access.Limiter, "operator"} {
+		k.Ban = &access.Ban{KeyID: k.ID, From: start, Until: start.Add(time.Duration(level+1) * time.Minute), Level: level, Reason: "too fast", By: string(by)}
+		must(s, access.SetBan(s.ctx, s.Stores, *k.Ban, by))
 		s.wantKey(k)
 		other := access.Ban{KeyID: k.ID, From: start.Add(time.Second), Until: start.Add(time.Hour), Level: 1, Reason: "too fast", By: "limiter"}
-		must(s, s.SetBan(s.ctx, other, "limiter"))
+		must(s, access.SetBan(s.ctx, s.Stores, other, access.Limiter))
 		s.wantKey(k)
 	}
 	long, revoked := s.ban(s.key("long", time.Time{}), 2*time.Hour), s.ban(s.key("revoked", time.Time{}), 3*time.Hour)
@@ -158,7 +168,7 @@ func testBans(s *tenant) {
 	same(s, "BannedKeys", []string{k.ID, long.ID})(s.BannedKeys(s.ctx))
 	k.Ban = nil
 	for range 2 {
-		must(s, s.LiftBan(s.ctx, k.ID, "cli"))
+		must(s, access.LiftBan(s.ctx, s.Stores, k.ID, "cli"))
 		s.wantKey(k)
 	}
 }
@@ -180,12 +190,12 @@ func testAccessState(s *tenant) {
 		{"nothing", false, func() error { return nil }},
 		{"a pet", false, func() error { s.pet(3); return nil }},
 		{"a new key", false, func() error { s.key("c", time.Time{}); return nil }},
-		{"SetPlan", true, func() error { return errOf(s.SetPlan(s.ctx, s.workspace, access.Free, access.FreeQuota, "cli")) }},
-		{"SetLowStock", true, func() error { return errOf(s.SetLowStock(s.ctx, s.workspace, 7, "cli")) }},
-		{"RenameWorkspace", true, func() error { return errOf(s.RenameWorkspace(s.ctx, s.workspace, "renamed", "cli")) }},
+		{"another plan", true, func() error { return s.setPlan(access.Pro, access.FreeQuota) }},
+		{"the same plan", false, func() error { return s.setPlan(access.Pro, access.FreeQuota) }},
+		{"another name", true, func() error { return errOf(s.rename("renamed")) }},
 		{"SetBan", true, func() error { s.ban(a, time.Hour); return nil }},
-		{"LiftBan", true, func() error { return s.LiftBan(s.ctx, a.ID, "cli") }},
-		{"LiftBan of no ban", false, func() error { return s.LiftBan(s.ctx, a.ID, "cli") }},
+		{"LiftBan", true, func() error { return access.LiftBan(s.ctx, s.Stores, a.ID, "cli") }},
+		{"LiftBan of no ban", false, func() error { return access.LiftBan(s.ctx, s.Stores, a.ID, "cli") }},
 		{"rotate", true, func() error { return errOf(s.rotate(a.ID, s.mint(time.Time{}), start.Add(time.Hour))) }},
 		{"revoke", true, func() error { return s.revoke(b.ID, start) }},
 		{"ResetWorkspace", true, func() error { return s.ResetWorkspace(s.ctx, s.workspace, "cli") }},
@@ -209,40 +219,61 @@ func testSecret(s *tenant) {
 	}
 }
 
-// testAudit: every entry once, the newest first.
+// testAudit: every entry once, the newest first, of all workspaces or of one, whatever its name was.
 func testAudit(s *tenant) {
 	k := s.key("k", time.Time{})
 	s.ban(k, time.Hour)
-	must(s, s.LiftBan(s.ctx, k.ID, "operator"))
+	must(s, access.LiftBan(s.ctx, s.Stores, k.ID, "operator"))
 	s.wantCode("revoke of an unknown key", s.revoke("key_x", start), access.CodeKeyNotFound)
-	want := []access.AuditEntry{
-		{At: s.clock.Now(), Actor: "operator", Action: "ban.lift", Subject: k.ID},
-		{At: s.clock.Now(), Actor: "cli", Action: "ban.set", Subject: k.ID},
+	now := s.clock.Now()
+	hook := s.hook(0, 0).ID
+	s.must(s.rename("anew"))
+	other := s.beside("other").workspace
+	must(s, s.Note(s.ctx, access.AuditEntry{Actor: "cli", Action: "operator.link", Subject: "operator", Detail: "ends soon"}))
+	mine := []access.AuditEntry{
+		{At: now, Actor: "cli", Action: "workspace.rename", Subject: "tenant"},
+		{At: now, Actor: "api:key_1", Action: "webhook.create", Subject: hook},
+		{At: now, Actor: "operator", Action: "ban.lift", Subject: k.ID},
+		{At: now, Actor: "cli", Action: "ban.set", Subject: k.ID},
 		{At: start, Actor: "cli", Action: "key.create", Subject: k.ID},
 		{At: start, Actor: "cli", Action: "workspace.create", Subject: "tenant"},
 	}
+	for i := range mine {
+		mine[i].Workspace = s.workspace
+	}
+	all := append([]access.AuditEntry{
+		{At: now, Actor: "cli", Action: "operator.link", Subject: "operator"},
+		{At: now, Actor: "cli", Action: "workspace.create", Subject: "other", Workspace: other},
+	}, mine...)
 	for _, limit := range []int{1, 3, 100} {
-		var got []access.AuditEntry
-		for before := int64(0); ; {
-			page, err := s.AuditPage(s.ctx, before, limit)
-			if err != nil || len(page) > limit {
-				s.Fatalf("AuditPage(%d, %d) = %+v, %v", before, limit, page, err)
-			}
-			if len(page) == 0 {
-				break
-			}
-			before = page[len(page)-1].ID
-			got = append(got, page...)
+		s.wantAudit(0, limit, all)
+		s.wantAudit(s.workspace, limit, mine)
+	}
+}
+
+// wantAudit reads the audit log of a workspace in pages, the details and ids of whose entries do not matter.
+func (s *tenant) wantAudit(workspace int64, limit int, want []access.AuditEntry) {
+	s.Helper()
+	var got []access.AuditEntry
+	for before := int64(0); ; {
+		page, err := s.AuditPage(s.ctx, workspace, before, limit)
+		if err != nil || len(page) > limit {
+			s.Fatalf("AuditPage(%d, %d, %d) = %+v, %v", workspace, before, limit, page, err)
 		}
-		for i := range got {
-			if got[i].Detail == "" {
-				s.Errorf("entry %d of the audit has no detail", i)
-			}
-			got[i].Detail, got[i].ID = "", 0
+		if len(page) == 0 {
+			break
 		}
-		if !reflect.DeepEqual(got, want) {
-			s.Errorf("AuditPage by %d = %+v, want %+v", limit, got, want)
+		before = page[len(page)-1].ID
+		got = append(got, page...)
+	}
+	for i := range got {
+		if got[i].Detail == "" {
+			s.Errorf("entry %d of the audit has no detail", i)
 		}
+		got[i].Detail, got[i].ID = "", 0
+	}
+	if !reflect.DeepEqual(got, want) {
+		s.Errorf("AuditPage of %d by %d = %+v, want %+v", workspace, limit, got, want)
 	}
 }
 
@@ -272,7 +303,7 @@ func testLinks(s *tenant) {
 	use("forgotten", link, true)
 	issued := access.AuditEntry{Actor: "cli", Action: "operator.link", Subject: "operator", Detail: "ends soon"}
 	must(s, s.Note(s.ctx, issued))
-	got, err := s.AuditPage(s.ctx, 0, 2)
+	got, err := s.AuditPage(s.ctx, 0, 0, 2)
 	issued.At, signIn.At = s.clock.Now(), s.clock.Now()
 	for i := range got {
 		got[i].ID = 0

@@ -50,7 +50,7 @@ func testHolder(s *tenant) {
 			return errOf(s.rotate(k.ID, s.mint(time.Time{}), s.clock.Now()))
 		},
 		access.CodeBannedKey: func(k access.Key) error {
-			return s.SetBan(s.ctx, access.Ban{KeyID: k.ID, From: s.clock.Now(), Until: end}, "cli")
+			return access.SetBan(s.ctx, s.Stores, access.Ban{KeyID: k.ID, From: s.clock.Now(), Until: end}, "cli")
 		},
 		access.CodeInsufficientScope: func(k access.Key) error { // it ends sooner than what it is about to make
 			return errOf(s.rotate(k.ID, s.mint(time.Time{}), end))

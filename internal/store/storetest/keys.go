@@ -66,7 +66,7 @@ func ids(keys []access.Key) []string {
 // lastAudit returns the latest entry of the audit log.
 func (s *tenant) lastAudit() access.AuditEntry {
 	s.Helper()
-	entries, err := s.AuditPage(s.ctx, 0, 1)
+	entries, err := s.AuditPage(s.ctx, 0, 0, 1)
 	if err != nil || len(entries) != 1 {
 		s.Fatalf("AuditPage = %v, %v", entries, err)
 	}

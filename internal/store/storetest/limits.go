@@ -46,7 +46,7 @@ func testLimits(s *tenant) {
 // testKeyUses: what a key did today is told, and when it was used last. Those whose workspaces used most of their quota are the busiest.
 func testKeyUses(s *tenant) {
 	big := s.beside("big")
-	s.must(s.SetPlan(s.ctx, big.workspace, access.Enterprise, access.Quota{PerMinute: 10, PerDay: 100 * access.FreeQuota.PerDay}, "cli"))
+	must(s, big.setPlan(access.Enterprise, access.Quota{PerMinute: 10, PerDay: 100 * access.FreeQuota.PerDay}))
 	keys := []access.Key{s.key("0", time.Time{}), big.key("1", time.Time{})}
 	for i := range 4 {
 		keys = append(keys, s.key(fmt.Sprint(i+2), time.Time{}))
@@ -54,9 +54,9 @@ func testKeyUses(s *tenant) {
 	today, now := start.Unix()/86400, start.UnixMilli()
 	row := func(i int, day, admitted, refused, last int64) {
 		s.Helper()
-		k := usage.KeyDay{KeyID: keys[i].ID, Workspace: keys[i].WorkspaceID, Day: day * 86400, LastUsed: last}
-		k.Requests[usage.Success], k.Requests[usage.Limited] = admitted, refused
-		must(s, s.AddKeyDays(s.ctx, []usage.KeyDay{k}))
+		r := usage.Row{Workspace: keys[i].WorkspaceID, Interval: usage.Day, Key: keys[i].ID, Start: day * 86400, LastUsed: last}
+		r.Requests[usage.Success], r.Requests[usage.Limited] = admitted, refused
+		must(s, s.AddUsage(s.ctx, []usage.Row{r}))
 	}
 	use := func(i int, admitted, refused, last int64) access.Use {
 		return access.Use{KeyID: keys[i].ID, Admitted: admitted, Refused: refused, LastUsed: time.UnixMilli(last).UTC()}

@@ -122,12 +122,12 @@ func (s *tenant) breakOff(remove func(context.Context) error, begun func() bool)
 func testLateForDeletion(s *tenant) {
 	save := func() {
 		s.saveWindows(ratelimit.SavedWindow{Subject: fmt.Sprintf("w:%d", s.workspace), Day: s.clock.Now().Unix() / 86400, DayUsed: 1})
-		must(s, s.AddUsage(s.ctx, []usage.Row{usageRow(s.workspace, usage.Minute, 600, 1)}))
+		must(s, s.AddUsage(s.ctx, []usage.Row{usageRow(s.workspace, usage.Minute, "", 600, 1)}))
 	}
 	wantNothing := func() {
 		s.Helper()
 		same(s, "LoadLimits", []ratelimit.SavedWindow{})(s.LoadLimits(s.ctx))
-		same(s, "Usage", []usage.Row{})(s.Usage(s.ctx, s.workspace, usage.Minute, 0, 1000))
+		same(s, "Usage", []usage.Row{})(s.Usage(s.ctx, usage.Query{Workspace: s.workspace, Interval: usage.Minute, From: time.Unix(0, 0), To: time.Unix(1000, 0)}))
 	}
 	save()
 	must(s, s.DeleteWorkspace(s.ctx, s.workspace, "cli"))

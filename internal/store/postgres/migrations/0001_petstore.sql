@@ -53,13 +53,15 @@ CREATE INDEX api_keys_live ON api_keys (workspace, expires_at) WHERE revoked_at 
 CREATE INDEX api_keys_banned ON api_keys (banned_until) WHERE banned_until IS NOT NULL;
 
 CREATE TABLE audit (
-  id      bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  at      bigint NOT NULL,
-  actor   text NOT NULL,
-  action  text NOT NULL,
-  subject text NOT NULL,
-  detail  text NOT NULL
+  id        bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  workspace bigint NOT NULL, -- that it is about, 0 for none
+  at        bigint NOT NULL,
+  actor     text NOT NULL,
+  action    text NOT NULL,
+  subject   text NOT NULL,
+  detail    text NOT NULL
 );
+CREATE INDEX audit_by_workspace ON audit (workspace, id);
 
 -- What the rate limiter keeps over a restart.
 
@@ -202,9 +204,9 @@ CREATE TABLE usage (
   l8 bigint NOT NULL,
   l9 bigint NOT NULL,
   deprecated    bigint NOT NULL, -- requests of operations that will end; of a key only
-  PRIMARY KEY (workspace, step, key, start)
+  PRIMARY KEY (workspace, step, start, key)
 ) WITH (fillfactor = 70);
-CREATE INDEX usage_by_start ON usage (step, start);
+CREATE INDEX usage_by_start ON usage (step, start, key);
 
 -- Links that signed somebody in: each does so once, on whichever node it is
 -- opened and however often that restarts.

@@ -68,13 +68,15 @@ CREATE INDEX api_keys_live ON api_keys (workspace, expires_at) WHERE revoked_at 
 CREATE INDEX api_keys_banned ON api_keys (banned_until) WHERE banned_until IS NOT NULL;
 
 CREATE TABLE audit (
-  id      INTEGER PRIMARY KEY AUTOINCREMENT,
-  at      INTEGER NOT NULL,
-  actor   TEXT NOT NULL,
-  action  TEXT NOT NULL,
-  subject TEXT NOT NULL,
-  detail  TEXT NOT NULL
+  id        INTEGER PRIMARY KEY AUTOINCREMENT,
+  workspace INTEGER NOT NULL, -- that it is about, 0 for none
+  at        INTEGER NOT NULL,
+  actor     TEXT NOT NULL,
+  action    TEXT NOT NULL,
+  subject   TEXT NOT NULL,
+  detail    TEXT NOT NULL
 ) STRICT;
+CREATE INDEX audit_by_workspace ON audit (workspace, id);
 
 -- Links that signed somebody in: each does so once.
 CREATE TABLE used_links (
@@ -138,9 +140,9 @@ CREATE TABLE usage (
   l8 INTEGER NOT NULL,
   l9 INTEGER NOT NULL,
   deprecated    INTEGER NOT NULL, -- requests of operations that will end; of a key only
-  PRIMARY KEY (workspace, step, key, start)
+  PRIMARY KEY (workspace, step, start, key)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX usage_by_start ON usage (step, start);
+CREATE INDEX usage_by_start ON usage (step, start, key);
 
 -- The shops. The counters hold the last id issued of each kind. They outlive the rows,
 -- so that no id is issued again.
