@@ -186,6 +186,9 @@ func (o *Ordered[V]) UnmarshalJSON(text []byte) error {
 	return err
 }
 
+// Last returns the last member. There must be one.
+func (o Ordered[V]) Last() Member[V] { return o[len(o)-1] }
+
 // Get returns the member with a name.
 func (o Ordered[V]) Get(key string) (v V, ok bool) {
 	for _, m := range o {

@@ -144,7 +144,7 @@ func (m *movedShop) wantRefused() {
 	m.Helper()
 	const want = "petstore.db: was moved to postgres://"
 	for _, args := range [][]string{
-		{"workspace", "list"}, {"workspace", "create", "other", "--plan=free"}, {"key", "list", "acme"}, {"key", "revoke", "key_a"}, {"events", "acme"},
+		{"workspace", "list"}, {"workspace", "create", "other", "--plan=free"}, {"key", "list", "acme"}, {"key", "revoke", "key_0123456789abcdef"}, {"events", "acme"},
 		{"export", "acme"}, {"import", "acme", "pets.csv"}, {"import", "acme", "pets.csv", "--dry-run"}, {"backup", "old.db"}, {"migrate", "status"}, {"migrate", "up"},
 		{"operator", "token", "list"},
 	} {

@@ -24,6 +24,7 @@ import (
 	"example.com/petstore/internal/node"
 	"example.com/petstore/internal/operator"
 	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/store"
 )
 
 // onOperator returns the command of s. It calls the operator's API: of a server, or in this process on the database.
@@ -38,7 +39,7 @@ func (c *apiCommand) onOperator(s spec) *cobra.Command {
 		case toServer:
 			return c.onServer(ctx, server, token)
 		}
-		return c.withStoreFor(ctx, node.StoreUse{Few: true, Migrate: c.migrates, Now: c.now}, func(db node.Store) error {
+		return c.withStoreFor(ctx, store.OpenOptions{NoMigrate: !c.migrates}, func(db node.Store) error {
 			return c.onStore(ctx, db)
 		})
 	}

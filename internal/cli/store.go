@@ -14,8 +14,8 @@ import (
 	"example.com/petstore/internal/config"
 	"example.com/petstore/internal/node"
 	"example.com/petstore/internal/scratch"
+	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/postgres"
-	"example.com/petstore/internal/store/sqlite"
 )
 
 // actor is the name of the commands in the audit log.
@@ -38,12 +38,13 @@ func (a *app) checkURLs() error {
 
 // withStore runs f on the database, which must exist and be up to date.
 func (a *app) withStore(ctx context.Context, f func(node.Store) error) error {
-	return a.withStoreFor(ctx, node.StoreUse{Few: true, Now: a.now}, f)
+	return a.withStoreFor(ctx, store.OpenOptions{NoMigrate: true}, f)
 }
 
-// withStoreFor runs f on the database, opened as u says.
-func (a *app) withStoreFor(ctx context.Context, u node.StoreUse, f func(node.Store) error) (err error) {
-	db, err := node.OpenStore(ctx, a.config, u)
+// withStoreFor runs f on the database, opened as o says.
+func (a *app) withStoreFor(ctx context.Context, o store.OpenOptions, f func(node.Store) error) (err error) {
+	o.Now, o.Readers = a.now, 1
+	db, err := node.OpenStore(ctx, a.config, o)
 	if err != nil {
 		return err
 	}
@@ -65,15 +66,12 @@ func (a *app) awaitServer(ctx context.Context, db node.Store) error {
 
 // withReader runs f, which changes nothing, on the database.
 func (a *app) withReader(ctx context.Context, f func(node.Store) error) (err error) {
-	if a.config.OnPostgres() {
-		return a.withStore(ctx, f)
-	}
-	db, err := sqlite.Open(ctx, a.config.DB, sqlite.Options{ReadOnly: true, Now: a.now, Readers: 1})
+	db, err := node.OpenStore(ctx, a.config, store.OpenOptions{ReadOnly: true, Now: a.now, Readers: 1})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	return f(node.FileStore{DB: db})
+	return f(db)
 }
 
 // onlyFile returns an error that says what to do instead unless the database is

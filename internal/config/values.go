@@ -114,7 +114,7 @@ func level(to *slog.Level) *Value[slog.Level] {
 
 // Duration returns a value that is a duration of at least least, such as 0, or 1 for a longer one than 0.
 func Duration(to *time.Duration, least time.Duration) *Value[time.Duration] {
-	return &Value[time.Duration]{To: to, Show: short, Read: func(s string) (time.Duration, error) {
+	return &Value[time.Duration]{To: to, Show: Short, Read: func(s string) (time.Duration, error) {
 		d, err := ParseDuration(s)
 		switch {
 		case errors.Is(err, strconv.ErrRange):
@@ -132,8 +132,8 @@ func Duration(to *time.Duration, least time.Duration) *Value[time.Duration] {
 	}}
 }
 
-// short returns d without parts that are 0.
-func short(d time.Duration) string {
+// Short returns d without parts that are 0.
+func Short(d time.Duration) string {
 	text := d.String()
 	if hours, ok := strings.CutSuffix(text, "h0m0s"); ok {
 		return hours + "h"

@@ -9,44 +9,34 @@ import (
 // An account is what a workspace or an address holds and waits for, or what all accounts
 // below it do together: that of all callers without a key, and that of the whole pool.
 type account struct {
-	holder    Holder
-	parent    *account // nil for that of the pool
-	held      int64    // units
-	yieldable int64    // of them, of shares that can give way and were not asked to
-	waiting   int64    // units that waiters ask for
-	promised  int64    // of them, units for which others give way
-	waiters   []*waiter
-	admitted  uint64    // when one of its waiters was, in their order; 0 if none yet
-	shares    list.List // its shares that can give way and were not asked to, the oldest first
-	members   ranking   // the accounts below it
-	index     int       // in the members of parent
+	sums
+	holder   Holder
+	parent   *account // nil for that of the pool
+	waiters  []*waiter
+	admitted uint64    // when one of its waiters was, in their order; 0 if none yet
+	shares   list.List // its shares that can give way and were not asked to, the oldest first
+	members  ranking   // the accounts below it
+	index    int       // in the members of parent
 }
 
-// The sums of an account include those of the accounts below it.
-
-func (a *account) addHeld(units int64) {
-	for ; a != nil; a = a.parent {
-		a.held += units
-	}
+// sums are units of an account, those of the accounts below it included.
+type sums struct {
+	held      int64
+	yieldable int64 // of them, of shares that can give way and were not asked to
+	waiting   int64 // units that waiters ask for
+	promised  int64 // of them, units for which others give way
 }
 
-func (a *account) addYieldable(units int64) {
+// add adds to the sums of the account and of those above it.
+func (a *account) add(more sums) {
 	for ; a != nil; a = a.parent {
-		if a.yieldable += units; a.parent != nil {
+		a.held += more.held
+		a.yieldable += more.yieldable
+		a.waiting += more.waiting
+		a.promised += more.promised
+		if more.yieldable != 0 && a.parent != nil {
 			heap.Fix(&a.parent.members, a.index)
 		}
-	}
-}
-
-func (a *account) addWaiting(units int64) {
-	for ; a != nil; a = a.parent {
-		a.waiting += units
-	}
-}
-
-func (a *account) addPromised(units int64) {
-	for ; a != nil; a = a.parent {
-		a.promised += units
 	}
 }
 
@@ -94,20 +84,20 @@ func (p *Pool) dropIfUnused(a *account) {
 // hold adds a share to an account.
 func (p *Pool) hold(s *Share, a *account) {
 	s.account = a
-	a.addHeld(s.size)
+	a.add(sums{held: s.size})
 	switch {
 	case s.ending:
 		p.ending += s.size
 	case s.yield != nil:
 		s.place = a.shares.PushBack(s)
-		a.addYieldable(s.size)
+		a.add(sums{yieldable: s.size})
 	}
 }
 
 // release takes a share from its account.
 func (p *Pool) release(s *Share) {
 	a := s.account
-	a.addHeld(-s.size)
+	a.add(sums{held: -s.size})
 	switch {
 	case s.ending:
 		p.ending -= s.size
@@ -122,7 +112,7 @@ func (p *Pool) release(s *Share) {
 func (s *Share) leaveShares() {
 	s.account.shares.Remove(s.place)
 	s.place = nil
-	s.account.addYieldable(-s.size)
+	s.account.add(sums{yieldable: -s.size})
 }
 
 // ask notes that a share gives way.
@@ -135,7 +125,7 @@ func (p *Pool) ask(s *Share) {
 // unask takes back what ask did to the oldest share of an account.
 func (p *Pool) unask(s *Share) {
 	s.place = s.account.shares.PushFront(s)
-	s.account.addYieldable(s.size)
+	s.account.add(sums{yieldable: s.size})
 	s.ending = false
 	p.ending -= s.size
 }

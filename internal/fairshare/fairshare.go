@@ -201,7 +201,7 @@ func (p *Pool) makeRoom(w *waiter) (victims []*Share) {
 	}
 	p.yielded += uint64(len(victims))
 	w.promised = true
-	w.account.addPromised(w.share.size)
+	w.account.add(sums{promised: w.share.size})
 	return victims
 }
 

@@ -30,7 +30,7 @@ func (q *queue) put(w *waiter) {
 		q.accounts = append(q.accounts, w.account)
 	}
 	w.account.waiters = append(w.account.waiters, w)
-	w.account.addWaiting(w.share.size)
+	w.account.add(sums{waiting: w.share.size})
 	q.length++
 }
 
@@ -38,10 +38,11 @@ func (q *queue) remove(w *waiter) {
 	a := w.account
 	i := slices.Index(a.waiters, w)
 	a.waiters = slices.Delete(a.waiters, i, i+1)
-	a.addWaiting(-w.share.size)
+	less := sums{waiting: -w.share.size}
 	if w.promised {
-		a.addPromised(-w.share.size)
+		less.promised = -w.share.size
 	}
+	a.add(less)
 	if len(a.waiters) == 0 {
 		i = slices.Index(q.accounts, a)
 		q.accounts = slices.Delete(q.accounts, i, i+1)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"example.com/petstore/internal/config"
 	"example.com/petstore/internal/portal/admin"
 	"example.com/petstore/internal/portal/page"
 	"example.com/petstore/internal/store/sqlite"
@@ -40,7 +41,7 @@ func rfc3339(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 func database(ctx context.Context, s Store) admin.Figure {
 	f := admin.Figure{Name: "database", Value: "PostgreSQL"}
-	if _, yes := s.(FileStore); yes {
+	if _, yes := s.(fileStore); yes {
 		f.Value = "SQLite"
 	}
 	size, err := s.Size(ctx)
@@ -84,7 +85,7 @@ func (s *scheduler) figure(ctx context.Context, started time.Time) admin.Figure 
 		f.Value = rfc3339(all[0].CreatedAt) + ", " + inBytes(all[0].Bytes)
 	}
 	if s.every > 0 {
-		f.Value += ", one every " + page.Lasting(s.every)
+		f.Value += ", one every " + config.Short(s.every)
 	}
 	return f
 }

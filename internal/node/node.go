@@ -24,6 +24,7 @@ import (
 	"example.com/petstore/internal/portal/page"
 	"example.com/petstore/internal/ratelimit"
 	"example.com/petstore/internal/sandbox"
+	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/trace"
 	"example.com/petstore/internal/usage"
 	"example.com/petstore/internal/webhook"
@@ -75,7 +76,7 @@ func (n *node) open(ctx context.Context, inherited bool) (err error) {
 	if inherited {
 		wait += n.Config.DrainDelay + n.Config.DrainTimeout
 	}
-	if n.store, err = OpenStore(ctx, n.Config, StoreUse{Migrate: true, Log: n.log, Now: time.Now, Serve: true, Wait: wait}); err != nil {
+	if n.store, err = OpenStore(ctx, n.Config, store.OpenOptions{Log: n.log, Serve: true, Wait: wait}); err != nil {
 		return err
 	}
 	n.redisTook = newRedisDurations()
@@ -163,7 +164,7 @@ func (n *node) frontend(ctx context.Context, public string) (frontend, error) {
 		Sandboxes: n.sandboxes, SignIn: pages.SignInPath,
 		Docs: docs, Console: func(w http.ResponseWriter, r *http.Request, p *httpapi.ConsoleGate) { pages.Serve(w, r, p) },
 		Log: n.log, AccessLog: n.access, Now: n.now, Observe: n.observe,
-		Reads: n.budget.reads(readers(n.store)), Writes: n.budget.writes(),
+		Reads: n.budget.reads(n.store.Figures().Readers), Writes: n.budget.writes(),
 	})
 	if err != nil {
 		return frontend{}, err

@@ -2,8 +2,6 @@ package node
 
 import (
 	"context"
-	"log/slog"
-	"time"
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/config"
@@ -38,19 +36,18 @@ type Store interface {
 	// or false if it is not known.
 	PetVersion(workspace int64) (version uint64, known bool)
 	// Follow calls changed soon after another process has changed a key, a plan or a
-	// ban, if the database sends notifications. It also keeps Err current. It returns
-	// when ctx ends.
+	// ban, if the database sends notifications. It returns when ctx ends.
 	Follow(ctx context.Context, changed func())
 }
 
-// A FileStore is a Store on SQLite.
-type FileStore struct{ *sqlite.DB }
+// A fileStore is a Store on SQLite.
+type fileStore struct{ *sqlite.DB }
 
 // Figures implements [Store].
-func (s FileStore) Figures() store.Stats { return s.Stats() }
+func (s fileStore) Figures() store.Stats { return s.Stats() }
 
-// Follow does nothing: a file sends no notifications, and its writer keeps Err current.
-func (FileStore) Follow(context.Context, func()) {}
+// Follow does nothing: a file sends no notifications.
+func (fileStore) Follow(context.Context, func()) {}
 
 // A serverStore is a Store on PostgreSQL.
 type serverStore struct{ *postgres.DB }
@@ -64,50 +61,19 @@ func (serverStore) PetVersion(int64) (version uint64, known bool) { return 0, fa
 // Figures implements [Store].
 func (s serverStore) Figures() store.Stats { return s.Stats().Stats }
 
-// readers returns how many connections for reading a store has, or may open.
-func readers(s Store) int {
-	if server, yes := s.(serverStore); yes {
-		return server.MaxReaders()
-	}
-	return s.Figures().Readers
-}
-
-// A StoreUse says how a store is opened.
-type StoreUse struct {
-	Few     bool         // open only one connection for reading
-	Migrate bool         // create the database, and migrate it
-	Log     *slog.Logger // may be nil
-	Now     func() time.Time
-
-	// Serve locks a SQLite file against other servers. Wait is how long to wait for
-	// another server to end.
-	Serve bool
-	Wait  time.Duration
-}
-
-// OpenStore opens the database of the settings.
-func OpenStore(ctx context.Context, c *config.Config, u StoreUse) (Store, error) {
-	readers := 0
-	if u.Few {
-		readers = 1
-	}
+// OpenStore opens the database of the settings, which also say whether it has events.
+func OpenStore(ctx context.Context, c *config.Config, o store.OpenOptions) (Store, error) {
+	o.NoEvents = c.EventRetention == 0
 	if c.OnPostgres() {
-		db, err := postgres.Open(ctx, c.DB, postgres.Options{
-			Now: u.Now, Readers: readers, NoMigrate: !u.Migrate, Log: u.Log,
-			NoEvents: c.EventRetention == 0,
-		})
+		db, err := postgres.Open(ctx, c.DB, o)
 		if err != nil {
 			return nil, err
 		}
 		return serverStore{db}, nil
 	}
-	db, err := sqlite.Open(ctx, c.DB, sqlite.Options{
-		Now: u.Now, Readers: readers, NoMigrate: !u.Migrate, Log: u.Log,
-		NoEvents: c.EventRetention == 0,
-		Serve:    u.Serve, Wait: u.Wait,
-	})
+	db, err := sqlite.Open(ctx, c.DB, o)
 	if err != nil {
 		return nil, err
 	}
-	return FileStore{db}, nil
+	return fileStore{db}, nil
 }

@@ -7,7 +7,6 @@ type description struct{ *api.Description }
 
 type (
 	operation = api.Operation
-	parameter = api.Parameter
 	response  = api.Response
 	schema    = api.Schema
 )

@@ -3,91 +3,48 @@ package portal
 import (
 	"encoding/json"
 	"fmt"
-	"html/template"
 	"slices"
 	"strings"
 
 	consoles "example.com/petstore/internal/portal/page"
 )
 
-// A field is a parameter or a member of a body, as the reference shows it.
-type field struct {
-	Name, Type  string
-	Required    bool
-	Nullable    bool
-	Limits      []string
-	Enum        []string
-	Grows       bool // whether values may be added to Enum
-	Default     string
-	Example     string
-	Description template.HTML
-	Children    []field
-	In          string // where a parameter stands: in the path, the query or a header
-	Repeats     bool
+// A member is a parameter, a header, or a member of a body, as the reference shows it.
+type member struct {
+	Name, Description string
+	Required          bool
+	In                string // where a parameter stands: in the path, the query or a header
+	Schema            *schema
+	Example           json.RawMessage
 }
+
+// Repeats reports whether a parameter takes several values.
+func (m member) Repeats() bool { return m.In != "" && m.Schema.Type == "array" }
 
 // Options returns the values that can be chosen where the operation is tried out, or nil if any can be entered.
-func (f field) Options() []string {
-	switch {
-	case f.Repeats:
-		return nil
-	case f.Type == "boolean":
-		return []string{"true", "false"}
+func (m member) Options() []any {
+	if m.Schema.Type == "boolean" {
+		return []any{true, false}
 	}
-	return f.Enum
+	return slices.Concat(m.Schema.Enum, m.Schema.Open)
 }
 
-func (d *description) parameterField(p *parameter) field {
-	f := d.field(p.Name, p.Schema)
-	f.Required, f.In, f.Repeats = p.Required, p.In, p.Schema.Type == "array"
-	f.Description = inline(p.Description)
-	if p.Example != nil {
-		f.Example = plain(p.Example)
-	}
-	if f.Repeats {
-		f.Type += ", repeatable"
-	}
-	return f
-}
-
-// fields returns the members of the object that s describes, or of the items if it is an array.
-func (d *description) fields(s *schema) []field {
-	s = d.Schema(s)
-	if s.Type == "array" {
-		return d.fields(s.Items)
-	}
-	var list []field
-	for _, p := range s.Properties {
-		f := d.field(p.Key, p.Value)
-		f.Required = slices.Contains(s.Required, p.Key)
-		list = append(list, f)
+// members returns the members of the object that s describes, or of the items if it is an array.
+func (d *description) members(s *schema) (list []member) {
+	of := d.item(s)
+	for _, p := range of.Properties {
+		s := d.Schema(p.Value)
+		list = append(list, member{Name: p.Key, Description: s.Description, Required: slices.Contains(of.Required, p.Key), Schema: s, Example: s.Example})
 	}
 	return list
 }
 
-func (d *description) field(name string, s *schema) field {
-	s = d.Schema(s)
-	f := field{Name: name, Type: d.typeName(s), Nullable: s.Nullable, Limits: d.limits(s), Description: inline(s.Description)}
-	of := s
-	if s.Type == "array" {
-		of = d.Schema(s.Items)
+// item returns the schema of the items if s is an array, otherwise s.
+func (d *description) item(s *schema) *schema {
+	if s = d.Schema(s); s.Type == "array" {
+		return d.item(s.Items)
 	}
-	f.Grows = of.Open != nil
-	for _, v := range slices.Concat(of.Enum, of.Open) {
-		if v != nil {
-			f.Enum = append(f.Enum, fmt.Sprint(v))
-		}
-	}
-	if s.Default != nil {
-		f.Default = string(s.Default)
-	}
-	if s.Example != nil {
-		f.Example = plain(s.Example)
-	}
-	if s.Type == "object" || s.Type == "array" {
-		f.Children = d.fields(s)
-	}
-	return f
+	return s
 }
 
 // typeName is "integer int64", "PetStatus" or "array of Pet".

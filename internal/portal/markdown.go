@@ -25,45 +25,15 @@ func inline(text string) template.HTML {
 	return template.HTML(linkMarks.ReplaceAllString(text, `<a href="$2">$1</a>`))
 }
 
-// markdown returns the subset of Markdown that the description uses as HTML: paragraphs, headings of the second level and tables.
+// markdown returns the paragraphs of a description as HTML.
 func markdown(text string) template.HTML {
 	var b strings.Builder
 	for block := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
-		block = strings.TrimSpace(block)
-		switch {
-		case block == "":
-		case strings.HasPrefix(block, "## "):
-			b.WriteString("<h2>" + string(inline(block[3:])) + "</h2>")
-		case strings.HasPrefix(block, "|"):
-			b.WriteString(table(block))
-		default:
+		if block = strings.TrimSpace(block); block != "" {
 			b.WriteString("<p>" + string(inline(block)) + "</p>")
 		}
 	}
 	return template.HTML(b.String())
-}
-
-// table returns a pipe table: a head, a rule, then rows. Where it is too wide, the keys
-// move it.
-func table(block string) string {
-	var b strings.Builder
-	b.WriteString(`<div class="scroll" tabindex="0"><table>`)
-	for i, line := range strings.Split(block, "\n") {
-		cell := "td"
-		switch i {
-		case 0:
-			cell = "th"
-		case 1:
-			continue
-		}
-		b.WriteString("<tr>")
-		for text := range strings.SplitSeq(strings.Trim(line, "| "), "|") {
-			b.WriteString("<" + cell + ">" + string(inline(strings.TrimSpace(text))) + "</" + cell + ">")
-		}
-		b.WriteString("</tr>")
-	}
-	b.WriteString("</table></div>")
-	return b.String()
 }
 
 // contentsPath lists all pages for programs that read them (llmstxt.org).

@@ -1,5 +1,5 @@
 // Package portal serves the pages that people look at. The reference at /docs is rendered from the description of the
-// interface; it needs no store, no key and no JavaScript but for copying and trying out.
+// interface; it needs no store, no key and no JavaScript but for colours, copying and trying out.
 //
 // The package holds no rules of the petstore and answers no request of the interface.
 package portal
@@ -100,8 +100,6 @@ func (s *site) find(r *http.Request) *asset.File {
 	switch r.URL.Path {
 	case searchPath:
 		return s.answerTo(r.URL.Query().Get("q"))
-	case searchJSON:
-		return s.suggest(r.URL.Query().Get("q"))
 	case contentsPath:
 		return s.listContents()
 	}

@@ -71,7 +71,7 @@ func (d *description) call(o *operation, base string) call {
 		c.URL += "?" + query.Encode()
 	}
 	if o.RequestBody != nil {
-		last := o.RequestBody.Content[len(o.RequestBody.Content)-1]
+		last := o.RequestBody.Content.Last()
 		c.Media, c.Body = last.Key, oneLine(last.Value.Examples[0].Value.Value)
 	}
 	_, c.Empty = o.Responses.Get("204")

@@ -1,7 +1,6 @@
 package portal
 
 import (
-	"encoding/json"
 	"fmt"
 	"html"
 	"regexp"
@@ -14,20 +13,17 @@ import (
 // Where the search answers, and how much of it.
 const (
 	searchPath = "/docs/search"
-	searchJSON = "/docs/search.json" // the same for the script, but not more than it shows
 	mostFound  = 50
-	mostShown  = 10
 	longest    = 200 // bytes of a question
 )
 
 // An entry is one thing that the search finds.
 type entry struct {
-	Title    string `json:"title"`
-	Subtitle string `json:"subtitle"`
-	URL      string `json:"url"`
-	Kind     string `json:"kind"` // the method of an operation, "guide" or "code"
-	text     string // also searched, not shown
-	score    int    // of what was found
+	Title, Subtitle, URL string
+
+	Kind  string // the method of an operation, "guide" or "code"
+	text  string // also searched, not shown
+	score int    // of what was found
 }
 
 // An index is everything that can be found. It is read only.
@@ -42,14 +38,14 @@ func (s *site) newIndex() *index {
 	for _, g := range s.Nav {
 		for _, t := range g.Tags {
 			for _, o := range t.Sections {
-				x.add(o.Summary, o.Path, o.URL, o.Method, o.OperationID+" "+t.Name+" "+words(o))
+				x.add(o.Summary, o.Path, o.URL, o.Method, o.OperationID+" "+t.Name+" "+s.described.words(o))
 			}
 		}
 	}
 	for _, g := range s.Guides {
 		x.addGuide(g, s.pages[g.URL()].content())
 	}
-	for _, f := range s.failures {
+	for _, f := range s.Failures {
 		for _, c := range f.Codes {
 			x.add(c.Code, c.Message, guidePath+"errors#"+c.Code, "code", fmt.Sprint("error ", f.Status, " ", f.Text))
 		}
@@ -86,17 +82,17 @@ func plainText(content string) string {
 }
 
 // words returns what is said of an operation, its parameters, members and errors.
-func words(o section) string {
-	text := plainText(string(o.Description))
-	list := slices.Concat(o.Returns, o.Headers)
-	for _, g := range o.Groups {
-		list = append(list, g.Fields...)
+func (d *description) words(o section) string {
+	text := plainText(string(markdown(o.Description)))
+	list := slices.Concat(o.Headers, o.Members)
+	if o.Returns != nil {
+		list = append(list, d.members(o.Returns)...)
 	}
-	if o.Body != nil {
-		list = append(list, o.Body.Fields...)
+	if o.RequestBody != nil {
+		list = append(list, d.members(o.RequestBody.Content[0].Value.Schema)...)
 	}
-	for _, f := range list {
-		text += " " + f.Name + " " + plainText(string(f.Description))
+	for _, m := range list {
+		text += " " + m.Name + " " + plainText(string(inline(m.Description)))
 	}
 	for _, a := range o.Answers {
 		text += " " + strings.Join(a.Codes, " ")
@@ -230,20 +226,9 @@ func question(raw string) string {
 	return strings.TrimSpace(raw)
 }
 
-// answerTo returns the page that answers a question which was sent without the script,
-// or by the key Enter before it answered.
+// answerTo returns the page that answers a question. The script shows the first of what it found below the field.
 func (s *site) answerTo(raw string) *asset.File {
 	asked := question(raw)
 	v := &view{Site: s, Path: searchPath, Title: "Search", Lead: "Operations, guides and error codes.", Query: asked, Found: s.index().find(asked)}
 	return renderPage(s.search, v)
-}
-
-// suggest returns the first entries that answer a question, as JSON.
-func (s *site) suggest(raw string) *asset.File {
-	found := s.index().find(question(raw))
-	found = append([]entry{}, found[:min(len(found), mostShown)]...) // an empty list is no null
-	for i := range found {
-		found[i].URL = s.at(found[i].URL)
-	}
-	return asset.NewFile("application/json", asset.Must(json.Marshal(found)))
 }

@@ -1,8 +1,6 @@
 package portal
 
 import (
-	"fmt"
-	"html/template"
 	"net/http"
 	"slices"
 	"strconv"
@@ -16,19 +14,14 @@ import (
 // A section is one operation, as the reference shows it.
 type section struct {
 	*operation
-	URL             string // of the section
-	Description     template.HTML
-	Ending          *ending // nil unless deprecated
-	Groups          []fieldGroup
-	Body            *body
-	Returns         []field
-	ReturnType      string
-	Headers         []field  // of the answer; those of every answer are in the guides
+	URL             string   // of the section
+	Ending          *ending  // nil unless deprecated
+	Members         []member // its parameters
+	Returns         *schema  // nil if nothing
+	Headers         []member // of the answer; those of every answer are in the guides
 	Answers, Common []answer // its own, and those that most operations have
-	Samples         []snippet
+	Samples         tabs
 	Response        *snippet
-	BodyText        string
-	BodyMedia       string
 	Sandbox         bool   // it can be tried out with the key of a sandbox, which a reader can get
 	Console         *place // where the console does the same, nil if nowhere
 }
@@ -40,24 +33,13 @@ type ending struct {
 	URL       string // of the successor's section
 }
 
-type fieldGroup struct {
-	Title  string
-	Fields []field
-}
-
-type body struct {
-	Type   string
-	Media  []string
-	Fields []field
-}
-
-// An answer is one status of an operation.
+// An answer is one status of an operation. The examples are of its own errors; those that every operation has are in the
+// guide.
 type answer struct {
 	Status      int
-	Text        string
-	Description template.HTML
+	Description string
 	Codes       []string
-	Examples    []snippet // of its own errors; those that every operation has are in the guide
+	Examples    api.Ordered[*api.Example]
 }
 
 // A snippet is code in a language: an answer, or a call in one of several languages.
@@ -67,24 +49,20 @@ type snippet struct {
 
 // section builds the section of o. base is the address in its samples.
 func (d *description) section(o *operation, base string, sunset time.Time) section {
-	s := section{operation: o, URL: sectionURL(o), Description: markdown(o.Description), Samples: samples(d.call(o, base)), Console: placeOf(o)}
+	s := section{operation: o, URL: sectionURL(o), Samples: tabs{o.OperationID, samples(d.call(o, base))}, Console: placeOf(o)}
 	if o.Deprecated {
 		s.Ending = d.ending(o, sunset)
 	}
-	for _, g := range []struct{ in, title string }{{"path", "Path parameters"}, {"query", "Query parameters"}, {"header", "Headers"}} {
-		var fields []field
-		for _, p := range d.Of(o) {
-			if p.In == g.in {
-				fields = append(fields, d.parameterField(p))
-			}
-		}
-		if len(fields) > 0 {
-			s.Groups = append(s.Groups, fieldGroup{g.title, fields})
-		}
+	for _, p := range d.Of(o) {
+		s.Members = append(s.Members, member{p.Name, p.Description, p.Required, p.In, d.Schema(p.Schema), p.Example})
 	}
-	d.addBody(&s)
 	d.addAnswers(&s)
 	return s
+}
+
+// Of returns the parameters in a place.
+func (s section) Of(place string) []member {
+	return slices.DeleteFunc(slices.Clone(s.Members), func(m member) bool { return m.In != place })
 }
 
 func sectionURL(o *operation) string { return "/docs/" + o.Tags[0] + "#" + o.OperationID }
@@ -100,19 +78,6 @@ func (d *description) ending(o *operation, sunset time.Time) *ending {
 	return e
 }
 
-func (d *description) addBody(s *section) {
-	if s.RequestBody == nil {
-		return
-	}
-	first := s.RequestBody.Content[0].Value
-	s.Body = &body{Type: d.Schema(first.Schema).Name, Fields: d.fields(first.Schema)}
-	for _, m := range s.RequestBody.Content {
-		s.Body.Media = append(s.Body.Media, m.Key)
-	}
-	last := s.RequestBody.Content[len(s.RequestBody.Content)-1]
-	s.BodyText, s.BodyMedia = indented(last.Value.Examples[0].Value.Value), last.Key
-}
-
 func (d *description) addAnswers(s *section) {
 	for _, r := range s.Responses {
 		a := d.answer(r.Key, r.Value)
@@ -124,10 +89,10 @@ func (d *description) addAnswers(s *section) {
 		if a.Status >= 300 {
 			continue
 		}
-		s.Headers = d.headerFields(r.Value)
-		s.Response = &snippet{Title: fmt.Sprint(a.Status, " ", a.Text), Lang: "http", Code: "HTTP/1.1 " + fmt.Sprint(a.Status, " ", a.Text)}
+		title := r.Key + " " + http.StatusText(a.Status)
+		s.Headers, s.Response = d.headers(r.Value), &snippet{title, "http", "HTTP/1.1 " + title}
 		if m, ok := d.Response(r.Value).Content.Get("application/json"); ok {
-			s.Returns, s.ReturnType = d.fields(m.Schema), d.Schema(m.Schema).Name
+			s.Returns = d.Schema(m.Schema)
 			s.Response.Lang, s.Response.Code = "json", indented(m.Example)
 		}
 	}
@@ -143,28 +108,22 @@ func (d *description) answer(status string, r *response) answer {
 	n, _ := strconv.Atoi(status)
 	// The codes stand beside the text, so the text ends before them.
 	text, _, _ := strings.Cut(r.Description, ": `")
-	a := answer{Status: n, Text: http.StatusText(n), Description: inline(strings.TrimSuffix(text, ".")), Codes: r.Codes}
-	if everywhere(n) {
-		return a
-	}
-	if m, ok := r.Content.Get("application/json"); ok {
-		for _, e := range m.Examples {
-			a.Examples = append(a.Examples, snippet{Title: e.Key, Lang: "json", Code: indented(e.Value.Value)})
-		}
+	a := answer{Status: n, Description: strings.TrimSuffix(text, "."), Codes: r.Codes}
+	if m, ok := r.Content.Get("application/json"); ok && !everywhere(n) {
+		a.Examples = m.Examples
 	}
 	return a
 }
 
-// headerFields returns the headers that the answer has besides those that every answer has.
-func (d *description) headerFields(r *response) []field {
-	var list []field
+// headers returns the headers that the answer has besides those that every answer has.
+func (d *description) headers(r *response) (list []member) {
 	for _, h := range d.Response(r).Headers {
 		switch h.Key {
 		case "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset":
 			continue
 		}
 		to := api.Follow(h.Value.Ref, d.Components.Headers, h.Value)
-		list = append(list, field{Name: h.Key, Type: "header", Description: inline(to.Description), Example: plain(to.Example)})
+		list = append(list, member{Name: h.Key, Description: to.Description, Schema: &schema{Type: "header"}, Example: to.Example})
 	}
 	return list
 }

@@ -22,6 +22,8 @@ var assetFiles embed.FS
 type site struct {
 	BaseURL, Version, Title string
 
+	described *description
+
 	prefix string // the path of the base URL, before every link of ours; "" if it has none
 
 	Intro   template.HTML
@@ -30,12 +32,13 @@ type site struct {
 	Nav     []navGroup
 	Guides  []guide
 
-	assets   *asset.Set
-	pages    map[string]*page
-	failures []failure
-	search   *template.Template // its answer
-	missing  *template.Template // the page of what is not there
-	index    func() *index
+	Failures []failure
+
+	assets  *asset.Set
+	pages   map[string]*page
+	search  *template.Template // its answer
+	missing *template.Template // the page of what is not there
+	index   func() *index
 }
 
 // A navGroup is one group of the navigation, such as Pets.
@@ -56,13 +59,11 @@ type view struct {
 	Path        string
 	Title, Lead string
 	Tag         *navTag
-	Failures    []failure
-	guideSamples
-	Prev, Next *link
-	Query      string // what was searched for
-	Found      []entry
-	Contents   []link // of a guide
-	from       string // the file of its content
+	Prev, Next  *link
+	Query       string // what was searched for
+	Found       []entry
+	Contents    []link // of a guide
+	from        string // the file of its content
 }
 
 type link struct{ Title, URL string }
@@ -77,10 +78,10 @@ type page struct {
 func newSite(d *description, opts ReferenceOptions) *site {
 	intro, _, _ := strings.Cut(d.Info.Description, "\n\n")
 	s := &site{
-		BaseURL: opts.BaseURL, prefix: opts.prefix(), Version: opts.Version, Title: d.Info.Title, Intro: inline(intro),
+		described: d, BaseURL: opts.BaseURL, prefix: opts.prefix(), Version: opts.Version, Title: d.Info.Title, Intro: inline(intro),
 		Sandbox: opts.Sandbox, Sunset: opts.Sunset.UTC(), Nav: d.navigation(opts), Guides: guides(), pages: map[string]*page{},
 	}
-	s.assets, s.failures, s.index = asset.New("/docs/assets/", assetFiles), d.failures(), sync.OnceValue(s.newIndex)
+	s.assets, s.Failures, s.index = asset.New("/docs/assets/", assetFiles), d.failures(), sync.OnceValue(s.newIndex)
 	s.addPages()
 	return s
 }
@@ -122,9 +123,8 @@ func (s *site) addPages() {
 		{Path: "/docs", Title: "Overview", from: "templates/overview.html"},
 		{Path: guideList, Title: "Guides", Lead: "One page for each subject, with requests that you can copy and run.", from: "templates/guides.html"},
 	}
-	samples := newGuideSamples()
 	for _, g := range s.Guides {
-		views = append(views, view{Path: g.URL(), Title: g.Title, Lead: g.Lead, Failures: s.failures, guideSamples: samples, from: "guides/" + g.Name + ".html"})
+		views = append(views, view{Path: g.URL(), Title: g.Title, Lead: g.Lead, from: "guides/" + g.Name + ".html"})
 	}
 	for _, g := range s.Nav {
 		for i := range g.Tags {
@@ -178,16 +178,16 @@ func contents(page string) []link {
 
 // functions returns what templates can call.
 func (s *site) functions() template.FuncMap {
-	h := highlighter(grammars())
 	return template.FuncMap{
 		"asset":  func(name string) (string, error) { path, err := s.assets.Path(name); return s.at(path), err },
 		"at":     s.at,
-		"inline": func(text string) template.HTML { return inline(strings.ReplaceAll(text, "](/", "]("+s.at("/"))) },
-		"code": func(lang, text string) template.HTML {
-			return h.html(lang, strings.TrimSpace(strings.ReplaceAll(text, "BASE_URL", s.BaseURL)))
-		},
+		"schema": s.described.Schema, "members": s.described.members, "item": s.described.item, "type": s.described.typeName, "limits": s.described.limits,
+		"plain": plain, "indented": indented, "markdown": markdown,
+		"inline":   func(text string) template.HTML { return inline(strings.ReplaceAll(text, "](/", "]("+s.at("/"))) },
+		"code":     func(text string) string { return strings.TrimSpace(strings.ReplaceAll(text, "BASE_URL", s.BaseURL)) },
 		"snippet":  func(title, lang, code string) snippet { return snippet{title, lang, code} },
-		"tabs":     func(id string, list []snippet) tabs { return tabs{id, list} },
+		"program":  program,
+		"tabs":     func(id string, list ...snippet) tabs { return tabs{id, list} },
 		"path":     pathHTML,
 		"lower":    strings.ToLower,
 		"day":      func(t time.Time) string { return t.UTC().Format("2 January 2006") },

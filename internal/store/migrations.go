@@ -48,9 +48,6 @@ func LoadMigrations(files fs.FS) *Migrations {
 // Latest returns the version of the last migration.
 func (s *Migrations) Latest() int { return len(s.all) }
 
-// Script returns the SQL of a version.
-func (s *Migrations) Script(version int) string { return s.scripts[version-1] }
-
 // ErrNewer says that a newer version of the program has migrated the database.
 var ErrNewer = errors.New("was made by a newer version of petstore")
 
@@ -62,11 +59,27 @@ func (s *Migrations) Newer(has int) error {
 // All returns all migrations, as of a database that has none.
 func (s *Migrations) All() []Migration { return slices.Clone(s.all) }
 
-// Of returns all migrations, and marks those as applied that are in a database's table of
-// migrations. It returns ErrNewer if that has some which it does not know.
-func (s *Migrations) Of(tx Tx) ([]Migration, error) {
+// A Migrated is a database that has migrations, or will. Its scripts set what it reads
+// itself, as its mark or a number of the schema.
+type Migrated interface {
+	Tx
+	// HasMigrations reports whether there is a table of migrations. It returns an error for
+	// a database that is not ours, or that has tables of before the first release.
+	HasMigrations() (bool, error)
+	// Exclusively calls f in a transaction of the Migrated, beside no other process's.
+	Exclusively(f func() error) error
+	// Script carries out the statements of a text.
+	Script(text string) error
+}
+
+// Status returns all migrations, and says which of them the database has. It returns
+// ErrNewer if that has some which are not known.
+func (s *Migrations) Status(c Migrated) ([]Migration, error) {
 	status := s.All()
-	for row, err := range tx.Query("SELECT version, name, at FROM migrations ORDER BY version DESC") {
+	if there, err := c.HasMigrations(); err != nil || !there {
+		return status, err
+	}
+	for row, err := range c.Query("SELECT version, name, at FROM migrations ORDER BY version DESC") {
 		m, version, millis := Migration{Applied: true}, int64(0), int64(0)
 		if err == nil {
 			err = row.Scan(&version, &m.Name, &millis)
@@ -97,22 +110,42 @@ func Lacking(status []Migration) error {
 	return fmt.Errorf("lacks %d of %d migrations; run petstore migrate up", n, len(status))
 }
 
-// Up applies the migrations that are missing, in their order, and returns them. apply
-// reports false if another process has applied one meanwhile.
-func (s *Migrations) Up(status []Migration, now func() time.Time, apply func(m Migration, script string) (bool, error)) (applied []Migration, err error) {
+// Up applies the migrations that the database lacks, each in a transaction of its own, and
+// returns them. A database that lacks none is not written to.
+func (s *Migrations) Up(c Migrated, now func() time.Time) (applied []Migration, err error) {
+	status, err := s.Status(c)
+	if err != nil {
+		return nil, err
+	}
 	for _, m := range status {
 		if m.Applied {
 			continue
 		}
-		m.At = now().UTC().Truncate(time.Millisecond)
-		did, err := apply(m, s.Script(m.Version))
+		err = c.Exclusively(func() error {
+			if status, err := s.Status(c); err != nil || status[m.Version-1].Applied { // by another process
+				return err
+			}
+			m.Applied, m.At = true, now().UTC().Truncate(time.Millisecond)
+			return s.apply(c, m)
+		})
 		if err != nil {
 			return applied, fmt.Errorf("migration %d (%s): %w", m.Version, m.Name, err)
 		}
-		if did {
-			m.Applied = true
+		if m.Applied {
 			applied = append(applied, m)
 		}
 	}
 	return applied, nil
+}
+
+func (s *Migrations) apply(c Migrated, m Migration) error {
+	if err := c.Script(s.scripts[m.Version-1]); err != nil {
+		return err
+	}
+	if m.Version == 1 {
+		if err := CreateSecret(c); err != nil {
+			return err
+		}
+	}
+	return exec(c, "INSERT INTO migrations (version, name, at) VALUES ($1, $2, $3)", m.Version, m.Name, m.At.UnixMilli())
 }

@@ -215,7 +215,7 @@ type Stats struct {
 	SplitGroups int64 // groups that were tried again one by one
 	Waiting     int   // changes that wait for a commit now
 
-	Readers     int // connections for reading that are open
+	Readers     int // connections for reading that may be open
 	IdleReaders int // those of them that nobody uses now
 }
 

@@ -7,6 +7,7 @@ package store
 
 import (
 	"context"
+	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -71,6 +72,36 @@ type Options struct {
 
 	NoEvents bool                  // write no events
 	Written  func(workspace int64) // learns that an event was committed
+}
+
+// OpenOptions say how an engine opens a database. The zero value is usable.
+type OpenOptions struct {
+	Now       func() time.Time // the clock; time.Now if nil
+	Readers   int              // connections for reading; 0 for as many as the engine finds right
+	NoMigrate bool             // neither create nor migrate: refuse a database that is missing or not up to date
+	NoEvents  bool             // write no events
+	ReadOnly  bool             // as NoMigrate; SQLite opens the file for reading alone, and writes return Unavailable
+	Log       *slog.Logger     // gets failures of the database; discarded if nil
+
+	// Serve says that the process is a server. A SQLite file has one at a time, and is watched
+	// by it. Opening it waits up to Wait for another server to end.
+	Serve bool
+	Wait  time.Duration
+}
+
+// WithDefaults returns the options with the defaults of those that are not set.
+func (o OpenOptions) WithDefaults(readers int) OpenOptions {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Readers <= 0 {
+		o.Readers = readers
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	o.NoMigrate = o.NoMigrate || o.ReadOnly
+	return o
 }
 
 var _ access.Store = (*Store)(nil)

@@ -25,6 +25,10 @@ func TestSamplesFollow(t *testing.T) {
 	b.open(t, s.url+"/docs/animals")
 	const shown = `document.querySelector("#createPet [data-lang=sh]").textContent`
 	before := ask(t, b, chromedp.Evaluate[string](shown))
+	const coloured = `["[data-lang=sh] .k", ".language-json .p"].map((token) => document.querySelector("#createPet " + token)?.textContent).join(" ")`
+	if got := ask(t, b, chromedp.Evaluate[string](coloured)); got != `curl "id"` {
+		t.Errorf("the first word and the first name that are coloured are %s, want curl and \"id\"", got)
+	}
 	b.fill(t, "#createPet .key", s.key)
 	b.fill(t, "#createPet textarea", `{"name": "Rex's \"best\" friend", "categoryId": 3}`)
 	b.fill(t, `#createPet [data-name="Idempotency-Key"]`, `"a-$HOME-b"`)

@@ -137,20 +137,14 @@ func (v *visit) Locked() string { return "" }
 func (v *visit) Workspace() int64 { return 0 }
 
 func (v *visit) Describe(to *page.View) {
-	if v.Session == nil {
-		return
-	}
-	link := page.NavLinks(v.R.URL.Path)
-	to.Operator, to.Workspace = true, "Operator"
-	to.Nav = []page.NavGroup{
-		{Links: []page.NavLink{link("Overview", "/console"), link("Workspaces", "/console/workspaces"), link("Busiest keys", "/console/busy"), link("Bans", "/console/bans")}},
-		{Title: "Node", Links: []page.NavLink{link("Health", "/console/health"), link("Audit log", "/console/audit")}},
+	if v.Session != nil {
+		to.Operator, to.Workspace = true, "Operator"
 	}
 }
 
 // acting returns the operator who is signed in.
 func (v *visit) acting() *operator.Local {
-	return &operator.Local{Store: v.Access, Counts: operator.Live(v.Limiter), Now: v.Now, By: actor, Secret: v.Token}
+	return &operator.Local{Store: v.Access, Counts: operator.Live(v.Limiter), Now: v.Now, By: actor}
 }
 
 func showSignIn(v *visit) error {

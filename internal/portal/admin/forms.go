@@ -2,7 +2,6 @@ package admin
 
 import (
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 
@@ -38,31 +37,18 @@ func renameWorkspace(v *visit) (page.Form, error) {
 	}, err
 }
 
-func newWorkspaceKey(v *visit) (page.Form, error) {
-	w, err := workspaceInPath(v)
-	f := page.NewKeyForm(&access.Key{Scopes: access.Read | access.Write | access.Manage}, v.Now(), "scopes")
-	f.Lead, f.Back = "For the workspace "+access.Printable(w.Name)+". It is shown once.", page.Link{Title: access.Printable(w.Name), URL: workspacePath(w.ID)}
-	f.Send = func(in *page.Input) error {
-		n := access.NewKey{Name: strings.TrimSpace(in.Text("name"))}
-		n.Scopes, _ = access.ParseScopes(strings.Join(v.R.PostForm["scopes"], ",")) // none, which CreateKey refuses, if one of them is unknown
-		if life := in.Hours("expires"); life > 0 {
-			n.ExpiresAt = petstore.At(v.Now().Add(life))
-		}
-		op := v.acting()
-		op.Once = v.OnceHere()
-		k, err := op.CreateKey(v.R.Context(), w.ID, n)
-		return showMade(v, k, workspacePath(w.ID), err)
+// keyForms are the forms for the keys of the workspace that back leads to.
+func keyForms(v *visit, back page.Link) page.KeyForms {
+	return page.KeyForms{
+		Visit: v.Visit, Ring: access.Keyring{Store: v.Access, Now: v.Now, By: actor, Secret: v.Token}, Service: v.Public,
+		Back: back, Next: page.Link{Title: "To the workspace", URL: back.URL},
 	}
-	return f, err
 }
 
-// showMade shows a new key of a workspace, this once, unless it failed.
-func showMade(v *visit, k operator.Key, workspace string, err error) error {
-	if err != nil {
-		return err
-	}
-	scopes, _ := access.ParseScopes(strings.Join(k.Scopes, ",")) // it was made with them
-	return page.ShowKey(v.Visit, "The new key", k.Key, v.Public, scopes, page.Link{Title: "To the workspace", URL: workspace})
+func newWorkspaceKey(v *visit) (page.Form, error) {
+	w, err := workspaceInPath(v)
+	name := access.Printable(w.Name)
+	return keyForms(v, page.Link{Title: name, URL: workspacePath(w.ID)}).New(w.ID, "For the workspace "+name+". It is shown once."), err
 }
 
 // ownerLife is how long a link for an owner holds.
@@ -106,18 +92,10 @@ func keyInPath(v *visit) (access.Key, []page.Fact, page.Link, error) {
 
 func rotateKey(v *visit) (page.Form, error) {
 	k, facts, back, err := keyInPath(v)
-	if err == nil && v.R.Method != http.MethodPost {
-		err = k.CheckRotation(v.Now())
+	if err != nil {
+		return page.Form{}, err
 	}
-	f := page.RotateForm()
-	f.Heading, f.Facts, f.Back = access.Printable(k.Name), facts, back
-	f.Send = func(in *page.Input) error {
-		op := v.acting()
-		op.Once = v.OnceHere()
-		made, err := op.RotateKey(v.R.Context(), k.ID, in.Hours("overlap"))
-		return showMade(v, made, back.URL, err)
-	}
-	return f, err
+	return keyForms(v, back).Rotate(k, facts)
 }
 
 func revokeKey(v *visit) (page.Form, error) {
@@ -125,14 +103,7 @@ func revokeKey(v *visit) (page.Form, error) {
 	if err == nil && !k.RevokedAt.IsZero() {
 		err = access.NoKey(k.ID)
 	}
-	return page.Form{
-		Title: "Revoke this key?", Lead: "Requests with it are refused within a second. This cannot be undone.", Submit: "Revoke the key", Danger: true,
-		Heading: access.Printable(k.Name), Back: back, Facts: facts,
-		Send: func(*page.Input) error {
-			_, err := v.acting().RevokeKey(v.R.Context(), k.ID)
-			return v.Then(back.URL, "The key was revoked.", err)
-		},
-	}, err
+	return keyForms(v, back).Revoke(k, facts), err
 }
 
 func banKey(v *visit) (page.Form, error) {
@@ -219,29 +190,12 @@ func liftBan(v *visit) (page.Form, error) {
 		facts = append(facts, page.Fact{Title: "Banned until", Cell: page.Cell{At: k.Ban.Until}})
 	}
 	return page.Form{
-		Title: "Lift the ban?", Lead: usableAfter(v, k.ID, "The key may be used again within a second.") + " If it goes on as before, the next ban is longer.", Submit: "Lift the ban",
+		Title: "Lift the ban?", Lead: "The ban ends within a second. If the key goes on as before, the next ban is longer.", Submit: "Lift the ban",
 		Heading: access.Printable(k.Name), Back: page.Link{Title: "Bans", URL: "/console/bans"},
 		Facts: append(facts, page.Fact{Title: "Level", Cell: page.Cell{Text: page.Text(int64(k.Ban.Level))}}, page.Fact{Title: "Reason", Cell: page.Cell{Text: k.Ban.Reason, Name: true}}),
 		Send: func(*page.Input) error {
-			if _, err := v.acting().UnbanKey(v.R.Context(), k.ID); err != nil {
-				return err
-			}
-			v.Refresh(v.R.Context()) // which what is said goes by
-			return v.Then("/console/bans", "The ban was lifted. "+usableAfter(v, k.ID, "The key may be used again."), nil)
+			_, err := v.acting().UnbanKey(v.R.Context(), k.ID)
+			return v.Then("/console/bans", "The ban was lifted.", err)
 		},
 	}, err
-}
-
-// usableAfter says when a key may be used without its ban: now, or when its workspace has requests again.
-func usableAfter(v *visit, id, now string) string {
-	e := v.Keys.Entry(id)
-	if e == nil {
-		return "The key is not live: it may not be used."
-	}
-	w, name := page.KeyLimits{Decision: v.Limiter.Peek(e.Attachment)}.Spent()
-	if name == "" {
-		return now
-	}
-	return fmt.Sprintf("The key may be used again after %s: its workspace's limit of %s a %s is used up.",
-		page.InWords(time.Unix(w.Reset, 0)), page.Counted(w.Limit, "request", "requests"), name)
 }

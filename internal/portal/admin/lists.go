@@ -94,12 +94,8 @@ func listBans(v *visit) (page.List, error) {
 	entries, err := bannedKeys(v)
 	for _, e := range entries {
 		b := e.Key.Ban
-		until := page.Cell{At: b.Until}
-		if w, name := (page.KeyLimits{Decision: v.Limiter.Peek(e.Attachment)}).Spent(); name != "" && time.Unix(w.Reset, 0).After(b.Until) {
-			until = page.Cell{At: time.Unix(w.Reset, 0).UTC(), Note: "its " + name + " is used up; the ban ends before"}
-		}
 		l.Rows = append(l.Rows, []page.Cell{
-			{Text: access.Printable(e.Key.Name), Name: true}, workspaceCell(e.Workspace.ID, e.Workspace.Name), {Text: page.Text(int64(b.Level))}, {Text: b.Reason, Name: true}, {Text: b.By}, until,
+			{Text: access.Printable(e.Key.Name), Name: true}, workspaceCell(e.Workspace.ID, e.Workspace.Name), {Text: page.Text(int64(b.Level))}, {Text: b.Reason, Name: true}, {Text: b.By}, {At: b.Until},
 			{Links: []page.Link{{Title: "Lift", URL: "/console/bans/" + e.Key.ID}}},
 		})
 	}

@@ -12,8 +12,8 @@ import (
 
 // An overview is the operator's first page.
 type overview struct {
-	page.Drawing
-	Spans           []page.NavLink
+	Chart           page.Chart
+	Spans           []page.Link
 	Cards           []summary
 	Nearest, Health page.List
 }
@@ -74,7 +74,7 @@ func showOverview(v *visit) error {
 		return err
 	}
 	o := overview{
-		Drawing: page.DrawingOf(rows, s, v.Now()), Spans: s.Links(page.ShortSpans(), "/console"),
+		Chart: s.Chart(rows, v.Now()), Spans: s.Links(page.ShortSpans(), "/console"),
 		Cards: []summary{
 			workspaceSummary(v, t),
 			{Title: "Requests today", Value: page.Number(today.Total()), Hint: page.Percent(today.Requests[usage.Limited], today.Total()) + " refused by a limit", URL: "/console/busy"},

@@ -106,11 +106,11 @@ func workspacePage(v *visit, l *page.List) ([]operator.WorkspaceUsage, error) {
 // A workspaceView is the page of a workspace.
 type workspaceView struct {
 	operator.WorkspaceDetail
-	page.Drawing
+	Chart      page.Chart
 	Path, Lead string
 	Over       string // in words, or ""
 	Meters     []page.Gauge
-	Spans      []page.NavLink
+	Spans      []page.Link
 	Sheets     []page.List
 }
 
@@ -156,7 +156,7 @@ func showWorkspace(v *visit) error {
 func addUse(v *visit, shown *workspaceView, id int64) error {
 	s := page.SpanOf(page.Spans(), v.R.URL.Query().Get("range"))
 	rows, err := v.Usage.Usage(v.R.Context(), s.Query(id, v.Now()))
-	shown.Drawing, shown.Spans = page.DrawingOf(rows, s, v.Now()), s.Links(page.Spans(), shown.Path)
+	shown.Chart, shown.Spans = s.Chart(rows, v.Now()), s.Links(page.Spans(), shown.Path)
 	return err
 }
 

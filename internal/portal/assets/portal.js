@@ -14,6 +14,10 @@
     return element;
   };
 
+  function painting() {
+    for (const code of all('code[class^="language-"]')) code.replaceChildren(samples.paint(code.textContent, code.className.slice("language-".length)));
+  }
+
   function copying() {
     for (const panel of all(".panel")) {
       const button = make("button", { type: "button", className: "copy", textContent: "Copy" });
@@ -65,7 +69,7 @@
   function search() {
     const input = document.getElementById("search");
     const list = document.getElementById("results");
-    let asked = null; // the question under way
+    const answer = new XMLHttpRequest(); // which reads a page without a sink of Trusted Types
     let chosen = -1;
     const close = () => {
       list.hidden = true;
@@ -80,31 +84,29 @@
       items[chosen].scrollIntoView({ block: "nearest" });
       input.setAttribute("aria-activedescendant", items[chosen].id);
     };
-    const show = async () => {
-      asked?.abort();
+    const ask = () => {
+      answer.abort();
       if (input.value.trim() === "") return close();
-      asked = new AbortController();
       list.setAttribute("aria-busy", "true");
-      let found;
-      try {
-        const answer = await fetch(`${input.dataset.url}?q=${encodeURIComponent(input.value)}`, { signal: asked.signal });
-        if (!answer.ok) return close();
-        found = await answer.json();
-      } catch { return; } // there is a newer question, or no network
-      list.replaceChildren(...found.map((entry, i) => {
-        const mark = make("span", { className: `verb ${entry.kind.toLowerCase()}`, textContent: entry.kind === "DELETE" ? "DEL" : entry.kind });
-        const link = make("a", { href: entry.url, tabIndex: -1 }, mark, make("span", { textContent: entry.title }), make("small", { textContent: entry.subtitle }));
-        const item = make("li", { id: `result-${i}` }, link);
+      answer.open("GET", `${input.form.action}?q=${encodeURIComponent(input.value)}`);
+      answer.responseType = "document";
+      answer.send();
+    };
+    answer.onload = () => {
+      if (answer.status !== 200) return close();
+      const found = all(".found li", answer.response).slice(0, 10);
+      found.forEach((item, i) => {
+        item.id = `result-${i}`;
         item.setAttribute("role", "option");
-        return item;
-      }));
-      if (found.length === 0) list.append(make("li", { className: "none", textContent: "Nothing found." }));
+        item.querySelector("a").tabIndex = -1;
+      });
+      list.replaceChildren(...(found.length > 0 ? found : [make("li", { className: "none", textContent: "Nothing found." })]));
       list.hidden = false;
       list.setAttribute("aria-busy", "false");
       input.setAttribute("aria-expanded", "true");
       choose(0);
     };
-    input.addEventListener("input", show);
+    input.addEventListener("input", ask);
     input.addEventListener("keydown", (event) => {
       if (event.key === "ArrowDown") choose(chosen + 1);
       else if (event.key === "ArrowUp") choose(chosen - 1);
@@ -127,20 +129,6 @@
       event.preventDefault();
       input.focus();
     });
-  }
-
-  // Colours JSON without building markup from text.
-  function colour(text) {
-    const parts = document.createDocumentFragment();
-    let at = 0;
-    for (const m of text.matchAll(/("(?:[^"\\]|\\.)*")(\s*:)?|\b(true|false|null)\b|-?\b\d+(?:\.\d+)?\b/g)) {
-      const token = m[1] ?? m[0];
-      const kind = m[1] ? (m[2] ? "p" : "s") : m[3] ? "k" : "n";
-      parts.append(text.slice(at, m.index), make("span", { className: kind, textContent: token }));
-      at = m.index + token.length;
-    }
-    parts.append(text.slice(at));
-    return parts;
   }
 
   function request(form) {
@@ -178,7 +166,7 @@
       heads.textContent = shownHeaders.filter((name) => answer.headers.has(name)).map((name) => `${name}: ${answer.headers.get(name)}`).join("\n");
       let pretty = raw;
       try { pretty = JSON.stringify(JSON.parse(raw), null, 2); } catch { /* shown as it came */ }
-      text.replaceChildren(colour(pretty));
+      text.replaceChildren(samples.paint(pretty, "json"));
       text.hidden = raw === "";
     } catch (error) {
       outcome.classList.add("bad");
@@ -346,6 +334,6 @@
   }
 
   document.addEventListener("DOMContentLoaded", () => {
-    for (const part of [copying, languages, contents, search, answers, trying]) part();
+    for (const part of [painting, copying, languages, contents, search, answers, trying]) part();
   });
 })();

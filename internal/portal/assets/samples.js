@@ -1,4 +1,4 @@
-// The samples follow the form of Try it: they are what it would send, in each language.
+// The samples: code in colours, and those of an operation follow the form of Try it, as what it would send in each language.
 "use strict";
 const samples = (() => {
   const all = (selector, of = document) => [...of.querySelectorAll(selector)];
@@ -45,15 +45,38 @@ const samples = (() => {
     },
   };
 
-  // Colours code. The words of its language are those that the page came with.
-  function paint(code, words) {
+  // What each language colours, by the classes of the spans: c of a comment, s of a string, p of a name, k of a word, n of a number.
+  const double = `"(?:[^"\\\\]|\\\\.)*"`, single = `'(?:[^'\\\\]|\\\\.)*'`, raw = "`[^`]*`", number = `\\b\\d+(?:\\.\\d+)?\\b`;
+  const word = (list) => `\\b(?:${list.replaceAll(" ", "|")})\\b`;
+  const grammars = {
+    json: { p: `${double}(?=\\s*:)`, s: double, k: word("true false null"), n: `-?${number}` },
+    http: { p: "^[A-Za-z-]+(?=:)", s: double, k: "^HTTP/[\\d.]+ .*$" },
+    sh: {
+      c: "(?:^|\\s)#.*$", s: `${double}|${single}`, n: number,
+      k: word("curl if then elif else fi for do done while case esac in function local return exit export until break"),
+    },
+    javascript: {
+      c: "//.*", s: `${double}|${single}|${raw}`, n: number,
+      k: word("const let await async function if else for of in while return throw new try catch import from export continue break true false null undefined"),
+    },
+    python: {
+      c: "#.*", s: `[fr]?${double}|[fr]?${single}`, n: number,
+      k: word("import from as def return if elif else for in while try except raise with not and or is None True False lambda continue break"),
+    },
+    go: {
+      c: "//.*", s: `${double}|${raw}|${single}`, n: number,
+      k: word("package import func return if else for range var const type struct defer switch case default nil true false break continue go map chan select"),
+    },
+  };
+
+  // paint returns code with its tokens in spans, without building markup from text.
+  function paint(code, language) {
     const parts = document.createDocumentFragment();
-    const known = words.length > 0 ? `\\b(?:${words.join("|")})\\b` : "$^";
-    const pattern = new RegExp(`([fr]?"(?:[^"\\\\]|\\\\.)*"|'(?:[^'\\\\]|\\\\.)*'|\`[^\`]*\`)|(\\/\\/.*)|(${known})|(\\b\\d+(?:\\.\\d+)?\\b)`, "g");
+    const pattern = Object.entries(grammars[language]).map(([kind, token]) => `(?<${kind}>${token})`).join("|");
     let at = 0;
-    for (const m of code.matchAll(pattern)) {
+    for (const m of code.matchAll(new RegExp(pattern, "gm"))) {
       const span = document.createElement("span");
-      span.className = ["s", "c", "k", "n"][m.slice(1).findIndex((group) => group !== undefined)];
+      span.className = Object.keys(m.groups).find((kind) => m.groups[kind] !== undefined);
       span.textContent = m[0];
       parts.append(code.slice(at, m.index), span);
       at = m.index + m[0].length;
@@ -67,7 +90,7 @@ const samples = (() => {
   function follow(form, request) {
     const panels = all(".tabs pre", form.closest(".op")).map((pre) => {
       const code = pre.querySelector("code");
-      return { pre, code, text: code.textContent, words: [...new Set(all(".k", code).map((word) => word.textContent))], as: languages[pre.dataset.lang] };
+      return { pre, code, text: code.textContent, as: languages[pre.dataset.lang] };
     });
     const first = /"(https?:[^"]+)"/.exec(panels[0].text)[1];
     const body = form.querySelector("textarea")?.defaultValue;
@@ -94,11 +117,11 @@ const samples = (() => {
         const [place, put] = panel.as.key;
         const text = written(panel);
         const shown = usable ? text.replace(place, () => put(`${key.slice(0, 8)}…`)) : text;
-        if (panel.code.textContent !== shown) panel.code.replaceChildren(paint(shown, panel.words));
+        if (panel.code.textContent !== shown) panel.code.replaceChildren(paint(shown, panel.pre.dataset.lang));
         whole.set(panel.pre, usable ? text.replace(place, () => put(key)) : text);
       }
     };
   }
 
-  return { follow, copied: (pre) => whole.get(pre) ?? pre.innerText };
+  return { follow, paint, copied: (pre) => whole.get(pre) ?? pre.innerText };
 })();

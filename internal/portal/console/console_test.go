@@ -437,11 +437,11 @@ func TestFaults(t *testing.T) {
 		{"/console/orders/new", []string{"petId", "1", "quantity", "1", "shipDate", "soon"}, "shipDate", "must be a time"},
 		{"/console/orders/new", []string{"petId", "1", "quantity", "2"}, "", "1 can be ordered"},
 		{"/console/stock/1", []string{"quantity", "-1"}, "quantity", "between 0"},
-		{"/console/keys/new", []string{"name", " ", "scope", "read", "expires", "0"}, "name", "blank"},
-		{"/console/keys/new", []string{"name", "x", "expires", "0"}, "scope", "at least one"},
-		{"/console/keys/new", []string{"name", " ", "expires", "0"}, "name", "blank"}, // the faults of all members stand there
-		{"/console/keys/new", []string{"name", " ", "expires", "0"}, "scope", "at least one"},
-		{"/console/keys/new", []string{"name", "x", "scope", "read", "expires", "7"}, "expires", "one of these"},
+		{"/console/keys/new", []string{"name", " ", "scopes", "read", "expiresAt", "0"}, "name", "at least 1"},
+		{"/console/keys/new", []string{"name", "x", "expiresAt", "0"}, "scopes", "at least one"},
+		{"/console/keys/new", []string{"name", " ", "expiresAt", "0"}, "name", "at least 1"}, // the faults of all members stand there
+		{"/console/keys/new", []string{"name", " ", "expiresAt", "0"}, "scopes", "at least one"},
+		{"/console/keys/new", []string{"name", "x", "scopes", "read", "expiresAt", "7"}, "expiresAt", "one of these"},
 		{"/console/categories/1/delete", nil, "", "still has pets"},
 	} {
 		a := g.post(test.path, test.pairs...).want(422, test.want)
@@ -487,7 +487,7 @@ func TestKeys(t *testing.T) {
 	h := newHouse(t)
 	w := h.workspace("shop")
 	g := h.signedIn(w, access.Read|access.Write|access.Manage)
-	shown := g.post("/console/keys/new", "name", "web shop", "scope", "read", "expires", "24").want(200, "Copy it now")
+	shown := g.post("/console/keys/new", "name", "web shop", "scopes", "read", "expiresAt", "24").want(200, "Copy it now")
 	if cookies := shown.header.Values("Set-Cookie"); len(cookies) > 0 || shown.header.Get("Cache-Control") != "no-store" {
 		t.Errorf("the page with the key sets %q, Cache-Control %q: a browser keeps it", cookies, shown.header.Get("Cache-Control"))
 	}

@@ -31,7 +31,7 @@ func forms() [][2]string {
 		{"/console/orders/1", "shipDate=2026-04-01"},
 		{"/console/orders/1/complete", "version="},
 		{"/console/orders/1/cancel", ""},
-		{"/console/keys/new", "name=till&scope=read&scope=write&expires=24"},
+		{"/console/keys/new", "name=till&scopes=read&scopes=write&expiresAt=24"},
 		{"/console/signin", "key=pst_x&next=%2Fconsole%2Fpets"},
 		{"/console/link", "token=x"},
 		{"/console/signout", ""},

@@ -39,7 +39,7 @@ func TestKeyPage(t *testing.T) {
 	g.get(at+"/revoke").want(200, "<h2><bdi>till</bdi></h2>").want(200, "<dt>In the last 7 days</dt><dd>13 requests</dd>").want(200, "<dt>In the log of this server</dt><dd>getPet, listPets <small>since</small>")
 
 	version := versionIn.FindStringSubmatch(a.body)[1]
-	g.post(at, "name", " ", "version", version).want(422, "blank")
+	g.post(at, "name", " ", "version", version).want(422, "at least 1")
 	g.post(at, "name", "web shop", "version", version).leadsTo(at)
 	g.get(at).want(200, `<h1><bdi>web shop</bdi> <span class="badge active">active</span></h1>`)
 	g.post(at, "name", "till 2", "version", version).want(422, "Now: <strong><bdi>web shop</bdi></strong>. You entered: <strong><bdi>till 2")

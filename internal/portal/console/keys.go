@@ -3,7 +3,6 @@ package console
 import (
 	"cmp"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -90,37 +89,20 @@ func keyLine(k page.KeyRow) []string {
 	}
 }
 
-func newKey(v *visit) (page.Form, error) {
-	f := page.NewKeyForm(&v.who.Key, v.Now(), "scope")
-	f.Lead, f.Back = "It cannot have a scope that the key you signed in with does not have.", page.Link{Title: "API keys", URL: "/console/keys"}
-	f.Send = func(in *page.Input) error { return createKey(v, in) }
-	return f, nil
-}
-
-func createKey(v *visit, in *page.Input) error {
-	scopes, err := access.ParseScopes(strings.Join(v.R.PostForm["scope"], ","))
-	if err != nil || !v.who.Key.Scopes.Has(scopes) {
-		in.Faults["scope"], scopes = "Choose at least one.", 0 // so that Create refuses it, with what else is wrong
-	}
-	n := access.NewKey{Name: strings.TrimSpace(in.Text("name")), Scopes: scopes}
-	if life := in.Hours("expires"); life > 0 {
-		n.ExpiresAt = petstore.At(v.Now().Add(life))
-	}
-	made, err := v.keyring().Create(v.R.Context(), v.who.Workspace.ID, n, v.OnceHere())
-	return showMade(v, made, scopes, err)
-}
-
 // keyring returns the keys of the workspace, as far as the one may change them that is signed in with.
 func (v *visit) keyring() access.Keyring {
 	return access.Keyring{Store: v.Access, Now: v.Now, By: access.Actor(v.actor()), Maker: &v.who.Key, Secret: v.Token}
 }
 
-// showMade shows a new key with the scopes, this once, unless it failed: nothing of it is kept, in the browser neither.
-func showMade(v *visit, k access.IssuedKey, scopes access.Scopes, err error) error {
-	if err != nil {
-		return err
+func keyForms(v *visit) page.KeyForms {
+	return page.KeyForms{
+		Visit: v.Visit, Ring: v.keyring(), Service: baseURL(v),
+		Back: page.Link{Title: "API keys", URL: "/console/keys"}, Next: page.Link{Title: "To the keys", URL: "/console/keys"},
 	}
-	return page.ShowKey(v.Visit, "Your new key", k.Secret, baseURL(v), scopes, page.Link{Title: "To the keys", URL: "/console/keys"})
+}
+
+func newKey(v *visit) (page.Form, error) {
+	return keyForms(v).New(v.who.Workspace.ID, "It cannot have a scope that the key you signed in with does not have."), nil
 }
 
 // keyInPath returns the key in the path, if it is of the workspace and not revoked. The
@@ -131,20 +113,14 @@ func keyInPath(v *visit) (access.Key, error) {
 
 func rotateKey(v *visit) (page.Form, error) {
 	k, err := keyInPath(v)
-	if err == nil && v.R.Method != http.MethodPost { // else the rotation checks it, unless it was made by this form
-		err = k.CheckRotation(v.Now())
-	}
 	if err != nil {
 		return page.Form{}, err
 	}
-	f := page.RotateForm()
-	f.Heading, f.Back = access.Printable(k.Name), page.Link{Title: "API keys", URL: "/console/keys"}
-	f.Send = func(in *page.Input) error {
-		made, err := v.keyring().Rotate(v.R.Context(), k.ID, in.Hours("overlap"), v.OnceHere())
-		return showMade(v, made, k.Scopes, err)
+	facts, err := page.KeyFacts(v.Visit, k)
+	if err != nil {
+		return page.Form{}, err
 	}
-	f.Facts, err = page.KeyFacts(v.Visit, k)
-	return f, err
+	return keyForms(v).Rotate(k, facts)
 }
 
 func revokeKey(v *visit) (page.Form, error) {
@@ -153,15 +129,8 @@ func revokeKey(v *visit) (page.Form, error) {
 		return page.Form{}, err
 	}
 	facts, err := whatBreaks(v, k)
-	f := page.Form{
-		Title: "Revoke this key?", Lead: "Whatever still uses it stops working within a second. This cannot be undone.", Submit: "Revoke the key", Danger: true,
-		Heading: access.Printable(k.Name), Back: page.Link{Title: access.Printable(k.Name), URL: "/console/keys/" + k.ID}, Facts: facts,
-		Send: func(*page.Input) error {
-			err := v.keyring().Revoke(v.R.Context(), k.ID, petstore.Condition{})
-			return v.Then("/console/keys", "The key was revoked.", err)
-		},
-	}
-	if k.ID == v.who.Key.ID {
+	f := keyForms(v).Revoke(k, facts)
+	if f.Back = (page.Link{Title: access.Printable(k.Name), URL: "/console/keys/" + k.ID}); k.ID == v.who.Key.ID {
 		f.Lead += " It is the key that you signed in with: you will be signed out."
 	}
 	return f, err

@@ -197,7 +197,7 @@ func TestSecretsOnce(t *testing.T) {
 		pairs []string
 		kind  string
 	}{
-		{"/console/keys/new", []string{"name", "till", "scope", "read", "expires", "0"}, `pst_\w{38}`},
+		{"/console/keys/new", []string{"name", "till", "scopes", "read", "expiresAt", "0"}, `pst_\w{38}`},
 		{"/console/keys/" + k.ID + "/rotate", []string{"overlap", "24"}, `pst_\w{38}`},
 		{"/console/webhooks/new", []string{"url", to, "description", ""}, `whsec_[^<]+`},
 		{hook + "/rotate", nil, `whsec_[^<]+`},

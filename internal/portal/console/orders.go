@@ -133,9 +133,9 @@ func listOrders(v *visit, s source[petstore.Order, petstore.OrderQuery]) (page.L
 func orderPath(id int64) string { return "/console/orders/" + page.Text(id) }
 
 // viewsOfOrders returns a link to each view, with how many orders it has; the list that is shown has so many.
-func viewsOfOrders(v *visit, shown int64) (all []page.NavLink, err error) {
+func viewsOfOrders(v *visit, shown int64) (all []page.Link, err error) {
 	for _, o := range orderViews {
-		link := page.NavLink{Title: o.title, URL: "/console/orders", Current: v.R.URL.Query().Get("state") == o.name}
+		link := page.Link{Title: o.title, URL: "/console/orders", Current: v.R.URL.Query().Get("state") == o.name}
 		if o.name != "" {
 			query, n := "state="+o.name, shown
 			if v.R.URL.RawQuery != query {

@@ -2,6 +2,7 @@ package console
 
 import (
 	"cmp"
+	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -14,10 +15,10 @@ import (
 
 // An overview is the first page.
 type overview struct {
-	page.Drawing
+	Chart  page.Chart
 	Meters []page.Gauge
 	Forms  string // how many the console was sent
-	Spans  []page.NavLink
+	Spans  []page.Link
 	NewKey bool      // a key can be made
 	Steps  []step    // to do first; nil once they are done
 	Sunset page.List // keys that use an operation that will end
@@ -33,30 +34,20 @@ func showOverview(v *visit) error {
 		return err
 	}
 	o := overview{
-		Drawing: page.DrawingOf(rows, s, now), Meters: v.limits.Gauges(), Spans: s.Links(page.Spans(), "/console"),
+		Chart: s.Chart(rows, now), Meters: v.limits.Gauges(), Spans: s.Links(page.Spans(), "/console"),
 		NewKey: v.who.Key.Scopes.Has(access.Manage) && v.limits.Banned().IsZero(),
 	}
 	week, err := usedSince(v, "", now.AddDate(0, 0, -6))
-	if err != nil {
-		return err
-	}
 	o.Forms = formsSent(week)
-	if o.Steps, err = firstSteps(v); err != nil {
-		return err
-	}
+	errs := [6]error{err}
+	o.Steps, errs[1] = firstSteps(v)
 	if v.May(access.Manage) {
-		if o.Sunset, err = sunsetWatch(v, week); err != nil {
-			return err
-		}
+		o.Sunset, errs[2] = sunsetWatch(v, week)
 	}
-	if o.Low, err = lowOnStock(v); err != nil {
-		return err
-	}
-	if o.Open, err = openOrders(v); err != nil {
-		return err
-	}
-	o.Hooks, err = failingWebhooks(v)
-	return cmp.Or(err, v.Render(http.StatusOK, "overview", "Overview", o))
+	o.Low, errs[3] = lowOnStock(v)
+	o.Open, errs[4] = openOrders(v)
+	o.Hooks, errs[5] = failingWebhooks(v)
+	return cmp.Or(cmp.Or(errs[:]...), v.Render(http.StatusOK, "overview", "Overview", o))
 }
 
 // usedSince returns what a key of the workspace did on each day from the one that holds from, or what all of them and the
@@ -177,37 +168,24 @@ func firstSteps(v *visit) ([]step, error) {
 func sunsetWatch(v *visit, days []usage.Row) (page.List, error) {
 	l := page.NewList("Keys that still call getPet, which is deprecated", "", "", "Key", "In 7 days", "Last (UTC)")
 	l.Numbers[1], l.New = true, &page.Link{Title: "What to use instead", URL: "/docs/guides/sunset"}
-	type use struct {
-		id      string
-		n, last int64
-	}
-	var uses []use
-	for i := range days { // by day and key
-		d := &days[i]
-		if d.Deprecated == 0 {
-			continue
+	times, last := map[string]int64{}, map[string]int64{}
+	for i := range days { // the oldest first
+		if d := &days[i]; d.Deprecated > 0 {
+			times[d.Key], last[d.Key] = times[d.Key]+d.Deprecated, d.Start
 		}
-		of := slices.IndexFunc(uses, func(u use) bool { return u.id == d.Key })
-		if of < 0 {
-			of, uses = len(uses), append(uses, use{id: d.Key})
-		}
-		uses[of].n, uses[of].last = uses[of].n+d.Deprecated, d.Start
 	}
-	if len(uses) == 0 {
+	if len(times) == 0 {
 		return l, nil
 	}
 	keys, err := knownKeys(v)
-	slices.SortStableFunc(uses, func(a, b use) int { return int(b.n - a.n) })
 	names := page.KeyNames(keys)
-	for _, u := range uses[:min(len(uses), few)] {
-		key := page.Cell{Text: u.id, Name: true}
-		if i := slices.IndexFunc(keys, func(k access.Key) bool { return k.ID == u.id }); i >= 0 {
-			key.Text = names[u.id]
-			if keys[i].RevokedAt.IsZero() {
-				key.URL = "/console/keys/" + u.id
-			}
+	busiest := slices.SortedFunc(maps.Keys(times), func(a, b string) int { return cmp.Or(cmp.Compare(times[b], times[a]), cmp.Compare(a, b)) })
+	for _, id := range busiest[:min(len(busiest), few)] {
+		key := page.Cell{Text: cmp.Or(names[id], id), Name: true}
+		if slices.ContainsFunc(keys, func(k access.Key) bool { return k.ID == id && k.RevokedAt.IsZero() }) {
+			key.URL = "/console/keys/" + id
 		}
-		l.Rows = append(l.Rows, []page.Cell{key, {Text: page.Number(u.n)}, {Text: time.Unix(u.last, 0).UTC().Format("2 Jan")}})
+		l.Rows = append(l.Rows, []page.Cell{key, {Text: page.Number(times[id])}, {Text: time.Unix(last[id], 0).UTC().Format("2 Jan")}})
 	}
 	return l, err
 }

@@ -154,19 +154,8 @@ func (v *visit) Describe(to *page.View) {
 	case v.who.Key.Scopes == access.Read:
 		to.Cannot = "which can only read"
 	}
-	link := page.NavLinks(strings.Replace(path, "/console/stock", "/console/pets", 1)) // the page of a pet's stock belongs to its page
-	first, changes := []page.NavLink{link("Overview", "/console"), link("Requests", "/console/requests")}, []page.NavLink{link("Events", "/console/events")}
-	if v.May(access.Manage) {
-		first, changes = append(first, link("API keys", "/console/keys")), append(changes, link("Webhooks", "/console/webhooks"))
-	}
-	to.Nav = []page.NavGroup{
-		{Links: first},
-		{Title: "Pets", Links: []page.NavLink{link("Pets", "/console/pets"), link("Categories", "/console/categories")}},
-		{Title: "Store", Links: []page.NavLink{link("Orders", "/console/orders")}},
-	}
-	if v.Events != nil {
-		to.Nav = append(to.Nav, page.NavGroup{Title: "Changes", Links: changes})
-	}
+	to.Path = strings.Replace(path, "/console/stock", "/console/pets", 1) // the page of a pet's stock belongs to its page
+	to.Manage, to.Events = v.May(access.Manage), v.Events != nil
 }
 
 // inPath calls get with the id in the path.

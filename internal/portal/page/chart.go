@@ -13,9 +13,9 @@ import (
 type Span struct {
 	Name, Title string
 	Step        usage.Interval
-	width       time.Duration // of a bar
+	Width       time.Duration // of a bar
 	bars        int
-	labels      string // the form of the times under it
+	Labels      string // the form of the times under it
 }
 
 // Spans are the ranges that a workspace's chart can show.
@@ -44,16 +44,16 @@ func SpanOf(spans []Span, name string) Span {
 }
 
 // Links returns the links to a page with each of the spans, of which s is shown.
-func (s Span) Links(all []Span, page string) (links []NavLink) {
+func (s Span) Links(all []Span, page string) (links []Link) {
 	for _, other := range all {
-		links = append(links, NavLink{other.Title, page + "?range=" + other.Name, other.Name == s.Name})
+		links = append(links, Link{Title: other.Title, URL: page + "?range=" + other.Name, Current: other.Name == s.Name})
 	}
 	return links
 }
 
 // First returns when the first bar begins.
 func (s Span) First(now time.Time) time.Time {
-	return now.UTC().Truncate(s.width).Add(-time.Duration(s.bars-1) * s.width)
+	return now.UTC().Truncate(s.Width).Add(-time.Duration(s.bars-1) * s.Width)
 }
 
 // Query selects the rows of a workspace, or of all of them for 0.
@@ -61,85 +61,71 @@ func (s Span) Query(workspace int64, now time.Time) usage.Query {
 	return usage.Query{Workspace: workspace, Interval: s.Step, From: s.First(now), To: now}
 }
 
-// A chart is requests over time, stacked by class.
-type chart struct {
-	From    time.Time // when the first bar begins
-	Seconds int64     // how long each of them is
-	Paths   [usage.Classes]string
-	Titles  []string // what each bar has
-	Top     string   // the number at the top of the scale
-	Half    string
-	Labels  []label
-	Bars    []int // the left edge of each bar's column
-	Column  int   // its width
+// A Chart is requests over time, stacked by class. Its own units are bars and requests.
+type Chart struct {
+	Span Span
+	From time.Time // when the first bar begins
+	Top  int64     // of the scale
+	Bars []usage.Counts
+	Sum  usage.Counts
 }
 
-// Start returns when a bar begins.
-func (c chart) Start(bar int) time.Time {
-	return c.From.Add(time.Duration(int64(bar)*c.Seconds) * time.Second)
-}
-
-// A label is a tick of the axis.
-type label struct {
-	At   time.Time
-	Text string // in UTC
-}
-
-// The size of a chart in its own units.
-const (
-	chartWidth  = 960
-	chartHeight = 200
-)
-
-// draw puts rows into the bars of a span and draws them.
-func (s Span) draw(rows []usage.Row, now time.Time) chart {
-	bars, first := make([]usage.Counts, s.bars), s.First(now)
-	most := int64(1)
+// Chart puts rows into the bars of a span.
+func (s Span) Chart(rows []usage.Row, now time.Time) Chart {
+	c, most := Chart{Span: s, From: s.First(now), Bars: make([]usage.Counts, s.bars)}, int64(1)
 	for i := range rows {
-		at := int(time.Unix(rows[i].Start, 0).Sub(first) / s.width)
-		if at >= 0 && at < len(bars) {
-			bars[at].Add(&rows[i].Counts)
-			most = max(most, bars[at].Total())
+		at := int(time.Unix(rows[i].Start, 0).Sub(c.From) / s.Width)
+		if at >= 0 && at < len(c.Bars) {
+			c.Bars[at].Add(&rows[i].Counts)
+			c.Sum.Add(&rows[i].Counts)
+			most = max(most, c.Bars[at].Total())
 		}
 	}
-	top := roundUp(most)
-	c := chart{From: first, Seconds: int64(s.width / time.Second), Top: Number(top), Column: chartWidth / s.bars}
-	if top > 1 { // then it is even
-		c.Half = Number(top / 2)
-	}
-	var paths [usage.Classes]strings.Builder
-	for i := range bars {
-		left := i * chartWidth / s.bars
-		stack(&paths, &bars[i], left, max(2, c.Column*3/4), float64(chartHeight)/float64(top))
-		c.Bars = append(c.Bars, left)
-		c.Titles = append(c.Titles, title(&bars[i]))
-	}
-	for i := range paths {
-		c.Paths[i] = paths[i].String()
-	}
-	for i := range 5 {
-		at := first.Add(time.Duration(i*(s.bars-1)/4) * s.width)
-		c.Labels = append(c.Labels, label{at, at.Format(s.labels)})
-	}
+	c.Top = roundUp(most)
 	return c
 }
 
-// stack draws one bar: a rectangle for each class, from the bottom up.
-func stack(paths *[usage.Classes]strings.Builder, c *usage.Counts, left, width int, scale float64) {
-	y := float64(chartHeight)
-	for class, n := range c.Requests {
-		if n == 0 {
-			continue
-		}
-		height := max(float64(n)*scale, 1)
-		fmt.Fprintf(&paths[class], "M%d %.1fh%dv%.1fh-%dz", left, y, width, -height, width)
-		y -= height
+// Scale returns the numbers beside the chart, from the top down.
+func (c Chart) Scale() []string {
+	if c.Top == 1 {
+		return []string{"1", "", "0"}
 	}
+	return []string{Number(c.Top), Number(c.Top / 2), "0"} // it is even
 }
 
-func title(c *usage.Counts) string {
-	text := Number(c.Total())
-	for class, n := range c.Requests {
+// Start returns when a bar begins.
+func (c Chart) Start(bar int) time.Time { return c.From.Add(time.Duration(bar) * c.Span.Width) }
+
+// Ticks returns the times under the chart.
+func (c Chart) Ticks() (ticks []time.Time) {
+	for i := range 5 {
+		ticks = append(ticks, c.Start(i*(len(c.Bars)-1)/4))
+	}
+	return ticks
+}
+
+// Path draws the rectangles of a class, each on those of the classes before it.
+func (c Chart) Path(class int) string {
+	var path strings.Builder
+	for i := range c.Bars {
+		y := float64(c.Top)
+		for _, n := range c.Bars[i].Requests[:class] {
+			y -= c.height(n)
+		}
+		if height := c.height(c.Bars[i].Requests[class]); height > 0 {
+			fmt.Fprintf(&path, "M%d %.6gh.75v-%.6gh-.75z", i, y, height)
+		}
+	}
+	return path.String()
+}
+
+// height returns the height of a rectangle for n requests, of which few can be seen too.
+func (c Chart) height(n int64) float64 { return max(float64(n), float64(min(n, 1)*c.Top)/200) }
+
+// Says returns what a bar has, in words.
+func (c Chart) Says(bar int) string {
+	text := Number(c.Bars[bar].Total())
+	for class, n := range c.Bars[bar].Requests {
 		if n > 0 {
 			text += fmt.Sprintf(", %s %s", usage.Class(class), Number(n))
 		}
@@ -172,38 +158,18 @@ func Milliseconds(d time.Duration) string {
 	return strconv.FormatFloat(ms, 'f', digits, 64) + " ms"
 }
 
-// A Drawing is the requests of a span: a chart, their totals, and how fast they were answered.
-type Drawing struct {
-	Span    Span
-	Chart   chart
-	Totals  []total
-	Latency []latency
-}
+// Class returns the name of a class.
+func (c Chart) Class(class int) string { return usage.Class(class).String() }
 
-// A total is the number of requests of one class.
-type total struct{ Class, Count, Share string }
+// Share returns which part of all requests a class is, in words.
+func (c Chart) Share(class int) string { return Percent(c.Sum.Requests[class], c.Sum.Total()) }
 
-// A latency is within how long a part of the requests was answered.
-type latency struct{ Name, Value string }
-
-// DrawingOf returns what the rows of a span have.
-func DrawingOf(rows []usage.Row, s Span, now time.Time) Drawing {
-	var sum usage.Counts
-	for i := range rows {
-		sum.Add(&rows[i].Counts)
+// Within returns within how long a part of the requests was answered, or a dash if there were none.
+func (c Chart) Within(part float64) string {
+	if c.Sum.Total() == 0 {
+		return "–"
 	}
-	d := Drawing{Span: s, Chart: s.draw(rows, now)}
-	for _, percent := range []int{50, 95, 99} {
-		l := latency{fmt.Sprint("p", percent), "–"}
-		if sum.Total() > 0 {
-			l.Value = Milliseconds(sum.Quantile(float64(percent) / 100))
-		}
-		d.Latency = append(d.Latency, l)
-	}
-	for class, n := range sum.Requests {
-		d.Totals = append(d.Totals, total{usage.Class(class).String(), Number(n), Percent(n, sum.Total())})
-	}
-	return d
+	return Milliseconds(c.Sum.Quantile(part))
 }
 
 // Percent returns a share in words.

@@ -35,11 +35,11 @@ func TestDraw(t *testing.T) {
 		r.Requests[usage.Limited] = n
 		return r
 	}
-	c := SpanOf(Spans(), "hour").draw([]usage.Row{row(0, 8), row(59*time.Minute, 4), row(60*time.Minute, 99), row(-time.Minute, 99)}, now)
-	if want := "M0 200.0h12v-100.0h-12zM944 200.0h12v-200.0h-12z"; c.Paths[usage.Limited] != want || c.Paths[usage.Success] != "" || c.Top != "8" {
-		t.Errorf("draw = %q up to %s, want %q up to 8", c.Paths, c.Top, want)
+	c := SpanOf(Spans(), "hour").Chart([]usage.Row{row(0, 8), row(59*time.Minute, 4), row(60*time.Minute, 99), row(-time.Minute, 99)}, now)
+	if want := "M0 8h.75v-4h-.75zM59 8h.75v-8h-.75z"; c.Path(int(usage.Limited)) != want || c.Path(int(usage.Success)) != "" || c.Top != 8 {
+		t.Errorf("the chart is %q up to %d, want %q up to 8", c.Path(int(usage.Limited)), c.Top, want)
 	}
-	if got := c.Titles[59]; !strings.HasPrefix(got, "8") || len(c.Titles) != 60 {
-		t.Errorf("the last of %d titles is %q", len(c.Titles), got)
+	if got := c.Says(59); !strings.HasPrefix(got, "8") || len(c.Bars) != 60 {
+		t.Errorf("the last of %d bars says %q", len(c.Bars), got)
 	}
 }

@@ -72,6 +72,7 @@ func (v *Visit) Again(in *Input) error {
 type Link struct {
 	Title, URL string
 	Danger     bool
+	Current    bool // it leads to the page that is shown
 }
 
 // A Fact is something to know beside a form.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/ratelimit"
 )
 
@@ -70,36 +71,84 @@ func KeyNames(keys []access.Key) map[string]string {
 	return names
 }
 
-// NewKeyForm asks for a new key with what its maker may give. Its scopes are in the field of that name.
-func NewKeyForm(maker *access.Key, now time.Time, scopes string) Form {
+// KeyForms are the forms of keys, for those who may change what the Ring changes.
+type KeyForms struct {
+	*Visit
+	Ring       access.Keyring
+	Service    string // where programs reach the API
+	Back, Next Link   // from a form, and on when it is done
+}
+
+// New asks for a new key of the workspace, with what its maker may give.
+func (f KeyForms) New(workspace int64, lead string) Form {
+	maker := f.Ring.Maker
+	if maker == nil {
+		maker = &access.Key{Scopes: access.Read | access.Write | access.Manage}
+	}
 	labels := map[string]string{"read": "read: see pets, categories, stock, orders and events", "write": "write: change pets, categories, stock and orders", "manage": "manage: see and change keys, and with read also webhooks"}
-	may := Field{Name: scopes, Label: "Scopes", Kind: "checks", Hint: "A webhook belongs to the workspace: it goes on when the key that created it ends."}
+	may := Field{Name: "scopes", Label: "Scopes", Kind: "checks", Hint: "A webhook belongs to the workspace: it goes on when the key that created it ends."}
 	for _, s := range maker.Scopes.List() {
 		may.Options = append(may.Options, Option{Value: s, Label: labels[s], Chosen: s != "manage"})
 	}
-	ends := Field{Name: "expires", Label: "Expires", Kind: "select", Options: []Option{{Value: "0", Label: "never"}}} // in hours
+	ends := Field{Name: "expiresAt", Label: "Expires", Kind: "select", Options: []Option{{Value: "0", Label: "never"}}} // in hours
 	if !maker.ExpiresAt.IsZero() {
 		ends.Options[0].Label = "with the key that you signed in with, " + maker.ExpiresAt.UTC().Format("2 January 2006, 15:04") + " UTC"
 	}
 	for _, o := range []Option{{Value: "24", Label: "in a day"}, {Value: "168", Label: "in 7 days"}, {Value: "720", Label: "in 30 days"}, {Value: "2160", Label: "in 90 days"}, {Value: "8760", Label: "in a year"}} {
-		if hours, _ := time.ParseDuration(o.Value + "h"); maker.CheckGrant(0, now.Add(hours)) == nil {
+		if hours, _ := time.ParseDuration(o.Value + "h"); maker.CheckGrant(0, f.Now().Add(hours)) == nil {
 			ends.Options = append(ends.Options, o)
 		}
 	}
-	return Form{Title: "Create a key", Submit: "Create the key", Fields: []Field{
+	return Form{Title: "Create a key", Lead: lead, Submit: "Create the key", Back: f.Back, Fields: []Field{
 		{Name: "name", Label: "Name", Required: true, Max: access.MaxName, Hint: "What uses it, such as: web shop, production."}, may, ends,
+	}, Send: func(in *Input) error {
+		scopes, _ := access.ParseScopes(strings.Join(in.R.PostForm["scopes"], ",")) // none, which Create refuses, if one of them is unknown
+		n := access.NewKey{Name: strings.TrimSpace(in.Text("name")), Scopes: scopes}
+		if life := in.Hours("expiresAt"); life > 0 {
+			n.ExpiresAt = petstore.At(f.Now().Add(life))
+		}
+		made, err := f.Ring.Create(f.R.Context(), workspace, n, f.OnceHere())
+		return f.show(made, scopes, err)
 	}}
 }
 
-// RotateForm asks for how long a key lasts beside the one that takes its place.
-func RotateForm() Form {
+// Rotate asks for how long a key lasts beside the one that takes its place.
+func (f KeyForms) Rotate(k access.Key, facts []Fact) (Form, error) {
+	if f.R.Method != http.MethodPost { // else the rotation checks it, unless it was made by this form
+		if err := k.CheckRotation(f.Now()); err != nil {
+			return Form{}, err
+		}
+	}
 	return Form{
 		Title: "Rotate this key?", Lead: "A new key takes over its name, scopes and expiry. Both work for the time that you choose; then the old key stops working.",
-		Submit: "Create the new key",
+		Submit: "Create the new key", Heading: access.Printable(k.Name), Back: f.Back, Facts: facts,
 		Fields: []Field{{Name: "overlap", Label: "The old key ends", Kind: "select", Options: []Option{
 			{Value: "24", Label: "in a day"}, {Value: "0", Label: "at once"}, {Value: "1", Label: "in an hour"}, {Value: "168", Label: "in 7 days"},
 		}}},
+		Send: func(in *Input) error {
+			made, err := f.Ring.Rotate(f.R.Context(), k.ID, in.Hours("overlap"), f.OnceHere())
+			return f.show(made, k.Scopes, err)
+		},
+	}, nil
+}
+
+// Revoke asks whether to revoke a key.
+func (f KeyForms) Revoke(k access.Key, facts []Fact) Form {
+	return Form{
+		Title: "Revoke this key?", Lead: "Whatever still uses it stops working within a second. This cannot be undone.", Submit: "Revoke the key", Danger: true,
+		Heading: access.Printable(k.Name), Back: f.Back, Facts: facts,
+		Send: func(*Input) error {
+			return f.Then(f.Next.URL, "The key was revoked.", f.Ring.Revoke(f.R.Context(), k.ID, petstore.Condition{}))
+		},
 	}
+}
+
+// show shows a new key with the scopes, unless it failed.
+func (f KeyForms) show(k access.IssuedKey, scopes access.Scopes, err error) error {
+	if err != nil {
+		return err
+	}
+	return ShowKey(f.Visit, "The new key", k.Secret, f.Service, scopes, f.Next)
 }
 
 // A Secret is a new key or secret, and where to go on.
@@ -111,7 +160,8 @@ type Secret struct {
 	Next   Link
 }
 
-// ShowKey shows a new key with the scopes, to the workspace of a service, this once.
+// ShowKey shows a new key with the scopes, to the workspace of a service, this once: nothing of it is kept, in the browser
+// neither.
 func ShowKey(v *Visit, title, secret, service string, scopes access.Scopes, next Link) error {
 	s := Secret{Title: title, Secret: secret, Next: next, Lead: "Copy it now: it is not stored, and you cannot see it again. With it programs call the API"}
 	if scopes.Has(access.Read) {
@@ -146,8 +196,8 @@ func (s KeyLimits) Banned() time.Time {
 	return time.Unix(s.BannedUntil, 0).UTC()
 }
 
-// Spent returns the full window that starts afresh last, or one without a limit if neither is full.
-func (s KeyLimits) Spent() (w ratelimit.Window, name string) {
+// spent returns the full window that starts afresh last, or one without a limit if neither is full.
+func (s KeyLimits) spent() (w ratelimit.Window, name string) {
 	if s.Minute.Limit > 0 && s.Minute.Remaining() == 0 {
 		w, name = s.Minute, "minute"
 	}
@@ -166,15 +216,13 @@ type Refusal struct {
 
 // Note says why the key cannot ask now, and until when: until the end of the ban or of the full window, whichever is later.
 func (s KeyLimits) Note() Refusal {
-	w, name := s.Spent()
+	w, name := s.spent()
 	banned, afresh, title := s.Banned(), time.Unix(w.Reset, 0).UTC(), "The requests of this "+name+" are used up"
 	switch {
 	case banned.IsZero() && name == "":
 		return Refusal{}
-	case banned.IsZero():
+	case afresh.After(banned):
 		return Refusal{title, "The plan has " + Counted(w.Limit, "request", "requests") + " a " + name + ", and what you change here counts too.", afresh}
-	case name != "" && afresh.After(banned):
-		return Refusal{title, "The key is banned besides, until " + InWords(banned) + ".", afresh}
 	}
 	return Refusal{"This key is banned", "You can still look at these pages, but change or download nothing. The API refuses its requests.", banned}
 }

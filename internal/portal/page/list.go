@@ -26,7 +26,7 @@ type List struct {
 	Empty       string
 	Live        bool // the script keeps it up to date
 	ReadOnly    bool // what its rows offer cannot be done
-	Views       []NavLink
+	Views       []Link
 	Whole       bool // a row leads where its first link does
 }
 

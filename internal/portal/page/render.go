@@ -37,7 +37,7 @@ func (s *Site) parsePages() map[string]*template.Template {
 
 // A View is what a template sees.
 type View struct {
-	Title, Path string
+	Title, Path string // Path is that of the page in the navigation
 	Note        string
 	Limits      Refusal
 	Workspace   string // "" unless signed in
@@ -45,28 +45,15 @@ type View struct {
 	Write       bool   // what the page offers to do can be done
 	Cannot      string // what keeps the key from doing anything, or ""
 	Operator    bool
-	Nav         []NavGroup
+	Manage      bool   // the key may see keys and webhooks
+	Events      bool   // the service keeps them
 	Docs        string // the page of the reference about this one
 	Body        any
 }
 
-// A NavGroup is a part of the navigation.
-type NavGroup struct {
-	Title string
-	Links []NavLink
-}
-
-// A NavLink is a link that may be to the page itself.
-type NavLink struct {
-	Title, URL string
-	Current    bool
-}
-
-// NavLinks returns what makes the links of the navigation on the page at the path.
-func NavLinks(path string) func(title, url string) NavLink {
-	return func(title, url string) NavLink {
-		return NavLink{title, url, path == url || url != "/console" && Within(url, path)}
-	}
+// Link returns a link of the navigation.
+func (v View) Link(title, url string) Link {
+	return Link{Title: title, URL: url, Current: v.Path == url || url != "/console" && Within(url, v.Path)}
 }
 
 // Within reports whether a path is root or below.

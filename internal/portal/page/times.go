@@ -15,19 +15,6 @@ import (
 // InWords returns an instant as texts name it: prose makes a time of it.
 func InWords(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// Lasting returns a duration in words, such as "6 hours".
-func Lasting(d time.Duration) string {
-	for _, unit := range []struct {
-		of   time.Duration
-		name string
-	}{{24 * time.Hour, "day"}, {time.Hour, "hour"}, {time.Minute, "minute"}, {time.Second, "second"}} {
-		if d >= unit.of && d%unit.of == 0 {
-			return Counted(int64(d/unit.of), unit.name, unit.name+"s")
-		}
-	}
-	return d.String()
-}
-
 var instants = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
 
 // prose returns a text with its instants as times.

@@ -91,7 +91,6 @@ func TestRestart(t *testing.T) {
 	workspace, pet := newStocked(t, a, petstore.MaxQuantity)
 	news := follow(t, b)
 	<-news
-	watch(t, idle)
 	crowd := buy(t, workspace, pet, 16, a, b)
 	crowd.more(200)
 	for _, end := range []func() error{server.Crash, server.Stop} {
@@ -110,15 +109,6 @@ func TestRestart(t *testing.T) {
 	}
 	crowd.wantKept(b)
 	p.wantNoGap(t, node(t, url, Options{}))
-}
-
-// watch has a node watch its database until the test ends.
-func watch(t *testing.T, db *DB) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() { defer close(done); db.Watch(ctx) }()
-	t.Cleanup(func() { cancel(); <-done })
 }
 
 // TestSessionsAreEnded: an administrator ends all sessions; no caller notices

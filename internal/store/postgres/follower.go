@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -15,36 +14,13 @@ const channel = "petstore_access"
 // listenAgain is the pause before the node listens again after its connection was lost.
 const listenAgain = time.Second
 
-// Follow calls changed soon after access has changed on any node, until ctx ends.
-// Several changes may cause one call. A change that happens while the connection is lost
-// causes none, so callers have to call [DB.Changes] now and then all the same. Follow
-// listens on a connection of its own. It also runs [DB.Watch].
+// Follow calls changed soon after access has changed on any node, until ctx ends. A change
+// that happens while the connection is lost causes no call, so callers have to look
+// for themselves now and then. Follow listens on one connection of its own after
+// the other.
 func (db *DB) Follow(ctx context.Context, changed func()) {
-	var running sync.WaitGroup
-	defer running.Wait()
-	running.Go(func() { db.Watch(ctx) })
-	news := make(chan struct{}, 1)
-	running.Go(func() {
-		defer close(news)
-		db.keepListening(ctx, news)
-	})
-	for range news {
-		changed()
-	}
-}
-
-// signal puts a token into a channel of capacity one, unless one is there already.
-func signal(c chan<- struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}
-
-// keepListening listens until ctx ends, on one connection after the other.
-func (db *DB) keepListening(ctx context.Context, news chan<- struct{}) {
 	for ctx.Err() == nil {
-		if err := db.listen(ctx, news); ctx.Err() == nil {
+		if err := db.listen(ctx, changed); ctx.Err() == nil {
 			db.log.Warn("the connection that listens for changes of other nodes was lost", "database", db.name, "err", err)
 		}
 		select {
@@ -54,9 +30,9 @@ func (db *DB) keepListening(ctx context.Context, news chan<- struct{}) {
 	}
 }
 
-// listen passes on the notifications of other nodes. It begins as if there had been
+// listen passes on the notifications of all nodes. It begins as if there had been
 // one, since something may have changed before it listened.
-func (db *DB) listen(ctx context.Context, news chan<- struct{}) error {
+func (db *DB) listen(ctx context.Context, changed func()) error {
 	c, err := pgx.ConnectConfig(ctx, db.writer.Config().ConnConfig)
 	if err != nil {
 		return err
@@ -65,7 +41,7 @@ func (db *DB) listen(ctx context.Context, news chan<- struct{}) error {
 	if _, err := c.Exec(ctx, "LISTEN "+channel+"; LISTEN "+feedChannel); err != nil {
 		return err
 	}
-	signal(news)
+	changed()
 	db.WakeAllReaders()
 	for {
 		n, err := c.WaitForNotification(ctx)
@@ -75,7 +51,7 @@ func (db *DB) listen(ctx context.Context, news chan<- struct{}) error {
 		case n.Channel == feedChannel:
 			db.onFeedMessage(n.Payload)
 		default:
-			signal(news)
+			changed()
 		}
 	}
 }

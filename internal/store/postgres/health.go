@@ -5,38 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 )
 
-// probeEvery is how often Watch asks, and probeTimeout how long it waits for
-// the answer.
-const (
-	probeEvery   = time.Second
-	probeTimeout = 2 * time.Second
-)
+// probeTimeout is how long Err waits for an answer.
+const probeTimeout = 2 * time.Second
 
 // errReplica is returned for a server that answers, but takes no writes.
 var errReplica = errors.New("the server is a replica, and takes no writes")
 
-// Watch keeps Err current also while nobody writes: otherwise a node that gets no
-// requests because Err is not nil would never learn that the database is back. It
-// returns when ctx ends.
-func (db *DB) Watch(ctx context.Context) {
-	tick := time.NewTicker(probeEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			probing, cancel := context.WithTimeout(ctx, probeTimeout)
-			err := db.writer.Ping(probing) // no connection of it is to a replica
-			if cancel(); ctx.Err() == nil {
-				db.note(toClientError(err))
-			}
-		}
-	}
+// Err asks the database, and returns why nothing can be written now, or nil.
+func (db *DB) Err() error {
+	ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
+	defer cancel()
+	return toClientError(db.writer.Ping(ctx)) // no connection of it is to a replica
 }
 
 // Size returns how many bytes the database takes on its server.
@@ -54,7 +35,7 @@ const oldest = 150000
 func Diagnose(ctx context.Context, url string) (problems []string, err error) {
 	var version int
 	var fsync, pages, encoding string
-	err = administer(ctx, url, func(c *pgx.Conn) error {
+	err = administer(ctx, url, func(c migrated) error {
 		return c.QueryRow(ctx, `SELECT current_setting('server_version_num')::int, current_setting('fsync'),
 			current_setting('full_page_writes'), current_setting('server_encoding')`).Scan(&version, &fsync, &pages, &encoding)
 	})

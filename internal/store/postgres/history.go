@@ -79,6 +79,6 @@ func raiseIDs(x sqlTx, now petstore.Time, history string) error {
 	if err := store.Restored(x, &dialect, now, max(n-1, 1), max(n-1, 1)); err != nil {
 		return err
 	}
-	_, err = x.Exec("SELECT pg_notify($1, ''), pg_notify($2, 'history')", channel, feedChannel) // of all workspaces, see message
+	_, err = x.Exec("SELECT pg_notify($1, ''), pg_notify($2, 'history')", channel, feedChannel) // of all workspaces, see onFeedMessage
 	return err
 }

@@ -3,6 +3,8 @@ package postgres
 import (
 	"context"
 	"crypto/rand"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,9 +16,8 @@ import (
 const feedChannel = "petstore_feeds"
 
 const (
-	notifyPause   = 5 * time.Millisecond // between two messages of a node
-	mostFeeds     = 400                  // in a message, which has 8,000 bytes at most
-	notifyTimeout = time.Second          // for sending a message, also when the node ends
+	notifyPause   = 5 * time.Millisecond // between the messages that a node sends at once
+	notifyTimeout = time.Second          // for sending them, also when the node ends
 )
 
 // A feedNotifier collects the workspaces with new events, of which a node notifies the
@@ -27,7 +28,7 @@ type feedNotifier struct {
 	quit    chan struct{}
 
 	mu    sync.Mutex
-	feeds map[int64]bool // workspaces that the next message names
+	feeds map[int64]bool // workspaces to send messages of
 }
 
 func newFeedNotifier() feedNotifier {
@@ -42,25 +43,18 @@ func (db *DB) written(workspace int64) {
 	n.mu.Lock()
 	n.feeds[workspace] = true
 	n.mu.Unlock()
-	signal(n.pending)
+	select {
+	case n.pending <- struct{}{}:
+	default: // a message is pending already
+	}
 }
 
-// message returns the next message to send, "" if there is none. It consists of the
-// node's name and the workspaces; without workspaces it means all of them.
-func (n *feedNotifier) message() string {
+// take returns the workspaces to send messages of, and forgets them.
+func (n *feedNotifier) take() []int64 {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if len(n.feeds) == 0 {
-		return ""
-	}
-	message := n.node
-	if len(n.feeds) <= mostFeeds {
-		for workspace := range n.feeds {
-			message += " " + strconv.FormatInt(workspace, 10)
-		}
-	}
-	clear(n.feeds)
-	return message
+	defer clear(n.feeds)
+	return slices.Collect(maps.Keys(n.feeds))
 }
 
 // notifyOthers notifies other nodes of this one's new events until the DB is closed. A
@@ -72,27 +66,25 @@ func (db *DB) notifyOthers() {
 		case <-db.notifier.quit:
 			ended = true
 		}
-		if message := db.notifier.message(); message != "" {
+		if feeds := db.notifier.take(); len(feeds) > 0 {
 			ctx, cancel := context.WithTimeout(context.Background(), notifyTimeout)
-			_, _ = db.writer.Exec(ctx, "SELECT pg_notify($1, $2)", feedChannel, message)
+			_, _ = db.writer.Exec(ctx, "SELECT pg_notify($1, $2::text || ' ' || w) FROM unnest($3::bigint[]) w", feedChannel, db.notifier.node, feeds)
 			cancel()
 			time.Sleep(notifyPause)
 		}
 	}
 }
 
-// onFeedMessage wakes the readers of the feeds that another node has written to.
+// onFeedMessage wakes the readers of a feed that another node has written to. A message
+// consists of the node's name and the workspace; without a workspace it means all of them.
 func (db *DB) onFeedMessage(message string) {
-	fields := strings.Fields(message)
-	if len(fields) == 0 || fields[0] == db.notifier.node {
-		return // this node wrote it
+	node, text, _ := strings.Cut(message, " ")
+	if node == db.notifier.node {
+		return
 	}
-	if len(fields) == 1 {
+	if workspace, err := strconv.ParseInt(text, 10, 64); err == nil {
+		db.WakeReaders(workspace)
+	} else {
 		db.WakeAllReaders()
-	}
-	for _, text := range fields[1:] {
-		if workspace, err := strconv.ParseInt(text, 10, 64); err == nil {
-			db.WakeReaders(workspace)
-		}
 	}
 }

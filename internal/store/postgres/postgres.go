@@ -24,14 +24,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Options say how a database is opened. The zero value is good.
-type Options struct {
-	Now       func() time.Time // the clock; time.Now if nil
-	Readers   int              // connections for reading; 0 for max(8, 4·GOMAXPROCS)
-	NoEvents  bool             // write no events
-	NoMigrate bool             // do not migrate: refuse a database that is not up to date
-	Log       *slog.Logger     // for errors of the database; discarded if nil
-}
+// Options say how a database is opened.
+type Options = store.OpenOptions
 
 // A DB is an open database. All methods may be called concurrently, and other
 // nodes may use the same database.
@@ -52,7 +46,6 @@ type DB struct {
 	readers *pgxpool.Pool
 
 	retries  atomic.Int64
-	trouble  atomic.Pointer[error] // what the latest group failed with
 	notifier feedNotifier
 	running  sync.WaitGroup
 	closing  sync.Once
@@ -78,7 +71,7 @@ func Open(ctx context.Context, url string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := open(ctx, url, name, o.withDefaults())
+	db, err := open(ctx, url, name, o.WithDefaults(max(8, 4*runtime.GOMAXPROCS(0))))
 	if err != nil {
 		return nil, fmt.Errorf("database %s: %w", name, err)
 	}
@@ -87,19 +80,6 @@ func Open(ctx context.Context, url string, o Options) (*DB, error) {
 		db.running.Go(db.CommitChanges)
 	}
 	return db, nil
-}
-
-func (o Options) withDefaults() Options {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Readers <= 0 {
-		o.Readers = max(8, 4*runtime.GOMAXPROCS(0))
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	return o
 }
 
 func open(ctx context.Context, url, name string, o Options) (_ *DB, err error) {
@@ -152,26 +132,6 @@ func (db *DB) Close() error {
 	return nil
 }
 
-// Err returns what the latest group of writes failed with if the database could
-// not be reached, and nil as soon as one succeeds.
-func (db *DB) Err() error {
-	if p := db.trouble.Load(); p != nil {
-		return *p
-	}
-	return nil
-}
-
-// note keeps the outcome of a group for Err, and logs when the database becomes
-// unavailable or available.
-func (db *DB) note(err error) {
-	switch {
-	case err == nil && db.trouble.Load() != nil && db.trouble.Swap(nil) != nil:
-		db.log.Info("the database can be reached again", "database", db.name)
-	case err != nil && db.trouble.Swap(&err) == nil:
-		db.log.Error("the database cannot be reached", "database", db.name, "err", err)
-	}
-}
-
 // Stats are numbers of this node for metrics, counted since Open.
 type Stats struct {
 	store.Stats
@@ -189,10 +149,6 @@ type Pool struct {
 // Stats returns the present numbers.
 func (db *DB) Stats() Stats {
 	s, readers := db.ChangeStats(), db.readers.Stat()
-	s.Readers, s.IdleReaders = int(readers.TotalConns()), int(readers.IdleConns())
+	s.Readers, s.IdleReaders = int(readers.MaxConns()), int(readers.MaxConns()-readers.AcquiredConns()) // they are opened when they are needed
 	return Stats{s, db.retries.Load(), []Pool{{"write", db.writer.Stat()}, {"issue", db.issuers.Stat()}, {"read", readers}}}
 }
-
-// MaxReaders returns how many connections for reading there may be. They are opened when
-// they are needed.
-func (db *DB) MaxReaders() int { return int(db.readers.Stat().MaxConns()) }

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/store"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -26,13 +25,7 @@ const attempts = 5
 func (a engine) Group(ctx context.Context, g *store.Group) error {
 	ctx, cancel := context.WithTimeout(ctx, groupTimeout)
 	defer cancel()
-	err := a.db.retry(ctx, g.Len() == 1, func() (bool, error) { return a.db.try(ctx, g) })
-	if petstore.CodeOf(err) == petstore.CodeServiceUnavailable {
-		a.db.note(err)
-	} else {
-		a.db.note(nil)
-	}
-	return err
+	return a.db.retry(ctx, g.Len() == 1, func() (bool, error) { return a.db.try(ctx, g) })
 }
 
 // retry calls try until it succeeds or has failed for good. try reports whether its commit

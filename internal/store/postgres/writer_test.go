@@ -5,22 +5,12 @@ import (
 	"errors"
 	"sync"
 	"testing"
-	"time"
 
 	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/processtest"
 )
 
-// eventually polls until ok; at the deadline it fails the test and returns.
-func eventually(tb testing.TB, what string, ok func() bool) {
-	tb.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !ok(); {
-		if time.Now().After(deadline) {
-			tb.Errorf("%s did not happen", what)
-			return
-		}
-		time.Sleep(2 * time.Millisecond) // between looks, for nothing in particular
-	}
-}
+var eventually = processtest.Eventually
 
 // grouped has all calls carried out as one group, in their order, and returns
 // their errors: it keeps both committers busy until all of them wait.

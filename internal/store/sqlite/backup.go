@@ -46,7 +46,10 @@ func inspect(ctx context.Context, path string, f func(*conn) error) error {
 	c, err := openFile(path, true)
 	if err == nil {
 		c.SetInterrupt(ctx.Done())
-		if err = c.checkOurs(); err == nil {
+		if _, err = c.checkOurs(); err == nil {
+			err = c.refuseMoved()
+		}
+		if err == nil {
 			err = f(c)
 		}
 		err = errors.Join(err, c.Close())
@@ -57,17 +60,14 @@ func inspect(ctx context.Context, path string, f func(*conn) error) error {
 	return nil
 }
 
-// checkOurs returns an error if the file is not ours, has a newer schema, or was moved.
-func (c *conn) checkOurs() error {
-	if ours, err := c.isOurs(); err != nil {
-		return err
-	} else if !ours {
-		return errEmpty
+// checkOurs returns which migrations the file has, or an error if it is not ours or has a
+// newer schema.
+func (c *conn) checkOurs() ([]store.Migration, error) {
+	status, err := c.known.Status(c)
+	if err == nil && !status[0].Applied {
+		err = errEmpty
 	}
-	if _, err := c.migrations(); err != nil {
-		return err
-	}
-	return c.refuseMoved()
+	return status, err
 }
 
 var errEmpty = errors.New("the file has no data of Petstore")
@@ -207,13 +207,17 @@ func stage(ctx context.Context, from, to string, issued []store.Issued, o Option
 }
 
 // replace replaces the database at path with the file at with. The old write-ahead log
-// is removed first: SQLite would apply it to the new file.
+// is removed first: SQLite would apply it to the new file. A server's record of that is emptied.
 func replace(path, with string) error {
 	return withLock(path, func() error {
 		if err := removeAll(path, "-wal", "-shm", "-journal"); err != nil {
 			return err
 		}
-		return rename(with, path)
+		if err := rename(with, path); err != nil {
+			return err
+		}
+		_ = os.Truncate(path+lockSuffix, 0) // if this fails, a later log may be refused
+		return nil
 	})
 }
 

@@ -2,17 +2,9 @@ package sqlite
 
 import (
 	"fmt"
+	"sync"
 	"time"
 )
-
-// logLengths are of the log, in frames of a page each.
-type logLengths struct {
-	short int64 // frames since the last checkpoint that start the next one
-	long  int64 // the writer itself moves the rest
-}
-
-// usualLog has at most 48 MiB.
-func usualLog() logLengths { return logLengths{short: 1000, long: 12000} }
 
 // restartWait is how long a restart of the log waits for others.
 const restartWait = 20 * time.Millisecond
@@ -24,57 +16,47 @@ const restartWait = 20 * time.Millisecond
 // steady load: so the writer moves the rest when the log is long.
 type checkpointer struct {
 	conn *conn
-	wake chan struct{} // starts a checkpoint beside the writes
-	next int64         // the length of the log at which to move it; used by the writer alone
-	logLengths
+	busy sync.Mutex // of the connection
+
+	// These are used by the writer alone, and count frames of a page each.
+	short int64 // frames since the last checkpoint that start the next one
+	long  int64 // the length of the log at which the writer itself moves the rest
+	last  int64 // the length of the log at the last checkpoint
 }
 
 // openCheckpointer opens the connection for checkpoints, and keeps the writer's commits
-// from making any.
-func (db *DB) openCheckpointer() error {
-	c, err := db.open()
-	if err != nil {
+// from making any. The log has at most 48 MiB then.
+func (db *DB) openCheckpointer() (err error) {
+	db.checkpointer.short, db.checkpointer.long = 1000, 12000
+	if db.checkpointer.conn, err = db.open(); err != nil {
 		return err
 	}
-	db.checkpointer = &checkpointer{conn: c, wake: make(chan struct{}, 1), logLengths: usualLog()}
-	db.checkpointer.next = db.checkpointer.short
 	return db.writer.exec("PRAGMA wal_autocheckpoint=0")
-}
-
-// moveLog runs until db is closed.
-func (db *DB) moveLog() {
-	for {
-		select {
-		case <-db.checkpointer.wake:
-			db.move(db.checkpointer.conn, "PASSIVE")
-		case <-db.stop:
-			return
-		}
-	}
 }
 
 // logGrew starts or makes a checkpoint if one is due. The writer calls it after each
 // commit.
 func (db *DB) logGrew() {
-	p := db.checkpointer
+	p := &db.checkpointer
 	frames, _, err := db.writer.checkpoint("NOOP")
 	if err != nil {
 		return // the next commit will report the error
 	}
-	if frames < p.next-p.short { // the log was overwritten from its start
-		p.next = p.short
+	if frames < p.last { // the log was overwritten from its start
+		p.last = 0
 	}
-	if frames < p.next {
+	if frames < p.last+p.short {
 		return
 	}
-	p.next = frames + p.short // a reader may keep SQLite from overwriting the log
-	if frames >= p.long {
+	p.last = frames // a reader may keep SQLite from overwriting the log
+	switch {
+	case frames >= p.long:
 		db.restartLog()
-		return
-	}
-	select {
-	case p.wake <- struct{}{}:
-	default: // it was woken already
+	case p.busy.TryLock():
+		db.running.Go(func() {
+			defer p.busy.Unlock()
+			db.move(p.conn, "PASSIVE")
+		})
 	}
 }
 
@@ -86,12 +68,8 @@ func (c *conn) checkpoint(mode string) (frames int64, busy bool, err error) {
 }
 
 // move moves the frames that no reader needs from the log into the file. It does nothing
-// while another process does so. It writes nothing to a file that was put in the place
-// of the database, since the changed header would hide that.
+// while another process does so.
 func (db *DB) move(c *conn, mode string) (busy bool) {
-	if !db.intact() {
-		return false
-	}
 	_, busy, err := c.checkpoint(mode)
 	switch {
 	case severityOf(err) == fatal:

@@ -17,8 +17,7 @@ const (
 func shorten(db *DB) *DB {
 	db.writing.Lock()
 	defer db.writing.Unlock()
-	db.checkpointer.logLengths = logLengths{short: shortLog, long: longLog}
-	db.checkpointer.next = shortLog
+	db.checkpointer.short, db.checkpointer.long = shortLog, longLog
 	return db
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -24,29 +23,13 @@ import (
 // made by a newer version of this one, or one that was moved to another database, is
 // refused and left as it is.
 func Open(ctx context.Context, path string, o Options) (*DB, error) {
-	db, err := open(ctx, path, o.withDefaults())
+	db, err := open(ctx, path, o.WithDefaults(max(4, 2*runtime.GOMAXPROCS(0))))
 	if err != nil {
 		return nil, fmt.Errorf("database %s: %w", path, err)
 	}
 	db.running.Go(db.CommitChanges)
 	db.running.Go(db.watchFiles)
-	if db.checkpointer != nil {
-		db.running.Go(db.moveLog)
-	}
 	return db, nil
-}
-
-func (o Options) withDefaults() Options {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Readers <= 0 {
-		o.Readers = max(4, 2*runtime.GOMAXPROCS(0))
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	return o
 }
 
 func open(ctx context.Context, path string, o Options) (*DB, error) {
@@ -54,7 +37,7 @@ func open(ctx context.Context, path string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	lock, err := o.claim(ctx, path)
+	lock, err := claim(ctx, path, o)
 	if err != nil {
 		return nil, err
 	}
@@ -170,23 +153,29 @@ func prepareFile(path string, o Options) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if _, err := os.Stat(filepath.Dir(abs)); errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("the directory %s does not exist", filepath.Dir(abs))
+	}
 	info, err := os.Stat(abs)
 	switch {
+	case err == nil && info.IsDir():
+		return "", errors.New("is a directory")
 	case err == nil && !info.Mode().IsRegular():
-		return "", noFile(info)
+		return "", errors.New("is not a file")
 	case err == nil:
 		// Not opened here: closing it again would drop the locks that SQLite
 		// holds on the file elsewhere in this process (POSIX, fcntl).
 		return filepath.EvalSymlinks(abs) // SQLite names the log by the file that a link leads to
-	case !errors.Is(err, fs.ErrNotExist) || o.ReadOnly || o.NoMigrate:
-		return "", fileError(abs, err)
-	}
-	if err := missing(abs); !errors.Is(err, errMissing) {
+	case !errors.Is(err, fs.ErrNotExist):
 		return "", err
+	case hasLog(abs):
+		return "", fmt.Errorf("the file is missing, but its log %s-wal is there: put it back, or restore a backup with petstore restore FILE", abs)
+	case o.NoMigrate:
+		return "", errMissing
 	}
 	f, err := os.OpenFile(abs, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return "", fileError(abs, err)
+		return "", err
 	}
 	return abs, f.Close()
 }
@@ -194,7 +183,7 @@ func prepareFile(path string, o Options) (string, error) {
 // openFile opens a connection to an existing file, unless its log belongs to another
 // file.
 func openFile(path string, readOnly bool) (*conn, error) {
-	abs, err := prepareFile(path, Options{ReadOnly: true})
+	abs, err := prepareFile(path, Options{NoMigrate: true})
 	if err == nil {
 		err = refuseForeignLog(abs)
 	}
@@ -202,35 +191,4 @@ func openFile(path string, readOnly bool) (*conn, error) {
 		return nil, err
 	}
 	return openConn(abs, readOnly)
-}
-
-// missing returns the error for a file that does not exist, which says if its log does.
-func missing(path string) error {
-	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
-		return fmt.Errorf("the file is missing, but its log %s-wal is there: put it back, or restore a backup with petstore restore FILE", path)
-	}
-	return errMissing
-}
-
-// fileError returns in words why a file could not be opened.
-func fileError(path string, err error) error {
-	dir := filepath.Dir(path)
-	if _, dirErr := os.Stat(dir); errors.Is(dirErr, fs.ErrNotExist) {
-		return fmt.Errorf("the directory %s does not exist", dir)
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return missing(path)
-	}
-	if cause, ok := errors.AsType[*fs.PathError](err); ok {
-		err = cause.Err
-	}
-	return fmt.Errorf("cannot be opened: %w", err)
-}
-
-// noFile returns the error for something that is not a regular file.
-func noFile(info fs.FileInfo) error {
-	if info.IsDir() {
-		return errors.New("is a directory")
-	}
-	return errors.New("is not a file")
 }

@@ -29,25 +29,9 @@ var migrationFiles embed.FS
 // known are the migrations that this program knows.
 var known = store.LoadMigrations(migrationFiles)
 
-// migrations returns the known migrations with what the file says of them. It refuses a
-// file that is not ours, is newer, or is from before the first release.
-func (c *conn) migrations() ([]store.Migration, error) {
-	ours, err := c.isOurs()
-	if err != nil {
-		return nil, err
-	}
-	if !ours {
-		return c.known.All(), nil
-	}
-	if err := c.checkSchema(); err != nil {
-		return nil, err
-	}
-	return c.known.Of(c)
-}
-
-// isOurs reports whether the file is marked as ours. It returns an error for a file of
-// another program, and false for an empty one.
-func (c *conn) isOurs() (bool, error) {
+// HasMigrations reports whether the file is marked as ours. It returns an error for a file of
+// another program, one that is newer or from before the first release, and false for an empty one.
+func (c *conn) HasMigrations() (bool, error) {
 	var id, tables int64
 	// One statement, since another process may be creating the file.
 	err := c.first("SELECT application_id, (SELECT count(*) FROM sqlite_schema) FROM pragma_application_id", &id, &tables)
@@ -56,11 +40,26 @@ func (c *conn) isOurs() (bool, error) {
 		return false, err
 	case slices.Contains(earlierIDs, id):
 		return false, errEarlier
-	case id != applicationID && (id != 0 || tables > 0):
+	case id == applicationID:
+		return true, c.checkSchema()
+	case id != 0 || tables > 0:
 		return false, errors.New("is an SQLite database of another program")
 	}
-	return id == applicationID, nil
+	return false, nil
 }
+
+// Exclusively implements [store.Migrated].
+func (c *conn) Exclusively(f func() error) (err error) {
+	end, err := sqlitex.ImmediateTransaction(c.Conn)
+	if err != nil {
+		return err
+	}
+	defer end(&err)
+	return f()
+}
+
+// Script implements [store.Migrated].
+func (c *conn) Script(text string) error { return sqlitex.ExecuteScript(c.Conn, text, nil) }
 
 // becomeCurrent migrates the file to the latest schema, or returns an error if it lacks
 // migrations and o does not allow to migrate.
@@ -68,32 +67,24 @@ func (c *conn) becomeCurrent(ctx context.Context, o Options) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	all, err := c.migrations()
+	status, err := c.known.Status(c)
 	if err != nil {
 		return err
 	}
-	lacking := store.Lacking(all)
-	if o.ReadOnly || o.NoMigrate {
+	lacking := store.Lacking(status)
+	if o.NoMigrate {
 		return lacking
 	}
-	if err := c.useWAL(ctx); err != nil {
+	if err := c.useWAL(ctx); err != nil || lacking == nil {
 		return err
 	}
-	if lacking == nil {
-		return nil
-	}
-	return c.applyAll(all, o.Now)
-}
-
-// applyAll applies the migrations that the file lacks. It has SQLite sort in a
-// temporary file: an index of millions of rows would take a gigabyte of memory.
-func (c *conn) applyAll(all []store.Migration, now func() time.Time) (err error) {
+	// SQLite sorts in a temporary file: an index of millions of rows would take a gigabyte of memory.
 	for _, pragma := range []string{"PRAGMA temp_store=FILE", "PRAGMA cache_size=-32768"} {
 		if err := c.exec(pragma); err != nil {
 			return err
 		}
 	}
-	if c.applied, err = c.known.Up(all, now, c.apply); err != nil {
+	if c.applied, err = c.known.Up(c, o.Now); err != nil {
 		return err
 	}
 	return c.exec("PRAGMA temp_store=MEMORY")
@@ -121,40 +112,6 @@ func (c *conn) useWAL(ctx context.Context) error {
 	}
 }
 
-// apply applies one migration in a transaction of its own, unless another process has
-// done so.
-func (c *conn) apply(m store.Migration, script string) (did bool, err error) {
-	end, err := sqlitex.ImmediateTransaction(c.Conn)
-	if err != nil {
-		return false, err
-	}
-	defer end(&err)
-	all, err := c.migrations()
-	if err != nil || all[m.Version-1].Applied {
-		return false, err
-	}
-	if err := sqlitex.ExecuteScript(c.Conn, script, nil); err != nil {
-		return false, err
-	}
-	if m.Version == 1 {
-		if err := c.sign(); err != nil {
-			return false, err
-		}
-	}
-	if err := c.exec(fmt.Sprintf("PRAGMA user_version=%d", m.Version)); err != nil {
-		return false, err
-	}
-	return true, c.exec("INSERT INTO migrations (version, name, at) VALUES (?, ?, ?)", m.Version, m.Name, m.At.UnixMilli())
-}
-
-// sign marks a new file as ours and gives it its secret.
-func (c *conn) sign() error {
-	if err := c.exec(fmt.Sprintf("PRAGMA application_id=%d", applicationID)); err != nil {
-		return err
-	}
-	return store.CreateSecret(c)
-}
-
 // checkSchema returns an error if the schema is newer than this program. Each migration
 // sets user_version, which programs that have the file open read too.
 func (c *conn) checkSchema() error {
@@ -170,7 +127,7 @@ func (c *conn) checkSchema() error {
 // created.
 func MigrateStatus(ctx context.Context, path string) (all []store.Migration, err error) {
 	err = inspect(ctx, path, func(c *conn) error {
-		all, err = c.migrations()
+		all, err = c.known.Status(c)
 		return err
 	})
 	if errors.Is(err, errMissing) || errors.Is(err, errEmpty) {

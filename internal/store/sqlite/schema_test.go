@@ -3,6 +3,7 @@ package sqlite
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -26,19 +27,36 @@ func byAnother(t *testing.T, db *DB, queries ...string) {
 	}
 }
 
+// TestScriptsSetVersions: each migration sets user_version, by which programs that have the
+// file open learn of it.
+func TestScriptsSetVersions(t *testing.T) {
+	t.Parallel()
+	scripts, err := fs.Glob(migrationFiles, "migrations/*.sql")
+	must(t, err)
+	for i, name := range scripts {
+		script, err := migrationFiles.ReadFile(name)
+		if want := fmt.Sprintf("PRAGMA user_version = %d;", i+1); err != nil || !strings.Contains(string(script), want) {
+			t.Errorf("%s lacks %q (%v)", name, want, err)
+		}
+	}
+}
+
 var migrateByNewer = []string{
 	"BEGIN IMMEDIATE", "ALTER TABLE pets ADD COLUMN photo TEXT",
 	"PRAGMA user_version=99", "INSERT INTO migrations (version, name, at) VALUES (99, 'photos', 0)", "COMMIT",
 }
 
 // TestNextMigration: a migration that a later version brings along is applied once, to a
-// file with data. The version before refuses the file then.
+// file with data, and one that fails leaves nothing. The version before refuses the file then.
 func TestNextMigration(t *testing.T) {
 	t.Parallel()
 	next := known.Latest() + 1
-	files := fstest.MapFS{fmt.Sprintf("migrations/%04d_photos.sql", next): {Data: []byte("ALTER TABLE pets ADD COLUMN photo TEXT NOT NULL DEFAULT 'none';")}}
+	files := fstest.MapFS{
+		fmt.Sprintf("migrations/%04d_photos.sql", next):   {Data: fmt.Appendf(nil, "PRAGMA user_version = %d; ALTER TABLE pets ADD COLUMN photo TEXT NOT NULL DEFAULT 'none';", next)},
+		fmt.Sprintf("migrations/%04d_broken.sql", next+1): {Data: []byte("CREATE TABLE sizes (pet INTEGER); ALTER TABLE nothing ADD COLUMN size INTEGER;")},
+	}
 	for version := 1; version < next; version++ {
-		files[fmt.Sprintf("migrations/%04d_of_today.sql", version)] = &fstest.MapFile{Data: []byte(known.Script(version))}
+		files[fmt.Sprintf("migrations/%04d_of_today.sql", version)] = &fstest.MapFile{} // which is applied already
 	}
 	later := store.LoadMigrations(files)
 	path := filepath.Join(t.TempDir(), "petstore.db")
@@ -51,12 +69,19 @@ func TestNextMigration(t *testing.T) {
 	defer c.Close()
 	c.known = later
 	at := time.UnixMilli(1_800_000_000_000).UTC()
-	for range 2 {
-		must(t, c.becomeCurrent(t.Context(), Options{Now: func() time.Time { return at }}))
+	photos := store.Migration{Version: next, Name: "photos", Applied: true, At: at}
+	for _, want := range [][]store.Migration{{photos}, nil} {
+		err := c.becomeCurrent(t.Context(), Options{Now: func() time.Time { return at }})
+		if err == nil || !strings.HasPrefix(err.Error(), fmt.Sprintf("migration %d (broken): ", next+1)) || !slices.Equal(c.applied, want) {
+			t.Errorf("becomeCurrent applied %+v, %v, want %+v and that the last one failed", c.applied, err, want)
+		}
 	}
-	all, err := c.migrations()
-	if want := (store.Migration{Version: next, Name: "photos", Applied: true, At: at}); err != nil || len(all) != next || all[next-1] != want {
-		t.Errorf("migrations = %+v, %v, want the last to be %+v", all, err, want)
+	all, err := later.Status(c)
+	if err != nil || len(all) != next+1 || all[next-1] != photos || all[next].Applied {
+		t.Errorf("Status = %+v, %v, want the last but one to be %+v", all, err, photos)
+	}
+	if n, err := c.number("SELECT count(*) FROM sqlite_schema WHERE name = 'sizes'"); n != 0 || err != nil {
+		t.Errorf("there are %d tables of the migration that failed, %v, want none", n, err)
 	}
 	photo := ""
 	if err := c.first("SELECT photo FROM pets", &photo); photo != "none" || err != nil {

@@ -30,12 +30,11 @@ func OpenSource(ctx context.Context, path string) (*Source, error) {
 }
 
 func (c *conn) becomeSource() error {
-	if ours, err := c.isOurs(); err != nil {
-		return err
-	} else if !ours {
-		return errEmpty
+	status, err := c.checkOurs()
+	if err == nil {
+		err = store.Lacking(status)
 	}
-	if err := c.becomeCurrent(context.Background(), Options{NoMigrate: true}); err != nil {
+	if err != nil {
 		return err
 	}
 	c.SetBusyTimeout(0)
@@ -54,7 +53,7 @@ var ErrMoved = errors.New("was moved to")
 // refuseMoved returns ErrMoved with the address of the database that the file was moved to,
 // if it was.
 func (c *conn) refuseMoved() error {
-	if ours, err := c.isOurs(); err != nil || !ours {
+	if ours, err := c.HasMigrations(); err != nil || !ours {
 		return err
 	}
 	to, err := store.MetaOf(c, "moved")

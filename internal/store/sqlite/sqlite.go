@@ -23,20 +23,8 @@ import (
 	"example.com/petstore/internal/usage"
 )
 
-// Options say how a database is opened. The zero value is usable.
-type Options struct {
-	Now       func() time.Time // the clock; time.Now if nil
-	Readers   int              // connections for reading; 0 for max(4, 2·GOMAXPROCS)
-	NoMigrate bool             // neither create nor migrate: refuse a file that is missing or not up to date
-	NoEvents  bool             // write no events
-	ReadOnly  bool             // open for reading alone, and as NoMigrate; writes return Unavailable
-	Log       *slog.Logger     // gets failures of the database; discarded if nil
-
-	// Serve says that the process is a server, of which a database has one at a time.
-	// Open waits up to Wait for another server to end. The DB watches its files.
-	Serve bool
-	Wait  time.Duration
-}
+// Options say how a database is opened.
+type Options = store.OpenOptions
 
 // A DB is an open database. All methods may be called concurrently, and other
 // processes may read and write the same file.
@@ -52,7 +40,7 @@ type DB struct {
 	writing sync.Mutex // of the writer
 	wrote   time.Time  // when the writer committed last
 
-	checkpointer *checkpointer // nil if the database is opened for reading only
+	checkpointer checkpointer
 	versions     petVersions
 	version      int64      // of the file's contents, as the writer knows it
 	readers      chan *conn // the idle ones; closed by Close once all are idle

@@ -18,7 +18,7 @@ const (
 
 // claim locks the database at path if o is for a server, and returns an error if its
 // log belongs to another file.
-func (o Options) claim(ctx context.Context, path string) (*fileLock, error) {
+func claim(ctx context.Context, path string, o Options) (*fileLock, error) {
 	if !o.Serve {
 		return nil, refuseForeignLog(path)
 	}
@@ -70,25 +70,14 @@ func (db *DB) watchFiles() {
 
 func (db *DB) look() {
 	if db.lock != nil {
-		db.intact()
+		if err := db.files.Check(); err != nil {
+			db.fail(err)
+		}
 	}
 	if db.writing.TryLock() { // else the transaction that is running checks it
 		_ = db.checkForeignCommit() // an error here comes again with the next write, which reports it
 		db.writing.Unlock()
 	}
-}
-
-// intact reports whether the file is still the one that was opened, and fails the
-// database if not. It may be called concurrently.
-func (db *DB) intact() bool {
-	if db.files == nil {
-		return true
-	}
-	err := db.files.Check()
-	if err != nil {
-		db.fail(err)
-	}
-	return err == nil
 }
 
 // touchFile writes the first page as it is. The file's change counter grows.

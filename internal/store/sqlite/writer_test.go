@@ -41,7 +41,7 @@ func occupy(t *testing.T, db *DB) (release func()) {
 }
 
 func insert(c *conn, subject string) error {
-	return c.exec("INSERT INTO audit (at, actor, action, subject, detail) VALUES (0, '', '', ?, '')", subject)
+	return c.exec("INSERT INTO audit (at, actor, action, workspace, subject, detail) VALUES (0, '', '', 0, ?, '')", subject)
 }
 
 // kept returns how many rows insert made.

@@ -41,6 +41,14 @@ func testLimits(s *tenant) {
 	s.saveWindows(windows[2:]...)
 	s.saveWindows()
 	s.wantLimits("after replacing", windows)
+	// The most that any node saw of a window holds, whoever saves last.
+	w := &windows[2]
+	s.saveWindows(ratelimit.SavedWindow{Subject: w.Subject, MinuteStart: w.MinuteStart, MinuteUsed: 8, Day: w.Day, DayUsed: w.DayUsed + 1})
+	w.DayUsed++
+	s.wantLimits("after less was saved", windows)
+	*w = ratelimit.SavedWindow{Subject: w.Subject, MinuteStart: w.MinuteStart + 60, MinuteUsed: 1, Day: w.Day + 1, DayUsed: 2}
+	s.saveWindows(*w)
+	s.wantLimits("after the next windows were saved", windows)
 }
 
 // testKeyUses: what a key did today is told, and when it was used last. Those whose workspaces used most of their quota are the busiest.

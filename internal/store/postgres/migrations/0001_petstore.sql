@@ -1,6 +1,14 @@
 -- Instants are milliseconds since the Unix epoch. The workspace stands first
 -- in every key: it is the unit of isolation, and of sharding.
 
+CREATE SCHEMA IF NOT EXISTS petstore;
+
+CREATE TABLE migrations (
+  version integer PRIMARY KEY,
+  name    text NOT NULL,
+  at      bigint NOT NULL
+);
+
 CREATE TABLE meta (
   name  text PRIMARY KEY,
   value bytea NOT NULL

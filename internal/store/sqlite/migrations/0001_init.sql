@@ -1,6 +1,9 @@
 -- Instants are milliseconds since the Unix epoch. The workspace stands first in each
 -- key of a shop's tables: it is the unit of isolation.
 
+PRAGMA application_id = 0x50455446; -- marks the file as ours: "PETF" in ASCII
+PRAGMA user_version = 1; -- the version of the schema
+
 CREATE TABLE migrations (
   version INTEGER PRIMARY KEY,
   name    TEXT NOT NULL,
