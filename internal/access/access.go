@@ -11,6 +11,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/dustin/go-humanize/english"
+
 	"example.com/petstore/internal/petstore"
 )
 
@@ -210,11 +212,7 @@ func (s Scopes) String() string { return strings.Join(s.List(), ",") }
 // manage".
 func (s Scopes) Words() string {
 	names := s.List()
-	last := len(names) - 1
-	if last < 1 {
-		return "the scope " + s.String()
-	}
-	return "the scopes " + strings.Join(names[:last], ", ") + " and " + names[last]
+	return "the " + english.PluralWord(len(names), "scope", "scopes") + " " + english.WordSeries(names, "and")
 }
 
 // ScopeOf returns the scope of a name, or 0 if there is none.

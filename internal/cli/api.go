@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -258,7 +259,7 @@ func (c *apiCommand) prepare(args []string) error {
 	}
 	if c.Method == http.MethodPatch {
 		if c.req.MediaType = "application/merge-patch+json"; len(body) == 0 && len(changes) > 0 {
-			return usagef("nothing to change: give %s", anyOf(changes))
+			return usagef("nothing to change: give %s", english.WordSeries(changes, "or"))
 		}
 	}
 	if c.check == nil {
@@ -280,13 +281,4 @@ func (c *apiCommand) takeArguments(args []string, body map[string]any) error {
 		m.addTo(&c.req, body)
 	}
 	return nil
-}
-
-// anyOf returns words as a choice: "a, b or c".
-func anyOf(words []string) string {
-	last := len(words) - 1
-	if last < 1 {
-		return strings.Join(words, "")
-	}
-	return strings.Join(words[:last], ", ") + " or " + words[last]
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strings"
 	"time"
@@ -88,11 +89,10 @@ func (i *importer) run(ctx context.Context, workspace string) (err error) {
 	if i.kind != interchange.CSV && len(i.ignore) > 0 {
 		return usagef("--ignore-columns: only CSV has columns")
 	}
-	done, err := i.open(ctx)
-	if err != nil {
+	if err := i.open(ctx); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, done()) }()
+	defer i.in.Close()
 	use := i.withStore
 	if i.dryRun {
 		use = i.withReader
@@ -111,35 +111,28 @@ func (i *importer) run(ctx context.Context, workspace string) (err error) {
 	})
 }
 
-// open opens the file and takes its digest; done closes it. The end of ctx ends a
-// read that waits for somebody to write.
-func (i *importer) open(ctx context.Context) (done func() error, err error) {
-	if i.in, done, err = i.source(ctx); err != nil {
-		return nil, err
+// open opens the file, or a temporary copy of what is no file, since it is read twice, and takes its digest. The end of
+// ctx ends a read that waits for somebody to write.
+func (i *importer) open(ctx context.Context) (err error) {
+	if i.file == standardStream {
+		i.file = "stdin"
+		i.in, err = spool(ctx, i.app.in)
+	} else if i.in, err = os.Open(i.file); err == nil && !isFile(i.in) {
+		defer i.in.Close()
+		i.in, err = spool(ctx, i.in)
+	}
+	if err != nil {
+		return err
 	}
 	hash := sha256.New()
 	fmt.Fprintf(hash, "%s %q ", i.kind, i.ignore)
-	if _, err := io.Copy(hash, i.in); err != nil {
-		return nil, errors.Join(err, done())
-	}
+	_, err = io.Copy(hash, i.fromStart())
 	i.digest = hex.EncodeToString(hash.Sum(nil))
-	return done, nil
+	return err
 }
 
-// source returns the file, or a temporary copy of what is no file, since it is read
-// twice; done closes it, and removes the copy.
-func (i *importer) source(ctx context.Context) (in *os.File, done func() error, err error) {
-	if i.file == standardStream {
-		i.file = "stdin"
-		return spool(ctx, i.app.in)
-	}
-	f, err := os.Open(i.file)
-	if err != nil || isFile(f) {
-		return f, f.Close, err
-	}
-	defer f.Close()
-	return spool(ctx, f)
-}
+// fromStart returns a reader of the whole file.
+func (i *importer) fromStart() io.Reader { return io.NewSectionReader(i.in, 0, math.MaxInt64) }
 
 func isFile(f *os.File) bool {
 	info, err := f.Stat()
@@ -214,12 +207,9 @@ func (i *importer) into(ctx context.Context, db node.Store, run interchange.Impo
 	if err != nil {
 		return interchange.Report{}, err
 	}
-	if _, err := i.in.Seek(0, io.SeekStart); err != nil {
-		return interchange.Report{}, err
-	}
 	bar := i.newBar(info.Size(), progressbar.OptionShowBytes(true))
 	defer bar.Finish()
-	if run.From, err = interchange.NewReader(io.TeeReader(i.in, bar), i.kind, i.ignore...); err != nil {
+	if run.From, err = interchange.NewReader(io.TeeReader(i.fromStart(), bar), i.kind, i.ignore...); err != nil {
 		return interchange.Report{}, err
 	}
 	run.To, run.Now = db, i.now

@@ -7,13 +7,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/config"
 	"example.com/petstore/internal/node"
-	"example.com/petstore/internal/scratch"
 	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/postgres"
 )
@@ -123,27 +121,18 @@ func interruptible(ctx context.Context, read func() error) error {
 	}
 }
 
-// spool copies a stream to a file in a temporary folder, until the stream or ctx ends. The file is at its start; done closes
-// and removes it.
-func spool(ctx context.Context, from io.Reader) (temp *os.File, done func() error, err error) {
-	folder, err := scratch.Make("import")
+// spool copies a stream to a temporary file, until the stream or ctx ends. The file has no name any more, so that it is
+// gone when the process ends, however that is.
+func spool(ctx context.Context, from io.Reader) (*os.File, error) {
+	temp, err := os.CreateTemp("", "petstore-import-*")
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	temp, err = os.Create(filepath.Join(folder.Path, "stream"))
-	if err != nil {
-		return nil, nil, errors.Join(err, folder.Remove())
+	if err := os.Remove(temp.Name()); err != nil {
+		return nil, errors.Join(err, temp.Close())
 	}
-	done = func() error { return errors.Join(temp.Close(), folder.Remove()) }
-	err = interruptible(ctx, func() error {
+	return temp, interruptible(ctx, func() error {
 		_, err := io.Copy(temp, from)
 		return err
 	})
-	if err == nil {
-		_, err = temp.Seek(0, io.SeekStart)
-	}
-	if err != nil {
-		return nil, nil, errors.Join(err, done())
-	}
-	return temp, done, nil
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/dustin/go-humanize/english"
 )
 
 // A Value is the value of a flag or a setting: text that Read takes. The errors
@@ -77,8 +79,7 @@ func Word[T ~string](to *T, words ...T) *Value[T] {
 	}
 	return &Value[T]{To: to, Known: known, Read: func(s string) (T, error) {
 		if !slices.Contains(known, s) {
-			last := len(known) - 1
-			return "", fmt.Errorf("must be %s or %s", strings.Join(known[:last], ", "), known[last])
+			return "", fmt.Errorf("must be %s", english.WordSeries(known, "or"))
 		}
 		return T(s), nil
 	}}

@@ -90,8 +90,8 @@ func (s *faultyStore) err() error {
 	return nil
 }
 
-func (s *faultyStore) Pet(ctx context.Context, ws, id int64) (petstore.Pet, error) {
-	return guarded(s, func() (petstore.Pet, error) { return s.Store.Pet(ctx, ws, id) })
+func (s *faultyStore) Pet(ctx context.Context, ws, id int64) (petstore.StockedPet, error) {
+	return guarded(s, func() (petstore.StockedPet, error) { return s.Store.Pet(ctx, ws, id) })
 }
 
 func (s *faultyStore) Do(ctx context.Context, c *petstore.Change) (*petstore.Receipt, error) {

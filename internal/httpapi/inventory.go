@@ -51,8 +51,8 @@ func listMovements(s *petstore.Service) handler {
 
 func positionOfItem(i petstore.InventoryItem) position { return numbered(i.PetID) }
 
-func readInventoryQuery(l *listRequest) (q petstore.InventoryQuery, err error) {
-	q = petstore.InventoryQuery{Statuses: several(l.query, "status", petstore.Statuses())}
+func readInventoryQuery(l *listRequest) (q petstore.PetQuery, err error) {
+	q = petstore.PetQuery{Statuses: several(l.query, "status", petstore.Statuses())}
 	if text, ok := l.query.one("maxQuantity"); ok {
 		most := l.query.integer("maxQuantity", text, 0, petstore.MaxQuantity)
 		q.MaxQuantity = &most

@@ -23,7 +23,7 @@ func petPaths(s *petstore.Service) []path {
 	}
 }
 
-func positionOfPet(p petstore.Pet) position { return numbered(p.ID) }
+func positionOfPet(p petstore.StockedPet) position { return numbered(p.ID) }
 
 func readPetsQuery(l *listRequest) (q petstore.PetQuery, err error) {
 	q = petstore.PetQuery{

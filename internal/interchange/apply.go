@@ -151,7 +151,7 @@ func (i *Import) findEdits(ctx context.Context, b *batch, report *Report) (edits
 	for n := range b.edits {
 		ids[n] = b.edits[n].Edit.ID
 	}
-	found, err := i.To.StockedPets(ctx, i.Workspace, petstore.PetQuery{Page: petstore.Page{Limit: len(ids)}, IDs: ids})
+	found, err := i.To.Pets(ctx, i.Workspace, petstore.PetQuery{Page: petstore.Page{Limit: len(ids)}, IDs: ids})
 	if err != nil {
 		return nil, err
 	}

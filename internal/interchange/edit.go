@@ -21,14 +21,14 @@ type Edit struct {
 	Stock    *int64
 	Add      int64
 
-	was  *version           // nil for a row without a version
+	was  version
 	in   *petstore.Category // the category to set; nil for that of the pet
 	done petstore.Amended
 }
 
 // setsStock reports whether the row sets the stock.
 func (e *Edit) setsStock() bool {
-	return e.Stock != nil && (e.was == nil || lastBits(*e.Stock) != e.was.stock)
+	return e.Stock != nil && numeral(*e.Stock) != e.was.stock
 }
 
 // setsStatus reports whether the row sets the status. If its stock contradicts that, the stock decides.
@@ -36,21 +36,21 @@ func (e *Edit) setsStatus() bool {
 	if e.setsStock() && (e.Status == petstore.Available && *e.Stock == 0 || e.Status == petstore.Sold && *e.Stock > 0) {
 		return false
 	}
-	return e.Status != "" && (e.was == nil || statusIndex(e.Status) != e.was.status)
+	return e.Status != "" && string(e.Status) != e.was.status
 }
 
 // setsCategory reports whether the row sets the category.
 func (e *Edit) setsCategory() bool {
-	return e.Category != "" && (e.was == nil || checksum(e.Category) != e.was.category)
+	return e.Category != "" && e.Category != e.was.category
 }
 
 func (e *Edit) setsName() bool {
-	return e.Name != "" && (e.was == nil || checksum(e.Name) != e.was.name)
+	return e.Name != "" && e.Name != e.was.name
 }
 
 // unchanged reports whether the row is as it was exported.
 func (e *Edit) unchanged() bool {
-	return e.was != nil && e.Add == 0 && !e.setsName() && !e.setsCategory() && !e.setsStatus() && !e.setsStock()
+	return e.was != (version{}) && e.Add == 0 && !e.setsName() && !e.setsCategory() && !e.setsStatus() && !e.setsStock()
 }
 
 // changes reports whether the row would change the pet now. p is nil if the pet does
@@ -92,7 +92,7 @@ func (e *Edit) amend(p petstore.StockedPet, known *catalogue) (a petstore.Amendm
 	if err := e.amendStock(&a, p.Quantity, &both); err != nil {
 		return a, err
 	}
-	if e.setsStatus() && (e.Status == p.Status || both.allow(e.was == nil || e.was.status == statusIndex(p.Status), "status", string(e.Status), string(p.Status))) &&
+	if e.setsStatus() && (e.Status == p.Status || both.allow("status", e.was.status, string(p.Status), string(e.Status), string(p.Status))) &&
 		(e.Status != p.Status || a.Quantity.Present) { // a change of the stock may change the status first
 		a.Status = petstore.Some(e.Status)
 	}
@@ -101,11 +101,11 @@ func (e *Edit) amend(p petstore.StockedPet, known *catalogue) (a petstore.Amendm
 
 // amendNames sets the name of the pet and its category.
 func (e *Edit) amendNames(a *petstore.Amendment, p petstore.StockedPet, known *catalogue, both *conflicts) {
-	if e.setsName() && e.Name != p.Name && !sameNumber(e.Name, p.Name) && both.allow(e.was == nil || e.was.name == checksum(p.Name), "name", strconv.Quote(e.Name), strconv.Quote(p.Name)) {
+	if e.setsName() && e.Name != p.Name && !sameNumber(e.Name, p.Name) && both.allow("name", e.was.name, p.Name, strconv.Quote(e.Name), strconv.Quote(p.Name)) {
 		a.Name = petstore.Some(e.Name)
 	}
 	if e.in != nil && e.in.ID != p.CategoryID &&
-		both.allow(e.was == nil || e.was.categoryID == lastBits(p.CategoryID), "category", strconv.Quote(e.Category), known.nameOf(p.CategoryID)) {
+		both.allow("category", e.was.categoryID, numeral(p.CategoryID), strconv.Quote(e.Category), known.nameOf(p.CategoryID)) {
 		a.CategoryID = petstore.Some(e.in.ID)
 	}
 }
@@ -113,7 +113,7 @@ func (e *Edit) amendNames(a *petstore.Amendment, p petstore.StockedPet, known *c
 // amendStock sets the stock or adds to it. quantity is the present stock.
 func (e *Edit) amendStock(a *petstore.Amendment, quantity int64, both *conflicts) error {
 	if e.setsStock() && *e.Stock != quantity &&
-		both.allow(e.was == nil || e.was.stock == lastBits(quantity), "stock", strconv.FormatInt(*e.Stock, 10), strconv.FormatInt(quantity, 10)) {
+		both.allow("stock", e.was.stock, numeral(quantity), numeral(*e.Stock), numeral(quantity)) {
 		a.Quantity = petstore.Some(*e.Stock)
 	}
 	if e.Add == 0 {
@@ -135,12 +135,14 @@ func sameNumber(a, b string) bool {
 // conflicts describe the cells that the file and the shop have changed differently.
 type conflicts []string
 
-// allow notes a conflict unless the cell may be changed. It returns ok.
-func (c *conflicts) allow(ok bool, column, file, now string) bool {
-	if !ok {
-		*c = append(*c, fmt.Sprintf("%s: the file changes it to %s, and since the export it was changed to %s", column, file, now))
+// allow reports whether the shop still has what it had in a column at the export, or that is not known and was is "".
+// If not, it notes the conflict, with the values of the file and of the shop in words.
+func (c *conflicts) allow(column, was, now, file, shop string) bool {
+	if was == "" || was == now {
+		return true
 	}
-	return ok
+	*c = append(*c, fmt.Sprintf("%s: the file changes it to %s, and since the export it was changed to %s", column, file, shop))
+	return false
 }
 
 func (c conflicts) err() error {

@@ -26,7 +26,7 @@ func (everyPet) Categories(context.Context, int64, petstore.CategoryQuery) ([]pe
 	return nil, nil
 }
 
-func (everyPet) StockedPets(_ context.Context, _ int64, q petstore.PetQuery) (pets []petstore.StockedPet, _ error) {
+func (everyPet) Pets(_ context.Context, _ int64, q petstore.PetQuery) (pets []petstore.StockedPet, _ error) {
 	for _, id := range q.IDs {
 		pets = append(pets, petstore.StockedPet{Pet: petstore.Pet{ID: id, Name: "Rex", CategoryID: 1, Status: petstore.Available}, Quantity: 1})
 	}
@@ -40,7 +40,7 @@ func (everyPet) Load(context.Context, int64, *petstore.Batch) ([]petstore.Refusa
 func (e everyPet) Amend(ctx context.Context, workspace int64, changes []*petstore.Change, _ bool, _ string, _ int) ([]error, error) {
 	refused := make([]error, len(changes))
 	for i, c := range changes {
-		pets, _ := e.StockedPets(ctx, workspace, petstore.PetQuery{IDs: []int64{c.Needs.PetID}})
+		pets, _ := e.Pets(ctx, workspace, petstore.PetQuery{IDs: []int64{c.Needs.PetID}})
 		_, refused[i] = c.Decide(petstore.Facts{Pet: &pets[0]})
 	}
 	return refused, nil

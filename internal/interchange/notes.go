@@ -70,7 +70,7 @@ func (n *Notes) amended(e *Edit) {
 		return
 	}
 	n.changes++
-	if e.was == nil && e.Stock != nil {
+	if e.was == (version{}) && e.Stock != nil {
 		n.unversioned++
 	}
 	if len(n.Stock) < maxNoted {
@@ -109,7 +109,7 @@ func (n *Notes) findQuestions(ctx context.Context, in petstore.Bulk, workspace i
 	}
 	known := 0
 	for _, name := range n.newNames {
-		pets, err := in.StockedPets(ctx, workspace, petstore.PetQuery{Page: petstore.Page{Limit: petstore.MaxPage}, Name: petstore.Fold(name)})
+		pets, err := in.Pets(ctx, workspace, petstore.PetQuery{Page: petstore.Page{Limit: petstore.MaxPage}, Name: petstore.Fold(name)})
 		if err != nil {
 			return err
 		}

@@ -217,14 +217,14 @@ func (r *csvReader) id(cell string) (int64, error) {
 	return id, nil
 }
 
-// version reads the version of a pet's row. It returns nil if the cell is empty.
-func (r *csvReader) version(cell string, id int64) (*version, error) {
+// version reads the version of a pet's row.
+func (r *csvReader) version(cell string, id int64) (version, error) {
 	if cell == "" || id == 0 {
-		return nil, nil
+		return version{}, nil
 	}
 	was, ok := parseVersion(cell, id)
 	if !ok {
-		return nil, faultf(r.line, "version: %s is not that of the pet %d; leave it as it was exported, or empty", quoted(cell), id)
+		return version{}, faultf(r.line, "version: %s is not that of the pet %d; leave it as it was exported, or empty", quoted(cell), id)
 	}
 	return was, nil
 }

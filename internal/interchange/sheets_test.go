@@ -15,7 +15,7 @@ import (
 )
 
 // TestLibreOffice: LibreOffice 7.4 opened an export of seed.csv, changed the name Rex to Max, and saved it in each of its forms of
-// CSV, of which some write 00123 as 123 and 1E5 as 1.00E+05. Only the name changes.
+// CSV, of which some write 00123 as 123 and 1E5 as 1.00E+05; the versions are of a later build. Only the name changes.
 func TestLibreOffice(t *testing.T) {
 	t.Parallel()
 	read := func(name string) string {

@@ -127,13 +127,12 @@ func writtenColumns() []string {
 
 // A Sheet is a [Writer] of CSV.
 type Sheet struct {
-	to      *csv.Writer
-	file    io.Writer
-	nameOf  func(category int64) string
-	names   map[int64]string // filled by Category; or nil
-	version []byte
-	row     []string
-	n       Counts
+	to     *csv.Writer
+	file   io.Writer
+	nameOf func(category int64) string
+	names  map[int64]string // filled by Category; or nil
+	row    []string
+	n      Counts
 }
 
 // NewSheet returns a writer of CSV. nameOf returns the names of categories, so that Category need not be
@@ -165,8 +164,7 @@ func (w *Sheet) Category(c petstore.Category) error {
 func (w *Sheet) Pet(p petstore.StockedPet) error {
 	w.n.Pets++
 	category := w.nameOf(p.CategoryID)
-	w.version = versionOf(&p, category).append(w.version[:0], p.ID)
-	w.row = append(w.row[:0], strconv.FormatInt(p.ID, 10), Escape(p.Name), Escape(category), string(p.Status), strconv.FormatInt(p.Quantity, 10), string(w.version))
+	w.row = append(w.row[:0], numeral(p.ID), Escape(p.Name), Escape(category), string(p.Status), numeral(p.Quantity), textOfVersion(&p, category))
 	return w.to.Write(w.row)
 }
 

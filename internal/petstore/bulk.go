@@ -2,6 +2,8 @@ package petstore
 
 import (
 	"context"
+
+	"github.com/dustin/go-humanize/english"
 )
 
 // A Bulk exports and imports whole workspaces. Its methods may be called concurrently,
@@ -33,8 +35,8 @@ type Bulk interface {
 	// see [Bulk.ImportedThrough].
 	Amend(ctx context.Context, workspace int64, changes []*Change, whole bool, file string, through int) ([]error, error)
 
-	// StockedPets is [Store.Pets] with the stock of each pet.
-	StockedPets(ctx context.Context, workspace int64, q PetQuery) ([]StockedPet, error)
+	// Pets and Categories are those of [Store].
+	Pets(ctx context.Context, workspace int64, q PetQuery) ([]StockedPet, error)
 	Categories(ctx context.Context, workspace int64, q CategoryQuery) ([]Category, error)
 
 	// DryRun calls f with a Bulk on a snapshot of the workspace, whose Load and Amend return what they would return,
@@ -332,7 +334,7 @@ func (u *Unit) checkOutcome() error {
 		}
 	}
 	if ledgerOpen != open {
-		return Errorf(CodeValidationFailed, "The pet has %s, and its ledger says %d.", openOrders(open), ledgerOpen)
+		return Errorf(CodeValidationFailed, "The pet has %d %s, and its ledger says %d.", open, english.PluralWord(int(open), "open order", "open orders"), ledgerOpen)
 	}
 	p := u.Pet
 	switch {

@@ -5,6 +5,22 @@ import (
 	"fmt"
 )
 
+// InventoryItem returns the stock of one pet.
+func (s *Service) InventoryItem(ctx context.Context, workspace, petID int64) (InventoryItem, error) {
+	p, err := s.Pet(ctx, workspace, petID)
+	return p.Item(), err
+}
+
+// Inventory returns the stock of the pets that a query selects.
+func (s *Service) Inventory(ctx context.Context, workspace int64, q PetQuery) ([]InventoryItem, error) {
+	pets, err := s.Pets(ctx, workspace, q)
+	items := make([]InventoryItem, len(pets))
+	for i := range pets {
+		items[i] = pets[i].Item()
+	}
+	return items, err
+}
+
 // UpdateInventory sets how many units of a pet can still be ordered; the units in open
 // orders are not among them. The status follows the stock, as [StockedPet.updateStatus]
 // says.

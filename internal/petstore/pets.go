@@ -103,8 +103,8 @@ func (s *Service) DeletePet(ctx context.Context, workspace, id int64, c Conditio
 		if err := c.Check(f.Pet.Pet); err != nil {
 			return Effects{}, err
 		}
-		if n := f.Pet.OpenOrders; n > 0 {
-			return Effects{}, Errorf(CodePetHasOpenOrders, "The pet %d has %s; complete or cancel %s first.", id, openOrders(n), them(n))
+		if f.Pet.OpenOrders > 0 {
+			return Effects{}, f.Pet.openOrdersError("first")
 		}
 		return Effects{DropPet: id, Movement: f.Pet.move(MovedDeleted, 0, f.Now)}, nil
 	})

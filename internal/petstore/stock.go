@@ -1,6 +1,6 @@
 package petstore
 
-import "fmt"
+import "github.com/dustin/go-humanize/english"
 
 // A StockedPet is a pet with its stock: the unit that a write locks.
 type StockedPet struct {
@@ -142,7 +142,7 @@ func (p *StockedPet) mark(s Status, at Time) (*Movement, error) {
 	case s == Available && p.Quantity == 0:
 		return nil, Errorf(CodeOutOfStock, "The pet %d has no stock; set its inventory before it becomes available.", p.ID)
 	case s == Sold && p.OpenOrders > 0:
-		return nil, Errorf(CodePetHasOpenOrders, "The pet %d has %s; complete or cancel %s before it is sold.", p.ID, openOrders(p.OpenOrders), them(p.OpenOrders))
+		return nil, p.openOrdersError("before it is sold")
 	}
 	p.Status = s
 	if s == Sold && p.Quantity > 0 {
@@ -157,18 +157,9 @@ func (p *StockedPet) release() {
 	p.updateStatus(p.Quantity)
 }
 
-// openOrders returns a number of open orders in words.
-func openOrders(n int64) string {
-	if n == 1 {
-		return "1 open order"
-	}
-	return fmt.Sprintf("%d open orders", n)
-}
-
-// them returns the pronoun for n things.
-func them(n int64) string {
-	if n == 1 {
-		return "it"
-	}
-	return "them"
+// openOrdersError is the error for a pet that has open orders. when says what they are in the way of.
+func (p *StockedPet) openOrdersError(when string) error {
+	n := int(p.OpenOrders)
+	return Errorf(CodePetHasOpenOrders, "The pet %d has %d %s; complete or cancel %s %s.",
+		p.ID, n, english.PluralWord(n, "open order", "open orders"), english.PluralWord(n, "it", "them"), when)
 }

@@ -15,21 +15,13 @@ import (
 // [Unavailable] if the store cannot answer. Lists are in the order of ids, begin
 // after the query's After and hold at most its Limit entries.
 type Store interface {
-	Pet(ctx context.Context, workspace, id int64) (Pet, error)
+	Pet(ctx context.Context, workspace, id int64) (StockedPet, error)
 	Category(ctx context.Context, workspace, id int64) (Category, error)
 	Order(ctx context.Context, workspace, id int64) (Order, error)
-	InventoryItem(ctx context.Context, workspace, petID int64) (InventoryItem, error)
 
-	Pets(ctx context.Context, workspace int64, q PetQuery) ([]Pet, error)
+	Pets(ctx context.Context, workspace int64, q PetQuery) ([]StockedPet, error)
 	Categories(ctx context.Context, workspace int64, q CategoryQuery) ([]Category, error)
 	Orders(ctx context.Context, workspace int64, q OrderQuery) ([]Order, error)
-	Inventory(ctx context.Context, workspace int64, q InventoryQuery) ([]InventoryItem, error)
-
-	// CountPets, CountCategories and CountOrders return how many entries a query selects, but
-	// count no more than the limit of its page. A query for pets may have no IDs.
-	CountPets(ctx context.Context, workspace int64, q PetQuery) (int64, error)
-	CountCategories(ctx context.Context, workspace int64, q CategoryQuery) (int64, error)
-	CountOrders(ctx context.Context, workspace int64, q OrderQuery) (int64, error)
 
 	// Do carries out a change, as [Change] says, and returns after its commit
 	// is durable. The receipt is that of the first time if the change was done
@@ -93,7 +85,7 @@ type PetQuery struct {
 	CategoryID int64
 	Name       string // a part of the name, in the form of [Fold]
 
-	MaxQuantity *int64 // at most so much stock; of StockedPets, without IDs
+	MaxQuantity *int64 // at most so much stock; without IDs
 }
 
 // Selects reports whether the query, but for its page, selects a pet.
@@ -115,11 +107,4 @@ type OrderQuery struct {
 	Complete     *bool
 	ShipDateFrom Time // not before
 	ShipDateTo   Time // not after
-}
-
-// An InventoryQuery selects inventory items; its zero members select all.
-type InventoryQuery struct {
-	Page
-	Statuses    []Status
-	MaxQuantity *int64 // at most so much stock
 }

@@ -26,11 +26,6 @@ func (s *Store) Categories(ctx context.Context, workspace int64, q petstore.Cate
 	return read(ctx, s, categoryList(&s.options.Dialect, workspace, &q).read)
 }
 
-// CountCategories implements [petstore.Store].
-func (s *Store) CountCategories(ctx context.Context, workspace int64, q petstore.CategoryQuery) (int64, error) {
-	return read(ctx, s, categoryList(&s.options.Dialect, workspace, &q).count)
-}
-
 // CategorySizes implements [petstore.Store].
 func (s *Store) CategorySizes(ctx context.Context, workspace int64, categories []int64, most int) (map[int64]int64, error) {
 	among, ids := s.options.Dialect.Among(categories)

@@ -49,8 +49,8 @@ func (s idSet) add(id int64) { s[id>>6] |= 1 << (id & 63) }
 
 func (s idSet) has(id int64) bool { return s[id>>6]>>(id&63)&1 == 1 }
 
-// StockedPets implements [petstore.Bulk].
-func (r *dryRun) StockedPets(_ context.Context, _ int64, q petstore.PetQuery) ([]petstore.StockedPet, error) {
+// Pets implements [petstore.Bulk].
+func (r *dryRun) Pets(_ context.Context, _ int64, q petstore.PetQuery) ([]petstore.StockedPet, error) {
 	return readPets(r.tx, &r.dialect, r.workspace, &q)
 }
 

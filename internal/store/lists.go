@@ -49,61 +49,35 @@ type list[T any] struct {
 // ids in order. If many rows match they fill the page, and there is nothing to sort.
 const firstTested = 2000
 
-// read returns the page.
+// read returns the page. Each of its statements asks for the whole page, so the page is of
+// one state.
 func (l *list[T]) read(tx Tx) (page []T, err error) {
-	page = []T{}
-	err = l.query(tx, func(s *statement) (full bool, err error) {
-		page = make([]T, 0, min(l.page.Limit, petstore.MaxPage+1))
-		for row, err := range tx.Query(s.String(), s.args...) {
-			if err == nil {
-				page = append(page, *new(T))
-				err = l.scan(row, &page[len(page)-1])
-			}
-			if err != nil {
-				return false, err
-			}
-		}
-		return len(page) == l.page.Limit, nil
-	})
-	return page, err
-}
-
-// count returns how many rows the page has.
-func (l *list[T]) count(tx Tx) (n int64, err error) {
-	err = l.query(tx, func(s *statement) (full bool, err error) {
-		n, err = number(tx, "SELECT count(*) FROM ("+s.String()+") AS page", s.args...)
-		return n == int64(l.page.Limit), err
-	})
-	return n, err
-}
-
-// query calls take with a query for the page, and with a second one if the first does not
-// fill it. Each is for the whole page, so the page is of one state.
-func (l *list[T]) query(tx Tx, take func(*statement) (full bool, err error)) error {
 	if l.page.Limit <= 0 {
-		return nil
+		return []T{}, nil
 	}
 	rows, s := int64(0), &statement{}
 	if l.find != nil {
-		first := &statement{}
+		first, count := &statement{}, &statement{}
 		tested := "SELECT " + l.columns + " FROM (" + l.rows(first, l.columns+l.tested, nil, firstTested) + ") " + l.table
 		first.WriteString(tested + " WHERE TRUE" + first.and(l.tests) + " ORDER BY id" + l.order() + " LIMIT " + first.arg(l.page.Limit))
-		full, err := take(first)
-		if err != nil || full {
-			return err
+		if page, err = l.rowsOf(tx, first); err != nil || len(page) == l.page.Limit {
+			return page, err
 		}
-		count := &statement{}
 		if rows, err = number(tx, "SELECT count(*) FROM ("+l.rows(count, "id", nil, firstTested)+") "+l.table, count.args...); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if rows < firstTested {
 		s.WriteString(l.rows(s, l.columns, l.tests, 0))
 	} else if err := l.find(tx, s); err != nil {
-		return err
+		return nil, err
 	}
-	_, err := take(s)
-	return err
+	return l.rowsOf(tx, s)
+}
+
+// rowsOf returns the rows that a query for the page selects.
+func (l *list[T]) rowsOf(tx Tx, s *statement) ([]T, error) {
+	return appendRows(tx, make([]T, 0, min(l.page.Limit, petstore.MaxPage+1)), l.scan, s.String(), s.args...)
 }
 
 // findByValue makes an index of values the one that find uses: one with a column that has

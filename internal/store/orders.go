@@ -31,11 +31,6 @@ func (s *Store) Orders(ctx context.Context, workspace int64, q petstore.OrderQue
 	return read(ctx, s, orderList(&s.options.Dialect, workspace, &q).read)
 }
 
-// CountOrders implements [petstore.Store].
-func (s *Store) CountOrders(ctx context.Context, workspace int64, q petstore.OrderQuery) (int64, error) {
-	return read(ctx, s, orderList(&s.options.Dialect, workspace, &q).count)
-}
-
 func orderList(d *Dialect, workspace int64, q *petstore.OrderQuery) *list[petstore.Order] {
 	l := &list[petstore.Order]{dialect: d, table: "orders", columns: orderColumns, scan: scanOrder, workspace: workspace, page: q.Page}
 	completeness := []any{false, true} // each index has complete before the id

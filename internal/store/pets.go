@@ -17,48 +17,13 @@ func scanStockedPet(row Row, p *petstore.StockedPet) error {
 	return row.Scan(&p.ID, &p.Name, &p.CategoryID, &p.Status, &p.Quantity, &p.OpenOrders, &p.Movements)
 }
 
-// StockedPet returns a pet with its stock, or the error of [petstore.NoPet].
-func (s *Store) StockedPet(ctx context.Context, workspace, id int64) (petstore.StockedPet, error) {
+// Pet implements [petstore.Store].
+func (s *Store) Pet(ctx context.Context, workspace, id int64) (petstore.StockedPet, error) {
 	return get(ctx, s, selectPet, workspace, id, scanStockedPet, petstore.NoPet)
 }
 
-// Pet implements [petstore.Store].
-func (s *Store) Pet(ctx context.Context, workspace, id int64) (petstore.Pet, error) {
-	p, err := s.StockedPet(ctx, workspace, id)
-	return p.Pet, err
-}
-
-// InventoryItem implements [petstore.Store].
-func (s *Store) InventoryItem(ctx context.Context, workspace, petID int64) (petstore.InventoryItem, error) {
-	p, err := s.StockedPet(ctx, workspace, petID)
-	if err != nil {
-		return petstore.InventoryItem{}, err
-	}
-	return p.Item(), nil
-}
-
 // Pets implements [petstore.Store].
-func (s *Store) Pets(ctx context.Context, workspace int64, q petstore.PetQuery) ([]petstore.Pet, error) {
-	page, err := s.StockedPets(ctx, workspace, q)
-	pets := make([]petstore.Pet, len(page))
-	for i := range page {
-		pets[i] = page[i].Pet
-	}
-	return pets, err
-}
-
-// Inventory implements [petstore.Store].
-func (s *Store) Inventory(ctx context.Context, workspace int64, q petstore.InventoryQuery) ([]petstore.InventoryItem, error) {
-	page, err := s.StockedPets(ctx, workspace, petstore.PetQuery{Page: q.Page, Statuses: q.Statuses, MaxQuantity: q.MaxQuantity})
-	items := make([]petstore.InventoryItem, len(page))
-	for i := range page {
-		items[i] = page[i].Item()
-	}
-	return items, err
-}
-
-// StockedPets implements [petstore.Bulk].
-func (s *Store) StockedPets(ctx context.Context, workspace int64, q petstore.PetQuery) ([]petstore.StockedPet, error) {
+func (s *Store) Pets(ctx context.Context, workspace int64, q petstore.PetQuery) ([]petstore.StockedPet, error) {
 	return read(ctx, s, func(tx Tx) ([]petstore.StockedPet, error) { return readPets(tx, &s.options.Dialect, workspace, &q) })
 }
 
@@ -70,18 +35,6 @@ func readPets(tx Tx, d *Dialect, workspace int64, q *petstore.PetQuery) ([]petst
 		page = page[:min(len(page), max(q.Limit, 0))]
 	}
 	return page, err
-}
-
-// CountPets implements [petstore.Store].
-func (s *Store) CountPets(ctx context.Context, workspace int64, q petstore.PetQuery) (int64, error) {
-	if len(q.Statuses) == 0 && q.CategoryID == 0 && q.Name == "" {
-		q.Statuses = petstore.Statuses() // their index is a tenth of the table
-	}
-	l := petList(&s.options.Dialect, workspace, &q)
-	if l.columns = "id"; q.MaxQuantity != nil { // tests are of columns that were read
-		l.columns += ", quantity"
-	}
-	return read(ctx, s, l.count)
 }
 
 func petList(d *Dialect, workspace int64, q *petstore.PetQuery) *list[petstore.StockedPet] {

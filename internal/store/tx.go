@@ -85,7 +85,10 @@ func one(tx Tx, query string, scan func(Row) error, args ...any) (found bool, er
 
 // RowsOf returns the rows that a query selects.
 func RowsOf[T any](tx Tx, scan func(Row, *T) error, query string, args ...any) ([]T, error) {
-	all := make([]T, 0, 4)
+	return appendRows(tx, make([]T, 0, 4), scan, query, args...)
+}
+
+func appendRows[T any](tx Tx, all []T, scan func(Row, *T) error, query string, args ...any) ([]T, error) {
 	for row, err := range tx.Query(query, args...) {
 		if err != nil {
 			return nil, err

@@ -12,7 +12,7 @@ func categorySource(v *visit) source[petstore.Category, petstore.CategoryQuery] 
 	q := &petstore.CategoryQuery{Name: petstore.Fold(f.Add(page.Field{Name: "name", Label: "Name", Kind: "text", Hint: "Part of a name"}))}
 	return source[petstore.Category, petstore.CategoryQuery]{
 		filters: f, one: "category", many: "categories", id: func(c petstore.Category) int64 { return c.ID },
-		query: q, page: &q.Page, fetch: v.Service.Categories, total: v.Service.CountCategories,
+		query: q, page: &q.Page, fetch: v.Service.Categories,
 	}
 }
 

@@ -29,7 +29,7 @@ var orderViews = []struct {
 func sourceOfOrders(v *visit, f page.Filters, q *petstore.OrderQuery) source[petstore.Order, petstore.OrderQuery] {
 	return source[petstore.Order, petstore.OrderQuery]{
 		filters: f, newest: true, one: "order", many: "orders", id: func(o petstore.Order) int64 { return o.ID },
-		query: q, page: &q.Page, fetch: v.Service.Orders, total: v.Service.CountOrders,
+		query: q, page: &q.Page, fetch: v.Service.Orders,
 	}
 }
 

@@ -79,7 +79,7 @@ func lowOnStock(v *visit) (page.List, error) {
 	l := page.NewList("Stock low or out", "", "Everything that can be ordered has more than "+page.Counted(v.who.Workspace.LowStock, "unit", "units")+".", "Pet", "Left", "Status")
 	l.Numbers[1], l.New = true, &page.Link{Title: "All", URL: "/console/pets?max=" + page.Text(v.who.Workspace.LowStock)}
 	// Without a status: the rows are then read in the order in which they lie, in a third of the time.
-	pets, err := v.Bulk.StockedPets(v.R.Context(), v.shop(), petstore.PetQuery{Page: petstore.Page{Limit: maxLowStock}, MaxQuantity: &v.who.Workspace.LowStock})
+	pets, err := v.Service.Pets(v.R.Context(), v.shop(), petstore.PetQuery{Page: petstore.Page{Limit: maxLowStock}, MaxQuantity: &v.who.Workspace.LowStock})
 	pets = slices.DeleteFunc(pets, func(p petstore.StockedPet) bool { return p.Status == petstore.Sold })
 	slices.SortStableFunc(pets, func(a, b petstore.StockedPet) int { return cmp.Compare(a.Quantity, b.Quantity) })
 	for _, p := range pets[:min(len(pets), few)] {

@@ -2,7 +2,6 @@ package console
 
 import (
 	"cmp"
-	"context"
 	"io"
 	"net/url"
 	"strconv"
@@ -27,7 +26,7 @@ func petSource(v *visit) (source[petstore.StockedPet, petstore.PetQuery], error)
 	q.CategoryID, err = categoryPicker.filter(v, &f)
 	return source[petstore.StockedPet, petstore.PetQuery]{
 		filters: f, newest: true, one: "pet", many: "pets", id: func(p petstore.StockedPet) int64 { return p.ID },
-		query: q, page: &q.Page, fetch: v.Bulk.StockedPets, total: v.Service.CountPets,
+		query: q, page: &q.Page, fetch: v.Service.Pets,
 	}, err
 }
 
@@ -111,17 +110,6 @@ func newPet(v *visit) (page.Form, error) {
 	return f, err
 }
 
-// petInPath returns the pet in the path with its stock.
-func petInPath(v *visit) (petstore.StockedPet, error) {
-	return inPath(v, func(ctx context.Context, workspace, id int64) (petstore.StockedPet, error) {
-		pets, err := v.Bulk.StockedPets(ctx, workspace, petstore.PetQuery{Page: petstore.Page{Limit: 1}, IDs: []int64{id}})
-		if err != nil || len(pets) == 0 {
-			return petstore.StockedPet{}, cmp.Or[error](err, petstore.NoPet(id))
-		}
-		return pets[0], nil
-	})
-}
-
 // named is the query of a page about a pet.
 func named(p *petstore.StockedPet) string {
 	return "?petId=" + url.QueryEscape(pickName(p.Name, p.ID))
@@ -140,7 +128,7 @@ func petFacts(v *visit, p *petstore.StockedPet) []page.Fact {
 }
 
 func showPet(v *visit) (page.Form, error) {
-	p, err := petInPath(v)
+	p, err := inPath(v, v.Service.Pet)
 	if err != nil {
 		return page.Form{}, err
 	}

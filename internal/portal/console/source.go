@@ -3,6 +3,8 @@ package console
 import (
 	"context"
 
+	"github.com/dustin/go-humanize/english"
+
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/portal/page"
 )
@@ -15,14 +17,14 @@ type source[T, Q any] struct {
 	query     *Q
 	page      *petstore.Page // of the query
 	fetch     func(ctx context.Context, workspace int64, query Q) ([]T, error)
-	total     func(ctx context.Context, workspace int64, query Q) (int64, error)
 	id        func(T) int64
 }
 
 // count returns the number of rows, up to one more than a list shows exactly.
 func (s source[T, Q]) count(v *visit) (int64, error) {
 	*s.page = petstore.Page{Limit: maxCounted + 1}
-	return s.total(v.R.Context(), v.shop(), *s.query)
+	rows, err := s.fetch(v.R.Context(), v.shop(), *s.query)
+	return int64(len(rows)), err
 }
 
 // maxCounted is the greatest number of rows that a list shows exactly.
@@ -45,11 +47,7 @@ func (s source[T, Q]) read(v *visit, l *page.List) (rows []T, n int64, err error
 			return nil, 0, err
 		}
 	}
-	what := s.many
-	if n == 1 {
-		what = s.one
-	}
-	l.Lead = counted(n) + " " + what + ". " + l.Lead
+	l.Lead = counted(n) + " " + english.PluralWord(int(n), s.one, s.many) + ". " + l.Lead
 	query.Del("after")
 	l.CSV = page.Address(v.R.URL.Path+".csv", query)
 	return page.Cut(l, v.R.URL, rows, "after", func(last *T) string { return page.Text(s.id(*last)) }), n, nil

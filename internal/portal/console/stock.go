@@ -62,7 +62,7 @@ func (p *sheetPage) form(v *visit, which int) (f page.Form) {
 
 // stockPage reads the page of the pet in the path: the forms that change its stock, and what has changed it.
 func stockPage(v *visit) (*sheetPage, error) {
-	pet, err := petInPath(v)
+	pet, err := inPath(v, v.Service.Pet)
 	if err != nil {
 		return nil, err
 	}

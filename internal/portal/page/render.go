@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/dustin/go-humanize"
+	"github.com/dustin/go-humanize/english"
 
 	"example.com/petstore/internal/accept"
 	"example.com/petstore/internal/access"
@@ -250,8 +251,5 @@ func Number(n int64) string { return humanize.Comma(n) }
 
 // Counted returns n with the word for what is counted.
 func Counted(n int64, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return Number(n) + " " + many
+	return english.Plural(int(n), one, many)
 }

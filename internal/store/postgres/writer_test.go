@@ -97,7 +97,7 @@ func TestDeadlock(t *testing.T) {
 	if got := db.Stats(); got.Retries == 0 || got.SplitGroups != 0 {
 		t.Errorf("Stats = %+v, want a retry and no split", got)
 	}
-	if got, err := db.InventoryItem(ctx, workspace, first); err != nil || got.Quantity != 8 {
+	if got, err := db.Pet(ctx, workspace, first); err != nil || got.Quantity != 8 {
 		t.Errorf("InventoryItem = %+v, %v, want 8 left", got, err)
 	}
 	wantSound(t, db)

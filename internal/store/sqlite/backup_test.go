@@ -71,9 +71,9 @@ func openOrders(t *testing.T, path string, workspace int64) int64 {
 	}
 	db, err := Open(t.Context(), path, Options{Readers: 1, ReadOnly: true})
 	must(t, err)
-	item, err := db.InventoryItem(t.Context(), workspace, 1)
+	pet, err := db.Pet(t.Context(), workspace, 1)
 	must(t, errors.Join(err, db.Close()))
-	return petstore.MaxQuantity - item.Quantity
+	return petstore.MaxQuantity - pet.Quantity
 }
 
 // TestRestoreWarnsOfLostIDs: what cannot be read of the database that is replaced is said.

@@ -102,7 +102,7 @@ func testRename(s *tenant) {
 func (s *tenant) wantEmpty() {
 	s.Helper()
 	page := petstore.Page{Limit: 10}
-	same(s, "Pets", []petstore.Pet{})(s.Stores.Pets(s.ctx, s.workspace, petstore.PetQuery{Page: page}))
+	same(s, "Pets", []petstore.StockedPet{})(s.Stores.Pets(s.ctx, s.workspace, petstore.PetQuery{Page: page}))
 	same(s, "Categories", []petstore.Category{})(s.Stores.Categories(s.ctx, s.workspace, petstore.CategoryQuery{Page: page}))
 	same(s, "Orders", []petstore.Order{})(s.Stores.Orders(s.ctx, s.workspace, petstore.OrderQuery{Page: page}))
 	_, _, err := s.Movements(s.ctx, s.workspace, 1, 0, 10)

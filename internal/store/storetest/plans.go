@@ -47,9 +47,6 @@ func ListStatements(d store.Dialect, workspace, after int64) (all []ListStatemen
 	for list, q := range orderQueries() {
 		add("orders "+list, func(s *store.Store, p petstore.Page) { q.Page = p; _, _ = s.Orders(ctx, workspace, q) })
 	}
-	for list, q := range inventoryQueries() {
-		add("inventory "+list, func(s *store.Store, p petstore.Page) { q.Page = p; _, _ = s.Inventory(ctx, workspace, q) })
-	}
 	for _, name := range []string{"", "e"} {
 		add(fmt.Sprintf("categories by name %s", name), func(s *store.Store, p petstore.Page) {
 			_, _ = s.Categories(ctx, workspace, petstore.CategoryQuery{Page: p, Name: name})
@@ -71,6 +68,11 @@ func petQueries(after int64) map[string]petstore.PetQuery {
 			}
 		}
 	}
+	for statuses := range 3 {
+		for _, most := range []int64{5, 1000} {
+			queries[fmt.Sprintf("of %d statuses, at most %d", statuses, most)] = petstore.PetQuery{Statuses: petstore.Statuses()[:statuses], MaxQuantity: &most}
+		}
+	}
 	return queries
 }
 
@@ -84,20 +86,6 @@ func orderQueries() map[string]petstore.OrderQuery {
 	for dated, d := range dates {
 		queries["all"+dated] = petstore.OrderQuery{ShipDateFrom: d[0], ShipDateTo: d[1]}
 		queries["complete"+dated] = petstore.OrderQuery{ShipDateFrom: d[0], ShipDateTo: d[1], Complete: &yes}
-	}
-	return queries
-}
-
-func inventoryQueries() map[string]petstore.InventoryQuery {
-	queries := map[string]petstore.InventoryQuery{}
-	for statuses := range 3 {
-		for _, most := range []*int64{nil, new(int64(5)), new(int64(1000))} {
-			list := fmt.Sprintf("of %d statuses", statuses)
-			if most != nil {
-				list += fmt.Sprint(", at most ", *most)
-			}
-			queries[list] = petstore.InventoryQuery{Statuses: petstore.Statuses()[:statuses], MaxQuantity: most}
-		}
 	}
 	return queries
 }
