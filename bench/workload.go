@@ -47,10 +47,10 @@ type workload struct {
 func rows() []row {
 	all := []row{
 		{name: "get", words: "GET one: `/pets/{id}`, some more popular than others", callers: readers, want: 200, warm: time.Second, least: .85, request: getPopular},
-		{name: "get-uniform", words: "GET one: `/pets/{id}`, all alike", callers: readers, want: 200, least: .65, request: getPet},
+		{name: "get-uniform", words: "GET one: `/pets/{id}`, all alike", callers: readers, want: 200, least: .6, request: getPet},
 		{name: "list", words: "list of 20, first page", callers: readers, want: 200, least: 1, request: listFirst},
 		{name: "limited", words: "refused by the limit (429)", callers: readers, want: 429, least: .95, request: getSpent},
-		{name: "bad-key", words: "unknown key (401)", callers: readers, want: 401, least: .95, request: getUnknown},
+		{name: "bad-key", words: "unknown key (401)", callers: readers, want: 401, request: getUnknown}, // without a goal: it waits for a look-up that all guesses share,
 		{name: "create-pet", words: "POST pet, 64 callers", callers: 64, want: 201, write: true, request: createPet},
 		{name: "order", words: "order, different pets, 64 callers", callers: 64, want: 201, write: true, least: 3, request: orderAny},
 		{name: "order-hot", words: "order, one hot pet, 64 callers", callers: 64, want: 201, write: true, least: 4.5, request: orderHot},
@@ -58,7 +58,10 @@ func rows() []row {
 	for _, t := range []transport{splitHead, http10, http2TLS} {
 		for _, name := range []string{"get", "list", "bad-key"} {
 			r := *findRow(all, name)
-			r.name, r.words, r.transport, r.warm, r.least = name+", "+string(t), r.words+"; "+t.words(), t, 500*time.Millisecond, .6
+			r.name, r.words, r.transport, r.warm = name+", "+string(t), r.words+"; "+t.words(), t, 500*time.Millisecond
+			if r.least > 0 {
+				r.least = .6
+			}
 			all = append(all, r)
 		}
 	}

@@ -35,8 +35,7 @@ type Entry[S any] struct {
 type Directory[S any] struct {
 	store  Store
 	now    func() time.Time
-	attach func(Workspace, Key) S
-	detach func(Key)
+	attach func(w Workspace, k Key, before S) S
 
 	lookupTurn     chan struct{} // holds a token while one caller reads the store, for all that wait
 	unknownAskedAt time.Time     // when keys that were never read were last looked up; used by the holder of lookupTurn
@@ -62,12 +61,12 @@ type lookup struct {
 }
 
 // NewDirectory returns an empty directory. attach is called for every key that was read,
-// before the key can be found, and returns the entry's attachment. detach is called for
-// every key that has ended, after it can no longer be found. They are called one at a time,
-// and must not call the directory.
-func NewDirectory[S any](store Store, now func() time.Time, attach func(Workspace, Key) S, detach func(Key)) *Directory[S] {
+// before the key can be found, and returns the entry's attachment. before is that of the
+// key's entry until now, or the zero value if there is none. The calls are made one at a
+// time, and must not call the directory.
+func NewDirectory[S any](store Store, now func() time.Time, attach func(w Workspace, k Key, before S) S) *Directory[S] {
 	return &Directory[S]{
-		store: store, now: now, attach: attach, detach: detach,
+		store: store, now: now, attach: attach,
 		lookupTurn: make(chan struct{}, 1),
 		byID:       make(map[string]*Entry[S]),
 		byHash:     make(map[Hash]*Entry[S]),
@@ -267,40 +266,40 @@ func (d *Directory[S]) readKeys(ctx context.Context, q *lookup) error {
 	var entries []*Entry[S]
 	for _, k := range keys {
 		if w := of[k.WorkspaceID]; w != nil { // nil if it was deleted between the queries
-			entries = append(entries, &Entry[S]{Key: k, Workspace: w, Attachment: d.attach(*w, k), generation: generation})
+			entries = append(entries, &Entry[S]{Key: k, Workspace: w, Attachment: d.attach(*w, k, d.attached(k.ID)), generation: generation})
 		}
 	}
-	for _, e := range d.put(q, entries) {
-		d.detach(e.Key)
-	}
+	d.put(q, entries)
 	return nil
 }
 
-// put stores the result of a look-up, and returns the entries of keys that have ended,
-// by their ids.
-func (d *Directory[S]) put(q *lookup, entries []*Entry[S]) (gone map[string]*Entry[S]) {
+// attached returns the attachment of a key, or the zero value if it has no entry.
+func (d *Directory[S]) attached(id string) (s S) {
+	if e := d.Held(id); e != nil {
+		s = e.Attachment
+	}
+	return s
+}
+
+// put stores the result of a look-up, and removes the keys that have ended.
+func (d *Directory[S]) put(q *lookup, entries []*Entry[S]) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	gone = make(map[string]*Entry[S])
 	for _, id := range q.ids {
-		d.removeEntry(d.byID[id], gone)
+		d.removeEntry(d.byID[id])
 	}
 	for _, hash := range q.hashes {
-		d.removeEntry(d.byHash[hash], gone)
+		d.removeEntry(d.byHash[hash])
 	}
 	for _, e := range entries {
 		d.byID[e.Key.ID], d.byHash[e.Key.Hash] = e, e
-		delete(gone, e.Key.ID)
 	}
-	return gone
 }
 
-// removeEntry moves an entry, unless it is nil, from the maps to into.
-func (d *Directory[S]) removeEntry(e *Entry[S], into map[string]*Entry[S]) {
+func (d *Directory[S]) removeEntry(e *Entry[S]) {
 	if e != nil {
 		delete(d.byID, e.Key.ID)
 		delete(d.byHash, e.Key.Hash)
-		into[e.Key.ID] = e
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -27,7 +26,7 @@ func TestVerify(t *testing.T) {
 	k, key := h.mint(1, nil)
 	h.refresh()
 	e := h.wantVerify("a live key", key, "")
-	if e == nil || e.Key != k || *e.Workspace != freeShop || e.Attachment != h.slots[k.ID] {
+	if e == nil || e.Key != k || *e.Workspace != freeShop || e.Attachment.key != k.ID {
 		t.Errorf("Verify = %+v, want the key %+v of %+v with its slot", e, k, freeShop)
 	}
 	unknown, _ := Mint()
@@ -107,7 +106,7 @@ func TestKeysAreReadWhenUsed(t *testing.T) {
 		}
 	}
 	both := func() {
-		if e := h.wantVerify("a key", key, ""); e == nil || e.Key != used || *e.Workspace != freeShop || e.Attachment != h.slots[used.ID] {
+		if e := h.wantVerify("a key", key, ""); e == nil || e.Key != used || *e.Workspace != freeShop || e.Attachment.key != used.ID {
 			t.Errorf("Verify = %+v, want the key of %+v", e, freeShop)
 		}
 		if e := h.Entry(asked.ID); e == nil || *e.Workspace != other {
@@ -157,12 +156,14 @@ func TestChangesHold(t *testing.T) {
 	h.edit(k, func(k *Key) { k.RevokedAt = h.now() })
 	h.refresh()
 	h.wantVerify("a revoked key", key, CodeInvalidKey)
-	if e := h.Entry(k.ID); e != nil || !slices.Equal(h.detached, []string{k.ID}) {
-		t.Errorf("Entry of a revoked key = %+v, detached %v, want it gone", e, h.detached)
+	if e := h.Entry(k.ID); e != nil {
+		t.Errorf("Entry of a revoked key = %+v, want it gone", e)
 	}
 	h.edit(k, func(k *Key) { k.RevokedAt = time.Time{} }) // as a restored backup has it
 	h.refresh()
-	h.wantVerify("a key that came back", key, "")
+	if e := h.wantVerify("a key that came back", key, ""); e.Attachment == third.Attachment {
+		t.Error("a key that came back has the slot of before")
+	}
 	h.store.deleteWorkspace(1)
 	h.refresh()
 	h.wantVerify("a key of a deleted workspace", key, CodeInvalidKey)
@@ -276,8 +277,8 @@ func TestRun(t *testing.T) {
 		h.store.mu.Unlock()
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
-		if n := h.Len(); n != 0 || len(h.detached) != len(many)+1 {
-			t.Errorf("%d keys are here and %d were detached, want none of %d", n, len(h.detached), len(many)+1)
+		if n := h.Len(); n != 0 {
+			t.Errorf("%d keys are here, want none", n)
 		}
 		cancel()
 		wait.Wait()

@@ -115,29 +115,27 @@ func (m *memory) look(ids []string, hashes []Hash) (keys []Key, of []Workspace, 
 // slot is what the tests attach: the owner of a key, which stays the same, with
 // what it was last told.
 type slot struct {
-	attached int
-	quota    Quota
-	banned   bool
+	key    string
+	quota  Quota
+	banned bool
 }
 
 // house is a directory over a memory store, with a clock that stands still.
 type house struct {
 	*Directory[*slot]
-	t        testing.TB
-	store    *memory
-	mu       sync.Mutex
-	time     time.Time
-	slots    map[string]*slot
-	detached []string
+	t     testing.TB
+	store *memory
+	mu    sync.Mutex
+	time  time.Time
 }
 
 // newHouse returns one that follows its store, which has the workspaces.
 func newHouse(t testing.TB, workspaces ...Workspace) *house {
-	h := &house{t: t, store: newStore(), time: time.Unix(1_000_000, 0).UTC(), slots: map[string]*slot{}}
+	h := &house{t: t, store: newStore(), time: time.Unix(1_000_000, 0).UTC()}
 	for _, w := range workspaces {
 		h.store.putWorkspace(w)
 	}
-	h.Directory = NewDirectory(h.store, h.now, h.attach, func(k Key) { h.detached = append(h.detached, k.ID) })
+	h.Directory = NewDirectory(h.store, h.now, attach)
 	h.refresh()
 	return h
 }
@@ -154,13 +152,11 @@ func (h *house) advance(d time.Duration) {
 	h.time = h.time.Add(d)
 }
 
-func (h *house) attach(w Workspace, k Key) *slot {
-	s := h.slots[k.ID]
+func attach(w Workspace, k Key, before *slot) *slot {
+	s := before
 	if s == nil {
-		s = new(slot)
-		h.slots[k.ID] = s
+		s = &slot{key: k.ID}
 	}
-	s.attached++
 	s.quota, s.banned = w.Quota, k.Ban != nil
 	return s
 }

@@ -37,13 +37,12 @@ type Store interface {
 
 	// CreateWorkspace returns CodeWorkspaceExists if the name is taken.
 	CreateWorkspace(ctx context.Context, w Workspace, by Actor) (Workspace, error)
-	Workspaces(ctx context.Context) ([]Workspace, error) // by name
+	// Workspaces returns at most limit workspaces by name, without the first ones.
+	Workspaces(ctx context.Context, from, limit int) ([]Workspace, error)
 	CountWorkspaces(ctx context.Context) (int64, error)
 	// CountOverQuota returns how many workspaces have used up their minute or their day.
 	// Servers save that half a second late.
 	CountOverQuota(ctx context.Context) (int64, error)
-	// WorkspacesFrom returns at most limit of those by name, without the first ones.
-	WorkspacesFrom(ctx context.Context, from, limit int) ([]Workspace, error)
 	// WorkspacePage returns at most limit workspaces with ids greater than after, in
 	// their order; only those with one of the names, if any are given.
 	WorkspacePage(ctx context.Context, after int64, limit int, names ...string) ([]Workspace, error)
@@ -73,7 +72,6 @@ type Store interface {
 	// CheckRotation; for m.Once the errors of Replay; and for m.Holder the error of
 	// CheckHolder, also if the request is repeated.
 	MakeKey(ctx context.Context, m KeyRequest) (CreatedKey, error)
-	Keys(ctx context.Context, workspace int64) ([]Key, error) // revoked ones too, see Sorted
 	// KeyPage returns a page of the keys of a workspace.
 	KeyPage(ctx context.Context, workspace int64, p KeyPage) ([]Key, error)
 	Key(ctx context.Context, id string) (Key, error)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/spf13/cobra"
 
@@ -92,7 +93,7 @@ func failed(check string, err error) finding {
 
 // checkEvents compares the data of each workspace with what its feed of events says.
 func checkEvents(ctx context.Context, db node.Store) (problems []string, err error) {
-	all, err := db.Workspaces(ctx)
+	all, err := db.Workspaces(ctx, 0, math.MaxInt)
 	for _, w := range all {
 		if w.Resetting || w.Sandbox != nil {
 			continue

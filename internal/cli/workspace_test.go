@@ -39,7 +39,7 @@ func TestDeletesWhatWasConfirmed(t *testing.T) {
 	admin, err := httpapi.NewAdmin(httpapi.AdminOptions{
 		Backups: struct{ httpapi.Backups }{}, // of which nothing is asked
 		Access:  db, Counts: operator.Saved(db, time.Now), Secret: make([]byte, 32), Log: slog.New(slog.DiscardHandler), Now: time.Now,
-		Keys: access.NewDirectory(db, time.Now, func(access.Workspace, access.Key) *ratelimit.Caller { return nil }, func(access.Key) {}),
+		Keys: access.NewDirectory(db, time.Now, func(access.Workspace, access.Key, *ratelimit.Caller) *ratelimit.Caller { return nil }),
 	})
 	processtest.Must(t, err)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -9,6 +9,7 @@
 package httpapi
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"math"
@@ -93,8 +94,8 @@ type Options struct {
 
 	Now func() time.Time
 
-	// Observe is called for every response. It must not block.
-	Observe func(Observation)
+	// Observe is called for every response, with the context of its request. It must not block.
+	Observe func(context.Context, Observation)
 
 	// Reads and Writes are how many operations of a kind are carried out at once; 0
 	// means 128 reads and 512 writes.
@@ -120,7 +121,7 @@ func New(o Options) (*API, error) {
 		o.OnBan = func(ratelimit.Ban) {}
 	}
 	if o.Observe == nil {
-		o.Observe = func(Observation) {}
+		o.Observe = func(context.Context, Observation) {}
 	}
 	a := &API{pipeline: pipeline{
 		env:      env{log: o.Log, baseURL: o.BaseURL, cursors: cursors{secret: o.Secret}, statuses: statuses},

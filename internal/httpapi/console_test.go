@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 	"testing"
@@ -49,7 +50,7 @@ func TestConsoleCountsSessions(t *testing.T) {
 	seen := make(chan httpapi.Observation, 8)
 	var s *service
 	s = openLimitedService(t, limits(), func(o *httpapi.Options) {
-		o.Observe = func(o httpapi.Observation) { seen <- o }
+		o.Observe = func(_ context.Context, o httpapi.Observation) { seen <- o }
 		o.Console = func(w http.ResponseWriter, r *http.Request, p *httpapi.ConsoleGate) {
 			entry, err := s.keys.Verify(s.key)
 			if err != nil {
@@ -84,7 +85,7 @@ func TestConsoleCountsSessions(t *testing.T) {
 func TestObservedRefusal(t *testing.T) {
 	t.Parallel()
 	seen := make(chan httpapi.Observation, 8)
-	s := openLimitedService(t, limits(), func(o *httpapi.Options) { o.Observe = func(o httpapi.Observation) { seen <- o } })
+	s := openLimitedService(t, limits(), func(o *httpapi.Options) { o.Observe = func(_ context.Context, o httpapi.Observation) { seen <- o } })
 	small := s.addKey(s.addWorkspace("small", access.Quota{PerMinute: 3, PerDay: 1000}), access.Read, time.Time{})
 	for {
 		a := s.do(request{method: "GET", path: "/pets", key: small})
@@ -104,7 +105,7 @@ func TestObservedRefusal(t *testing.T) {
 func TestObservation(t *testing.T) {
 	t.Parallel()
 	seen := make(chan httpapi.Observation, 8)
-	s := openService(t, func(o *httpapi.Options) { o.Observe = func(o httpapi.Observation) { seen <- o } })
+	s := openService(t, func(o *httpapi.Options) { o.Observe = func(_ context.Context, o httpapi.Observation) { seen <- o } })
 	a := s.do(request{method: "GET", path: "/pets/" + s.key})
 	entry, err := s.keys.Verify(s.key)
 	must(t, err)

@@ -357,9 +357,7 @@ func TestEventStreamsEndWithTheirKey(t *testing.T) {
 	stays := s.follow("/events", nil)
 	s.del("/keys/key_Revoked000000002").want(204, "")
 	one.ended()
-	ban := access.Ban{KeyID: s.idOfKey(banned), From: s.start, Until: s.start.Add(time.Hour), Reason: "too fast", By: ratelimit.ByOperator}
-	must(t, access.SetBan(t.Context(), s.db, ban, "test"))
-	must(t, s.keys.Refresh(t.Context()))
+	s.ban(s.idOfKey(banned), ratelimit.ByOperator)
 	two.ended()
 	s.clock.Advance(2 * time.Hour)
 	three.ended()

@@ -169,9 +169,7 @@ func prepareService(t testing.TB, cfg ratelimit.Config, change ...func(*httpapi.
 	t.Cleanup(func() { _ = db.Close() })
 	s.db, s.fault = db, &faultyStore{Store: db}
 	s.limiter = ratelimit.New(cfg, s.clock.Now)
-	s.keys = access.NewDirectory(db, s.clock.Now, func(w access.Workspace, k access.Key) *ratelimit.Caller {
-		return s.limiter.Caller(w.ID, k.ID, ratelimit.Limits(w.Quota))
-	}, func(k access.Key) { s.limiter.Drop(k.ID) })
+	s.keys = access.NewDirectory(db, s.clock.Now, attachTo(s.limiter))
 	secret, err := db.Secret(t.Context())
 	must(t, err)
 	o := httpapi.Options{
@@ -193,6 +191,21 @@ func prepareService(t testing.TB, cfg ratelimit.Config, change ...func(*httpapi.
 	s.key = s.addKey(s.workspace, access.Read|access.Write|access.Manage, time.Time{})
 	s.described, s.sends = contract(t), s.key
 	return s
+}
+
+// attachTo returns a function that attaches a limiter's handles to keys.
+func attachTo(l *ratelimit.Limiter) func(access.Workspace, access.Key, *ratelimit.Caller) *ratelimit.Caller {
+	return func(w access.Workspace, k access.Key, before *ratelimit.Caller) *ratelimit.Caller {
+		return l.Caller(before, w.ID, k.ID, ratelimit.Limits(w.Quota), (*ratelimit.Ban)(k.Ban))
+	}
+}
+
+// ban bans a key for an hour, for a reason that is secret.
+func (s *service) ban(id, by string) {
+	s.t.Helper()
+	now := s.clock.Now()
+	must(s.t, access.SetBan(s.t.Context(), s.db, access.Ban{KeyID: id, From: now, Until: now.Add(time.Hour), Reason: "secret", By: by}, "test"))
+	must(s.t, s.keys.Refresh(s.t.Context()))
 }
 
 func limits() ratelimit.Config {

@@ -374,7 +374,7 @@ func TestFailures(t *testing.T) {
 func TestPanicBeforeTheLimits(t *testing.T) {
 	t.Parallel()
 	s := openService(t, func(o *httpapi.Options) {
-		o.Keys = access.NewDirectory(o.Access, o.Now, func(access.Workspace, access.Key) *ratelimit.Caller { return nil }, func(access.Key) {})
+		o.Keys = access.NewDirectory(o.Access, o.Now, func(access.Workspace, access.Key, *ratelimit.Caller) *ratelimit.Caller { return nil })
 	})
 	s.get("/pets/1").want(500, "internal_error")
 }

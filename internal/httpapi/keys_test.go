@@ -206,8 +206,7 @@ func TestHeldWrite(t *testing.T) {
 		}},
 		"expired_api_key": {401, func(string) error { s.clock.Advance(time.Minute); return nil }},
 		"api_key_banned": {429, func(id string) error {
-			now := s.clock.Now()
-			s.limiter.SetBan(id, &ratelimit.Ban{KeyID: id, From: now, Until: now.Add(time.Hour), By: ratelimit.ByOperator})
+			s.ban(id, ratelimit.ByOperator)
 			return nil
 		}},
 	} {

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -23,6 +24,7 @@ type Observation struct {
 	Query     string // keys in it are cut; shown only to the workspace, not logged
 	Code      string // of the error in the answer, or ""
 	Operation string // the operationId, or "" if there is none
+	Pattern   string // of the route, or ""
 	Method    string // one of the methods of HTTP, or "OTHER"
 	Status    int
 	Duration  time.Duration
@@ -34,7 +36,7 @@ type Observation struct {
 
 // An observer measures and logs requests that were answered.
 type observer struct {
-	observe func(Observation)
+	observe func(context.Context, Observation)
 	log     *slog.Logger
 	access  *AccessLog // nil if log takes the lines of requests
 }
@@ -47,7 +49,7 @@ var knownMethods = []string{
 func (b *observer) report(x *exchange, took time.Duration) {
 	o := Observation{
 		At: x.began, RequestID: x.id, Path: redact(x.r.URL.Path), Query: redactQuery(x.r.URL.RawQuery), Code: string(x.code),
-		Method: "OTHER", Status: x.status, Duration: took, Outcome: "free",
+		Pattern: x.r.Pattern, Method: "OTHER", Status: x.status, Duration: took, Outcome: "free",
 	}
 	if slices.Contains(knownMethods, x.r.Method) {
 		o.Method = x.r.Method
@@ -64,7 +66,7 @@ func (b *observer) report(x *exchange, took time.Duration) {
 	if x.entry != nil {
 		o.Plan, o.Workspace, o.KeyID = string(x.entry.Workspace.Plan), x.entry.Workspace.ID, x.entry.Key.ID
 	}
-	b.observe(o)
+	b.observe(x.ctx, o)
 	switch {
 	case !b.log.Enabled(x.ctx, slog.LevelInfo):
 	case b.access != nil:

@@ -72,7 +72,7 @@ func TestBannedKeysGiveNoStanding(t *testing.T) {
 	for _, banned := range []bool{false, true} {
 		key := s.addKey(s.workspace, access.Read, time.Time{})
 		if banned {
-			s.limiter.SetBan(s.idOfKey(key), &ratelimit.Ban{KeyID: s.idOfKey(key), From: s.start, Until: s.start.Add(time.Hour), By: ratelimit.ByOperator})
+			s.ban(s.idOfKey(key), ratelimit.ByOperator)
 		}
 		on, err := net.Listen("tcp", "127.0.0.1:0")
 		must(t, err)

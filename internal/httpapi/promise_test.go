@@ -259,9 +259,7 @@ func (s *service) refusals() {
 	key := s.addKey(tiny, access.Read|access.Write, time.Time{})
 	s.do(request{method: "GET", path: "/pets", key: key}).want(200, "")
 	banned := s.addKey(s.workspace, access.Read|access.Write, time.Time{})
-	e, err := s.keys.Verify(banned)
-	must(s.t, err)
-	s.limiter.SetBan(e.Key.ID, &ratelimit.Ban{KeyID: e.Key.ID, From: s.start, Until: s.start.Add(time.Hour), By: ratelimit.ByOperator})
+	s.ban(s.idOfKey(banned), ratelimit.ByOperator)
 	for id, r := range samples() {
 		if r.key = key; id != "getAccount" {
 			s.do(r).want(429, "rate_limit_exceeded")

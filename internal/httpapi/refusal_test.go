@@ -58,12 +58,7 @@ func TestBanSaysWhose(t *testing.T) {
 	s := openService(t)
 	for by, want := range map[string]string{ratelimit.ByOperator: "by the operator", ratelimit.ByLimiter: "kept sending"} {
 		key := s.addKey(s.workspace, access.Read, time.Time{})
-		e, err := s.keys.Verify(key)
-		must(t, err)
-		ban := ratelimit.Ban{KeyID: e.Key.ID, From: s.start, Until: s.start.Add(time.Hour), By: by, Reason: "secret"}
-		must(t, access.SetBan(t.Context(), s.db, access.Ban(ban), "test"))
-		must(t, s.keys.Refresh(t.Context()))
-		s.limiter.SetBan(e.Key.ID, &ban)
+		s.ban(s.idOfKey(key), by)
 		a := s.do(request{method: "GET", path: "/pets", key: key}).want(429, "api_key_banned")
 		if text := string(a.body); !strings.Contains(text, want) || strings.Contains(text, "secret") {
 			t.Errorf("a ban by the %s says %s, want %q, and not the reason", by, text, want)
@@ -116,10 +111,7 @@ func TestAKeyThatCannotBeLookedForIsNotCounted(t *testing.T) {
 	var keys slowKeys
 	s := openLimitedService(t, cfg, func(o *httpapi.Options) {
 		keys.Store = o.Access
-		limiter := o.Limiter
-		o.Keys = access.NewDirectory(&keys, o.Now, func(w access.Workspace, k access.Key) *ratelimit.Caller {
-			return limiter.Caller(w.ID, k.ID, ratelimit.Limits(w.Quota))
-		}, func(k access.Key) { limiter.Drop(k.ID) })
+		o.Keys = access.NewDirectory(&keys, o.Now, attachTo(o.Limiter))
 	})
 	keys.slow.Store(true)
 	for range 3 {

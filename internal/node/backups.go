@@ -89,7 +89,7 @@ type scheduler struct {
 // newScheduler returns the scheduler of the settings.
 func newScheduler(c *config.Config, store Store, now func() time.Time, log *slog.Logger) *scheduler {
 	s := &scheduler{every: c.Backup.Every, dir: c.Backup.Dir, keep: c.Backup.Keep, now: now, log: log}
-	if _, yes := store.(fileStore); yes {
+	if _, yes := store.(*sqlite.DB); yes {
 		s.backup = func(ctx context.Context, path string) error { return sqlite.Backup(ctx, c.DB, path) }
 	}
 	return s

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -130,5 +131,16 @@ func TestSchedulerAfterWrongClock(t *testing.T) {
 				t.Errorf("the folder has %v, %v, want %d backups", all, err, s.keep)
 			}
 		})
+	}
+}
+
+// TestNoBackupYet: the alert takes 0 for none.
+func TestNoBackupYet(t *testing.T) {
+	t.Parallel()
+	n, m := &node{store: openStore(t), backups: &scheduler{every: time.Hour, dir: t.TempDir(), now: time.Now}}, newMetrics("")
+	m.MustRegister(collector(n.collectStore))
+	_, _, body := get(t, probes(nil, m, slog.New(slog.DiscardHandler)), "/metrics")
+	if !strings.Contains(body, "\npetstore_backup_newest_timestamp_seconds 0\n") {
+		t.Errorf("the metrics of a server without a backup are\n%s", body)
 	}
 }

@@ -38,61 +38,76 @@ func makeKey(t *testing.T, db *sqlite.DB) (access.Workspace, access.Key) {
 	return w, k
 }
 
+// severe returns a limiter that bans a key for an hour at its first refusal.
+func severe(now func() time.Time) *ratelimit.Limiter {
+	cfg := ratelimit.DefaultConfig()
+	cfg.Strikes, cfg.Grace, cfg.FirstBan = 1, -1, time.Hour
+	return ratelimit.New(cfg, now)
+}
+
+// begin sends requests until a ban begins.
+func begin(l *ratelimit.Limiter, c *ratelimit.Caller) (ban *ratelimit.Ban) {
+	for ban == nil {
+		ban = l.Admit(c).NewBan
+	}
+	return ban
+}
+
 func TestAttachHandsOnWhatChanged(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, time.May, 4, 12, 0, 0, 0, time.UTC)
-	m := ratelimit.New(ratelimit.DefaultConfig(), func() time.Time { return now })
-	bans := newBanSync(m)
+	n := &node{limiter: severe(func() time.Time { return now })}
 	w := access.Workspace{ID: 1, Quota: access.FreeQuota}
 	k := access.Key{ID: "key_1", WorkspaceID: 1}
+	var c *ratelimit.Caller
 	outcome := func(step string, want ratelimit.Outcome) {
 		t.Helper()
-		if got := m.Peek(bans.attach(w, k)).Outcome; got != want {
+		c = n.attach(w, k, c)
+		if got := n.limiter.Peek(c).Outcome; got != want {
 			t.Errorf("%s: outcome = %v, want %v", step, got, want)
 		}
 	}
 	outcome("at first", ratelimit.Admitted)
-	m.SetBan(k.ID, &ratelimit.Ban{KeyID: k.ID, From: now, Until: now.Add(time.Hour), Level: 1, By: ratelimit.ByLimiter})
+	began := access.Ban(*begin(n.limiter, c))
 	w.Quota.PerMinute = 99
 	outcome("another plan while a ban of the limiter is not stored yet", ratelimit.Banned)
-	k.Ban = &access.Ban{KeyID: k.ID, From: now, Until: now.Add(time.Hour), Level: 1, By: ratelimit.ByLimiter}
+	k.Ban = &began
 	outcome("the ban is stored", ratelimit.Banned)
 	k.Ban = nil
 	outcome("the operator lifts it", ratelimit.Admitted)
 	k.Ban = &access.Ban{KeyID: k.ID, From: now, Until: now.Add(time.Hour), By: ratelimit.ByOperator}
 	outcome("the operator bans", ratelimit.Banned)
-	if got := m.Peek(bans.attach(w, k)).Minute.Limit; got != 99 {
+	if got := n.limiter.Peek(c).Minute.Limit; got != 99 {
 		t.Errorf("the limit is %d, want 99, that of the new plan", got)
 	}
 	k.Ban = nil
 	outcome("the operator lifts that", ratelimit.Admitted)
-	m.SetBan(k.ID, &ratelimit.Ban{KeyID: k.ID, From: now, Until: now.Add(time.Hour), Level: 2, By: ratelimit.ByLimiter})
-	bans.stored(access.Ban{KeyID: k.ID, From: now, Until: now.Add(time.Hour), Level: 2, By: ratelimit.ByLimiter})
+	n.limiter.Stored(c, begin(n.limiter, c))
 	outcome("the operator lifts one that was stored here before the key is read", ratelimit.Admitted)
-	bans.detach(k)
-	if s := m.Stats(); s.Keys != 0 {
-		t.Errorf("Stats().Keys = %d after the key is gone, want 0", s.Keys)
-	}
 }
 
+// TestBansAreStored: a ban is stored, and lifted here if that is changed before the key is read again.
 func TestBansAreStored(t *testing.T) {
 	t.Parallel()
 	db := openStore(t)
-	w, k := makeKey(t, db)
+	_, k := makeKey(t, db)
 	var log strings.Builder
-	bans := newBanSync(ratelimit.New(ratelimit.DefaultConfig(), time.Now))
-	keeper := banKeeper{store: db, bans: bans, log: slog.New(slog.NewTextHandler(&log, nil)), metrics: newMetrics("")}
-	until := time.Now().Add(time.Hour).Truncate(time.Millisecond)
-	keeper.started(ratelimit.Ban{KeyID: k.ID, From: time.Now(), Until: until, Level: 2, Reason: "hammering", By: ratelimit.ByLimiter})
-	keeper.started(ratelimit.Ban{KeyID: "key_unknown", From: time.Now(), Until: until, By: ratelimit.ByLimiter})
-	keeper.storing.Wait()
-	keys, err := db.Keys(t.Context(), w.ID)
+	n := &node{store: db, limiter: severe(time.Now), log: slog.New(slog.NewTextHandler(&log, nil)), metrics: newMetrics("")}
+	n.keys = access.NewDirectory(db, time.Now, n.attach)
+	c := n.keys.Entry(k.ID).Attachment
+	ban := begin(n.limiter, c)
+	n.banStarted(*ban)
+	n.banStarted(ratelimit.Ban{KeyID: "key_unknown", From: ban.From, Until: ban.Until, By: ratelimit.ByLimiter})
+	n.storing.Wait()
+	stored, err := db.Key(t.Context(), k.ID)
 	must(t, err)
-	if b := keys[0].Ban; b == nil || !b.Until.Equal(until) || b.Level != 2 || b.By != ratelimit.ByLimiter {
-		t.Errorf("the stored ban is %+v, want one of level 2 until %v", b, until)
+	if b := stored.Ban; b == nil || b.Until.Sub(ban.Until).Abs() > time.Millisecond || b.Level != 1 || b.By != ratelimit.ByLimiter {
+		t.Errorf("the stored ban is %+v, want %+v", b, ban)
 	}
-	if _, ok := bans.bans[k.ID]; !ok || len(bans.bans) != 1 {
-		t.Errorf("the bans that can be lifted are %+v, want that of %s", bans.bans, k.ID)
+	must(t, access.LiftBan(t.Context(), db, k.ID, actor))
+	must(t, n.keys.Refresh(t.Context()))
+	if d := n.limiter.Peek(n.keys.Entry(k.ID).Attachment); d.Outcome != ratelimit.Admitted {
+		t.Errorf("after the ban was lifted the key is %v", d.Outcome)
 	}
 	for _, want := range []string{"audit=ban.set key=" + k.ID, `msg="a ban could not be stored" key=key_unknown`} {
 		if !strings.Contains(log.String(), want) {

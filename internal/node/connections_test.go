@@ -63,8 +63,8 @@ func TestKeyStands(t *testing.T) {
 	t.Parallel()
 	db := openStore(t)
 	_, k := makeKey(t, db)
-	bans := newBanSync(ratelimit.New(ratelimit.DefaultConfig(), time.Now))
-	n := &node{now: time.Now, keys: access.NewDirectory(db, time.Now, bans.attach, bans.detach)}
+	n := &node{now: time.Now, limiter: ratelimit.New(ratelimit.DefaultConfig(), time.Now)}
+	n.keys = access.NewDirectory(db, time.Now, n.attach)
 	if n.keys.Entry(k.ID) == nil || !n.keyIsValid(k.ID) {
 		t.Error("a live key does not stand")
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -56,13 +57,13 @@ func (d *demonstrator) prepare(ctx context.Context) (*Demo, error) {
 
 // replaceKey creates a key, and revokes that of the last start.
 func (d *demonstrator) replaceKey(ctx context.Context, workspace int64) (*Demo, error) {
-	all, err := d.store.Keys(ctx, workspace)
+	all, err := d.store.KeyPage(ctx, workspace, access.KeyPage{Unrevoked: true, Limit: math.MaxInt})
 	if err != nil {
 		return nil, err
 	}
 	ring := access.Keyring{Store: d.store, Now: d.now, By: actor}
 	for _, k := range all {
-		if k.Name != demoWorkspace || !k.RevokedAt.IsZero() {
+		if k.Name != demoWorkspace {
 			continue
 		}
 		if err := ring.Revoke(ctx, k.ID, petstore.Condition{}); err != nil {

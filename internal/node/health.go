@@ -41,7 +41,7 @@ func rfc3339(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 func database(ctx context.Context, s Store) admin.Figure {
 	f := admin.Figure{Name: "database", Value: "PostgreSQL"}
-	if _, yes := s.(fileStore); yes {
+	if _, yes := s.(*sqlite.DB); yes {
 		f.Value = "SQLite"
 	}
 	size, err := s.Size(ctx)

@@ -3,6 +3,8 @@ package node
 import (
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/config"
 	"example.com/petstore/internal/ratelimit"
@@ -26,9 +28,14 @@ func (n *node) openLimiter() (err error) {
 		n.limiter = ratelimit.New(limiterConfig(n.Config), n.now)
 		return nil
 	}
+	took := prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "petstore_limiter_redis_duration_seconds", Help: "Time of the calls that were answered.",
+		Buckets: []float64{.00025, .0005, .001, .0025, .005, .01, .025},
+	})
+	n.metrics.MustRegister(took)
 	n.redis, err = ratelimit.NewRedis(ratelimit.RedisOptions{
 		URL: n.Config.Redis, Config: limiterConfig(n.Config), Deny: n.Config.LimiterOnFailure == "deny",
-		Now: n.now, Log: n.log, Answered: func(took time.Duration) { n.redisTook.Observe(took.Seconds()) },
+		Now: n.now, Log: n.log, Answered: func(d time.Duration) { took.Observe(d.Seconds()) },
 	})
 	if err == nil {
 		n.limiter = n.redis.Limiter

@@ -13,8 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/http1"
 	"example.com/petstore/internal/httpapi"
@@ -52,10 +50,10 @@ type node struct {
 	limiter     *ratelimit.Limiter
 	redis       *ratelimit.Redis // the limiter's; nil if it counts in this process
 	keys        *access.Directory[*ratelimit.Caller]
-	bans        *banKeeper
+	storing     sync.WaitGroup // bans that are being stored
 	backups     *scheduler
 	metrics     *metrics
-	redisTook   prometheus.Histogram
+	api         *httpapi.API
 	webhooks    *webhook.Service // nil if no events are kept, and deliverer too
 	deliverer   *webhook.Deliverer
 	sandboxes   *sandbox.Service // nil if there are no sandboxes
@@ -79,7 +77,7 @@ func (n *node) open(ctx context.Context, inherited bool) (err error) {
 	if n.store, err = OpenStore(ctx, n.Config, store.OpenOptions{Log: n.log, Serve: true, Wait: wait}); err != nil {
 		return err
 	}
-	n.redisTook = newRedisDurations()
+	n.metrics = newMetrics(n.Version)
 	if err = n.openLimiter(); err != nil {
 		return errors.Join(err, n.store.Close())
 	}
@@ -91,13 +89,10 @@ func (n *node) open(ctx context.Context, inherited bool) (err error) {
 	if n.Config.Sandbox.On {
 		n.sandboxes = n.newSandboxes()
 	}
-	n.metrics = n.allMetrics()
 	if n.Config.EventRetention > 0 {
 		n.openWebhooks()
 	}
-	bans := newBanSync(n.limiter)
-	n.bans = &banKeeper{store: n.store, bans: bans, log: n.log, metrics: n.metrics}
-	n.keys = access.NewDirectory(n.store, n.now, bans.attach, bans.detach)
+	n.keys = access.NewDirectory(n.store, n.now, n.attach)
 	if err := n.restore(ctx); err != nil {
 		return errors.Join(err, n.close())
 	}
@@ -158,23 +153,19 @@ func (n *node) frontend(ctx context.Context, public string) (frontend, error) {
 		return frontend{}, err
 	}
 	api, err := httpapi.New(httpapi.Options{
-		Service: n.service, Access: n.store, Keys: n.keys, Limiter: n.limiter, OnBan: n.bans.started,
+		Service: n.service, Access: n.store, Keys: n.keys, Limiter: n.limiter, OnBan: n.banStarted,
 		Version: n.store.PetVersion, Held: n.budget.held(), Secret: secret, BaseURL: n.Config.BaseURL, ServerURL: public, Sunset: n.Config.Sunset, TrustedProxies: n.Config.TrustedProxies,
 		Events: n.events(), Webhooks: n.webhooks, Done: ctx.Done(),
 		Sandboxes: n.sandboxes, SignIn: pages.SignInPath,
 		Docs: docs, Console: func(w http.ResponseWriter, r *http.Request, p *httpapi.ConsoleGate) { pages.Serve(w, r, p) },
 		Log: n.log, AccessLog: n.access, Now: n.now, Observe: n.observe,
-		Reads: n.budget.reads(n.store.Figures().Readers), Writes: n.budget.writes(),
+		Reads: n.budget.reads(n.store.Stats().Readers), Writes: n.budget.writes(),
 	})
 	if err != nil {
 		return frontend{}, err
 	}
-	n.metrics.MustRegister(newWorkloadCollector(api.Workload))
-	if n.Config.EventRetention > 0 {
-		n.metrics.MustRegister(collector(func(to metricSink) {
-			to.gauge("petstore_event_streams", "Streams of events that clients have open.", float64(api.Streams()))
-		}))
-	}
+	n.api = api
+	n.metrics.MustRegister(collector(n.collect))
 	server := api.Server()
 	server.IdleTimeout = n.Config.IdleTimeout
 	server.HTTP2.MaxConcurrentStreams = n.budget.streams(n.connections.Connections().Capacity)
@@ -226,7 +217,7 @@ func (n *node) startBackground(ctx context.Context) (stop func() error) {
 	return func() error {
 		cancel()
 		running.Wait()
-		n.bans.storing.Wait()
+		n.storing.Wait()
 		if n.access != nil {
 			n.access.Flush()
 		}
@@ -248,8 +239,11 @@ func (n *node) events() petstore.Feed {
 	return n.store
 }
 
-func (n *node) observe(o httpapi.Observation) {
+func (n *node) observe(ctx context.Context, o httpapi.Observation) {
 	n.metrics.observe(o)
+	if n.tracer != nil {
+		trace.Describe(ctx, o.Method, o.Pattern, o.Status, o.RequestID)
+	}
 	if o.Workspace != 0 && (o.Operation != "" || o.Outcome != "free") {
 		n.usage.Record(o.Workspace, usage.Event{
 			At: o.At, Method: o.Method, Path: o.Path, Query: o.Query, Operation: o.Operation, Status: o.Status, Code: o.Code,

@@ -30,7 +30,7 @@ type Store interface {
 	Failed() <-chan struct{} // closed when writes will never be possible again; nil if that cannot happen
 	Close() error
 
-	Figures() store.Stats
+	Stats() store.Stats
 	Size(ctx context.Context) (int64, error) // of the database, in bytes
 	// PetVersion returns a number that changes with each change of a workspace's pets,
 	// or false if it is not known.
@@ -40,40 +40,11 @@ type Store interface {
 	Follow(ctx context.Context, changed func())
 }
 
-// A fileStore is a Store on SQLite.
-type fileStore struct{ *sqlite.DB }
-
-// Figures implements [Store].
-func (s fileStore) Figures() store.Stats { return s.Stats() }
-
-// Follow does nothing: a file sends no notifications.
-func (fileStore) Follow(context.Context, func()) {}
-
-// A serverStore is a Store on PostgreSQL.
-type serverStore struct{ *postgres.DB }
-
-// Failed returns nil, since the server may always come back.
-func (serverStore) Failed() <-chan struct{} { return nil }
-
-// PetVersion returns false, since other nodes change pets too.
-func (serverStore) PetVersion(int64) (version uint64, known bool) { return 0, false }
-
-// Figures implements [Store].
-func (s serverStore) Figures() store.Stats { return s.Stats().Stats }
-
 // OpenStore opens the database of the settings, which also say whether it has events.
 func OpenStore(ctx context.Context, c *config.Config, o store.OpenOptions) (Store, error) {
 	o.NoEvents = c.EventRetention == 0
 	if c.OnPostgres() {
-		db, err := postgres.Open(ctx, c.DB, o)
-		if err != nil {
-			return nil, err
-		}
-		return serverStore{db}, nil
+		return postgres.Open(ctx, c.DB, o)
 	}
-	db, err := sqlite.Open(ctx, c.DB, o)
-	if err != nil {
-		return nil, err
-	}
-	return fileStore{db}, nil
+	return sqlite.Open(ctx, c.DB, o)
 }

@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"example.com/petstore/internal/access"
@@ -70,7 +71,7 @@ func (l *Local) Workspace(ctx context.Context, id int64) (WorkspaceDetail, error
 	if err != nil {
 		return WorkspaceDetail{}, err
 	}
-	keys, err := l.Store.Keys(ctx, w.ID)
+	keys, err := l.Store.KeyPage(ctx, w.ID, access.KeyPage{Limit: math.MaxInt})
 	if err != nil {
 		return WorkspaceDetail{}, err
 	}

@@ -6,6 +6,11 @@ import (
 	"time"
 )
 
+// setBan makes a ban that of the store; nil lifts the one that it had.
+func setBan(l *Limiter, c *Caller, b *Ban) {
+	l.Caller(c, c.subject.workspace, c.id, c.subject.limits, b)
+}
+
 // hammer sends a request each 100 ms until one is answered by a ban, and returns that answer.
 func hammer(t *testing.T, l *Limiter, c *Caller, clock *testClock) Decision {
 	t.Helper()
@@ -24,7 +29,7 @@ var narrow = Limits{PerMinute: 1, PerDay: math.MaxInt64}
 func TestTwentyStrikesBan(t *testing.T) {
 	t.Parallel()
 	onMemory(t, DefaultConfig(), func(t *testing.T, l *Limiter, clock *testClock) {
-		c := l.Caller(1, "k", narrow)
+		c := l.Caller(nil, 1, "k", narrow, nil)
 		l.Admit(c)
 		for clock.Now().Sub(noon) <= 2*time.Second {
 			if d := l.Admit(c); d.Outcome != RefusedMinute {
@@ -59,7 +64,7 @@ func TestTwentyStrikesBan(t *testing.T) {
 func TestBansDoubleAndAreForgiven(t *testing.T) {
 	t.Parallel()
 	onMemory(t, DefaultConfig(), func(t *testing.T, l *Limiter, clock *testClock) {
-		c := l.Caller(1, "k", narrow)
+		c := l.Caller(nil, 1, "k", narrow, nil)
 		want := 2 * time.Minute
 		for level := 1; level <= 14; level++ {
 			d := hammer(t, l, c, clock)
@@ -85,7 +90,7 @@ func TestBansDoubleAndAreForgiven(t *testing.T) {
 func TestAnOperatorsBanHoldsForItsTime(t *testing.T) {
 	t.Parallel()
 	onMemory(t, DefaultConfig(), func(t *testing.T, l *Limiter, clock *testClock) {
-		c, end := l.Caller(1, "k", narrow), noon.Add(time.Hour)
+		c, end := l.Caller(nil, 1, "k", narrow, nil), noon.Add(time.Hour)
 		wants := func(at time.Time, want Outcome) {
 			t.Helper()
 			clock.set(at)
@@ -101,7 +106,7 @@ func TestAnOperatorsBanHoldsForItsTime(t *testing.T) {
 			}
 		}
 		ban := &Ban{KeyID: "k", From: noon, Until: end, By: ByOperator}
-		l.SetBan("k", ban)
+		setBan(l, c, ban)
 		wants(noon, Banned)
 		wants(noon.Add(72*time.Minute), Admitted)
 		wants(noon.Add(3*time.Second), Banned)
@@ -110,12 +115,12 @@ func TestAnOperatorsBanHoldsForItsTime(t *testing.T) {
 		wants(end.Add(-time.Millisecond), Banned)
 		wants(end.Add(time.Hour), Admitted)
 		clock.set(noon)
-		l.SetBan("k", nil)
+		setBan(l, c, nil)
 		if d := l.Peek(c); d.Outcome == Banned {
 			t.Errorf("after the ban was lifted = %+v, want no ban", d)
 		}
-		late := l.Caller(1, "late", free)
-		l.SetBan("late", &Ban{KeyID: "late", From: noon.Add(-2 * time.Hour), Until: noon.Add(-time.Hour), By: ByOperator})
+		late := l.Caller(nil, 1, "late", free, nil)
+		setBan(l, late, &Ban{KeyID: "late", From: noon.Add(-2 * time.Hour), Until: noon.Add(-time.Hour), By: ByOperator})
 		clock.set(noon.Add(-90 * time.Minute))
 		if d := l.Admit(late); d.Outcome != Banned {
 			t.Errorf("a ban that was over by a clock that was ahead = %+v, want banned", d)
@@ -127,7 +132,7 @@ func TestAnOperatorsBanHoldsForItsTime(t *testing.T) {
 func TestABanOfTheFutureBeginsNow(t *testing.T) {
 	t.Parallel()
 	onMemory(t, DefaultConfig(), func(t *testing.T, l *Limiter, clock *testClock) {
-		c := l.Caller(1, "k", narrow)
+		c := l.Caller(nil, 1, "k", narrow, nil)
 		hammer(t, l, c, clock)
 		clock.set(noon.Add(-time.Hour))
 		if d := l.Admit(c); d.Outcome != Banned || d.RetryAfter != 120 {
@@ -147,11 +152,11 @@ func TestABanOfAnotherNodeKeepsTheGreaterLevel(t *testing.T) {
 		{4, 2, 0, 5}, {2, 4, 0, 5}, {4, 1, 2, 3}, {4, 0, 0, 5}, {4, 0, 2, 3},
 	} {
 		onMemory(t, DefaultConfig(), func(t *testing.T, l *Limiter, clock *testClock) {
-			c := l.Caller(1, "k", narrow)
-			l.SetBan("k", &Ban{KeyID: "k", From: noon.Add(-time.Hour), Until: noon, Level: test.known, By: ByLimiter})
+			c := l.Caller(nil, 1, "k", narrow, nil)
+			setBan(l, c, &Ban{KeyID: "k", From: noon.Add(-time.Hour), Until: noon, Level: test.known, By: ByLimiter})
 			from := noon.AddDate(0, 0, test.days)
 			until := from.Add(time.Minute)
-			l.SetBan("k", &Ban{KeyID: "k", From: from, Until: until, Level: test.adopted, By: ByLimiter})
+			setBan(l, c, &Ban{KeyID: "k", From: from, Until: until, Level: test.adopted, By: ByLimiter})
 			clock.set(until)
 			if d := hammer(t, l, c, clock); d.NewBan.Level != test.want {
 				t.Errorf("%+v: the next ban has level %d", test, d.NewBan.Level)
@@ -169,7 +174,7 @@ func TestStrikesAWholeWindowApartAreNotWithinIt(t *testing.T) {
 		want Outcome
 	}{{time.Minute, RefusedDay}, {time.Minute - time.Microsecond, Banned}} {
 		onMemory(t, cfg, func(t *testing.T, l *Limiter, clock *testClock) {
-			c := l.Caller(1, "k", Limits{PerMinute: 100, PerDay: 1})
+			c := l.Caller(nil, 1, "k", Limits{PerMinute: 100, PerDay: 1}, nil)
 			manyRequests(l, c, clock, 2, 3*time.Second)
 			l.Admit(c)
 			clock.advance(test.gap)
@@ -183,15 +188,15 @@ func TestStrikesAWholeWindowApartAreNotWithinIt(t *testing.T) {
 func TestARepeatedOldBanDoesNotRaiseTheLevelAgain(t *testing.T) {
 	t.Parallel()
 	onMemory(t, DefaultConfig(), func(t *testing.T, l *Limiter, clock *testClock) {
-		c := l.Caller(1, "k", narrow)
+		c := l.Caller(nil, 1, "k", narrow, nil)
 		old := &Ban{KeyID: "k", From: noon.Add(-time.Hour), Until: noon, Level: 5, By: ByLimiter}
-		l.SetBan("k", old)
+		setBan(l, c, old)
 		clock.advance(3*24*time.Hour + time.Hour)
 		if d := hammer(t, l, c, clock); d.NewBan.Level != 3 {
 			t.Errorf("three days after a ban of level 5 = level %d, want 3", d.NewBan.Level)
 		}
-		l.SetBan("k", nil)
-		l.SetBan("k", old)
+		setBan(l, c, nil)
+		setBan(l, c, old)
 		if d := hammer(t, l, c, clock); d.NewBan.Level != 4 {
 			t.Errorf("after the old ban was repeated = level %d, want 4", d.NewBan.Level)
 		}

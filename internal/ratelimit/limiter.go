@@ -25,9 +25,8 @@ type Limiter struct {
 	decide  func(s *subject, c *Caller) Decision
 	refresh func(s *subject)
 
-	mu         sync.RWMutex // taken before a subject's
+	mu         sync.Mutex // is never held together with a subject's
 	workspaces map[int64]*subject
-	callers    map[string]*Caller
 }
 
 // New returns a limiter that has counted nothing yet. The clock may be set back or forward, and is read once a
@@ -39,7 +38,6 @@ func New(cfg Config, now func() time.Time) *Limiter {
 		addresses:  newAddressTable(cfg.AddressLimits, cfg.Addresses),
 		refresh:    func(*subject) {},
 		workspaces: map[int64]*subject{},
-		callers:    map[string]*Caller{},
 	}
 	l.decide = func(s *subject, c *Caller) Decision {
 		defer s.mu.Unlock()
@@ -48,31 +46,45 @@ func New(cfg Config, now func() time.Time) *Limiter {
 	return l
 }
 
-// Caller returns the handle of a key, always the same for the same workspace and key: a key that comes back with another
-// workspace is a new key. The caller keeps it with the key's record and uses it for each request. The limits replace those
-// of the whole workspace at once; what was used stays counted.
-func (l *Limiter) Caller(workspaceID int64, keyID string, limits Limits) *Caller {
-	l.mu.Lock()
-	c := l.caller(workspaceID, keyID)
-	l.mu.Unlock()
+// Caller returns the handle of a key. The caller keeps it with the key's record, uses it for each request, and gives it as
+// before when it has read the key again; before is nil for a key that is new here. The handle stays the same unless the key
+// comes back with another workspace: then it is a new key. The limits replace those of the whole workspace at once; what was
+// used stays counted.
+//
+// stored is the key's ban in the store, or nil. If it is another one than before, it replaces the ban that runs, at once.
+// The operator's holds whenever the clock stands before its end, even if the clock was beyond it meanwhile. If there is none
+// any more, the ban is lifted and the strikes are forgotten; the level stays.
+func (l *Limiter) Caller(before *Caller, workspaceID int64, keyID string, limits Limits, stored *Ban) *Caller {
+	c, now := before, l.now().UnixNano()
+	if c == nil || c.subject.workspace != workspaceID {
+		c = &Caller{id: keyID, subject: l.workspace(workspaceID)}
+	}
 	c.subject.mu.Lock()
 	defer c.subject.mu.Unlock()
 	c.subject.limits = limits
-	return c
-}
-
-// caller returns the handle of a key, a new one if there is none. The caller holds mu.
-func (l *Limiter) caller(workspaceID int64, keyID string) *Caller {
-	c := l.callers[keyID]
-	if c == nil || c.subject.workspace != workspaceID {
-		c = &Caller{id: keyID, subject: l.workspace(workspaceID)}
-		l.callers[keyID] = c
+	switch {
+	case stored != nil && (c.stored == nil || *c.stored != *stored):
+		c.penalty.set(stored, now)
+	case stored == nil && c.stored != nil:
+		c.penalty.lift(now)
 	}
+	c.stored = stored
 	return c
 }
 
-// workspace returns the subject of a workspace, a new one if there is none. The caller holds mu.
+// Stored notes that a ban of the limiter was stored, so that Caller notices if it is lifted before the key is read again. If
+// the key was read before the ban was stored, but its handle is asked for after, Caller lifts the ban until the key is read
+// again.
+func (l *Limiter) Stored(c *Caller, b *Ban) {
+	c.subject.mu.Lock()
+	defer c.subject.mu.Unlock()
+	c.stored = b
+}
+
+// workspace returns the subject of a workspace, a new one if there is none.
 func (l *Limiter) workspace(id int64) *subject {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	s := l.workspaces[id]
 	if s == nil {
 		s = newWorkspace(id)
@@ -144,9 +156,9 @@ func (l *Limiter) Peek(c *Caller) Decision {
 // PeekWorkspace returns the windows of a workspace with the given limits, without counting anything. The workspace need
 // not have a key: what deleted keys used stays counted. The outcome is Admitted.
 func (l *Limiter) PeekWorkspace(id int64, limits Limits) Decision {
-	l.mu.RLock()
+	l.mu.Lock()
 	s := l.workspaces[id]
-	l.mu.RUnlock()
+	l.mu.Unlock()
 	if s == nil {
 		s = newWorkspace(id) // which is not kept
 	}
@@ -166,31 +178,4 @@ func (l *Limiter) PeekAddress(a netip.Addr) Decision {
 	w := s.windows.current(now)
 	_, o := w.admit(s.limits)
 	return newDecision(w, o, 0, s.limits, now)
-}
-
-// SetBan replaces the ban of a key that has a handle by one of the operator, of another node or of the store, at once. The
-// operator's holds whenever the clock stands before its end, even if the clock was beyond it meanwhile, until another one
-// or nil replaces it. A nil ban lifts the ban and forgets the strikes; the level stays.
-func (l *Limiter) SetBan(keyID string, b *Ban) {
-	l.mu.RLock()
-	c := l.callers[keyID]
-	l.mu.RUnlock()
-	if c == nil {
-		return
-	}
-	now := l.now().UnixNano()
-	c.subject.mu.Lock()
-	defer c.subject.mu.Unlock()
-	if b != nil {
-		c.penalty.set(b, now)
-	} else {
-		c.penalty.lift(now)
-	}
-}
-
-// Drop removes the handle of a key that was deleted. One that is still in use goes on counting in its workspace.
-func (l *Limiter) Drop(keyID string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.callers, keyID)
 }

@@ -61,7 +61,7 @@ var free = Limits{PerMinute: 60, PerDay: 1000}
 func TestAdmitsExactlyTheMinute(t *testing.T) {
 	t.Parallel()
 	onEach(t, DefaultConfig(), func(t *testing.T, l *Limiter, clock *testClock) {
-		c := l.Caller(1, "k", free)
+		c := l.Caller(nil, 1, "k", free, nil)
 		for i := range int64(60) {
 			d := l.Admit(c)
 			if !d.Admitted() || d.Headline().Remaining() != 59-i {
@@ -97,7 +97,7 @@ func TestTheLaterWindowRefuses(t *testing.T) {
 			0: {Outcome: RefusedDay, RetryAfter: 12 * 3600}, 12*time.Hour - 30*time.Second: {Outcome: RefusedMinute, RetryAfter: 60},
 		} {
 			clock.set(noon.Add(at))
-			c := l.Caller(int64(at), fmt.Sprint(at), Limits{PerMinute: 1, PerDay: 1})
+			c := l.Caller(nil, int64(at), fmt.Sprint(at), Limits{PerMinute: 1, PerDay: 1}, nil)
 			l.Admit(c)
 			if got := l.Admit(c); got.Outcome != want.Outcome || got.RetryAfter != want.RetryAfter {
 				t.Errorf("with both windows full, %v after noon = %+v, want %+v", at, got, want)
@@ -109,9 +109,9 @@ func TestTheLaterWindowRefuses(t *testing.T) {
 func TestKeysOfAWorkspaceShareItsWindows(t *testing.T) {
 	t.Parallel()
 	onEach(t, DefaultConfig(), func(t *testing.T, l *Limiter, _ *testClock) {
-		a, b, other := l.Caller(1, "a", free), l.Caller(1, "b", free), l.Caller(2, "c", free)
-		if l.Caller(1, "a", free) != a {
-			t.Error("the same key has two handles")
+		a, b, other := l.Caller(nil, 1, "a", free, nil), l.Caller(nil, 1, "b", free, nil), l.Caller(nil, 2, "c", free, nil)
+		if l.Caller(a, 1, "a", free, nil) != a || l.Caller(a, 2, "a", free, nil) == a {
+			t.Error("the key has another handle when it was read again, or the same one in another workspace")
 		}
 		for range 30 {
 			l.Admit(a)
@@ -123,15 +123,14 @@ func TestKeysOfAWorkspaceShareItsWindows(t *testing.T) {
 		if d := l.Admit(other); !d.Admitted() || d.Minute.Used != 1 {
 			t.Errorf("another workspace = %+v, want admitted as its first", d)
 		}
-		l.Drop("a")
 		if d := l.PeekWorkspace(1, narrow); !d.Admitted() || d.Minute.Used != 60 || d.Minute.Limit != 1 {
 			t.Errorf("PeekWorkspace = %+v, want the 60 of both keys, with the limits that were given", d)
 		}
 		if d := l.PeekWorkspace(3, free); d.Minute.Used != 0 {
 			t.Errorf("PeekWorkspace of one without keys = %+v, want nothing used", d)
 		}
-		if d := l.Admit(l.Caller(1, "a2", free)); d.Outcome != RefusedMinute {
-			t.Errorf("a new key in place of a dropped one = %v, want minute", d.Outcome)
+		if d := l.Admit(l.Caller(nil, 1, "a2", free, nil)); d.Outcome != RefusedMinute {
+			t.Errorf("a new key = %v, want minute", d.Outcome)
 		}
 	})
 }
@@ -139,7 +138,7 @@ func TestKeysOfAWorkspaceShareItsWindows(t *testing.T) {
 func TestPeekHasNoEffect(t *testing.T) {
 	t.Parallel()
 	onEach(t, DefaultConfig(), func(t *testing.T, l *Limiter, _ *testClock) {
-		c := l.Caller(1, "k", Limits{PerMinute: 1, PerDay: 5})
+		c := l.Caller(nil, 1, "k", Limits{PerMinute: 1, PerDay: 5}, nil)
 		for range 3 {
 			if d := l.Peek(c); !d.Admitted() || d.Minute.Remaining() != 1 || d.Minute.Reset != noon.Unix()+60 {
 				t.Errorf("Peek before a request = %+v, want admitted, 1 remaining, a minute from now", d)
@@ -150,7 +149,7 @@ func TestPeekHasNoEffect(t *testing.T) {
 			t.Errorf("Peek at a full window = %+v, want admitted, 0 remaining", d)
 		}
 		until := noon.Add(time.Hour)
-		l.SetBan("k", &Ban{KeyID: "k", From: noon, Until: until, By: ByOperator})
+		setBan(l, c, &Ban{KeyID: "k", From: noon, Until: until, By: ByOperator})
 		if d := l.Peek(c); d.Outcome != Banned || d.BannedUntil != until.Unix() || d.RetryAfter != 3600 {
 			t.Errorf("Peek while banned = %+v, want banned for 3600 s", d)
 		}
@@ -167,7 +166,7 @@ func TestRemainingFallsByOneUnderConcurrency(t *testing.T) {
 	t.Parallel()
 	onMemory(t, DefaultConfig(), func(t *testing.T, l *Limiter, _ *testClock) {
 		limits := Limits{PerMinute: 1000, PerDay: 100_000}
-		handles := []*Caller{l.Caller(1, "a", limits), l.Caller(1, "b", limits), l.Caller(1, "c", limits)}
+		handles := []*Caller{l.Caller(nil, 1, "a", limits, nil), l.Caller(nil, 1, "b", limits, nil), l.Caller(nil, 1, "c", limits, nil)}
 		got := inParallel(16, 100, func(i int) (int64, bool) {
 			d := l.Admit(handles[i%len(handles)])
 			return d.Minute.Remaining(), d.Admitted()
@@ -252,7 +251,7 @@ func manyRequests(l *Limiter, c *Caller, clock *testClock, n int, gap time.Durat
 func ExampleLimiter() {
 	clock := newClock(noon)
 	l := New(DefaultConfig(), clock.Now)
-	c := l.Caller(12, "key_1", Limits{PerMinute: 2, PerDay: 1000})
+	c := l.Caller(nil, 12, "key_1", Limits{PerMinute: 2, PerDay: 1000}, nil)
 	for range 3 {
 		d := l.Admit(c)
 		fmt.Println(d.Outcome, d.Headline().Remaining(), d.RetryAfter)

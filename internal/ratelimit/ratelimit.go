@@ -14,7 +14,7 @@
 //   - local: Redis does not answer, and the node decides from the last known counts;
 //   - unavailable: the same, with RedisOptions.Deny.
 //
-// Each node counts strikes by itself, and learns of the bans of others through SetBan. So n nodes may allow n times the
+// Each node counts strikes by itself, and learns of the bans of others from the store. So n nodes may allow n times the
 // strikes before a ban. What a node admits locally is not reported to Redis, but a call includes the counts that the node
 // knows, and Redis takes the greater ones. So n nodes that last knew k used of a limit of L admit at most k + n(L-k) in that
 // window, and the requests that were on their way to Redis when it went away.

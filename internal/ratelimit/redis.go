@@ -31,7 +31,7 @@ func CheckURL(url string) error {
 
 // Redis has the Limiter of any number of nodes, which share all counts. Redis (5 or later) or Valkey has one key for each
 // workspace and one for each address; each decision is one script on one key, by the server's clock. Each node counts
-// strikes and begins bans by itself; SetBan tells it of those of other nodes and of the operator.
+// strikes and begins bans by itself; Caller tells it of those of other nodes and of the operator.
 //
 // After three failures in a row Redis counts as away, and each 100 ms the node checks whether it is back. Beside this the
 // Limiter is what the node knows.

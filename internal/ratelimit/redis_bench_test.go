@@ -44,7 +44,7 @@ func decideAt64(b *testing.B, r *Redis) (rate float64) {
 	b.Helper()
 	var keys []*Caller
 	for i := range 64 {
-		keys = append(keys, r.Caller(int64(i), fmt.Sprint("key", i), endless))
+		keys = append(keys, r.Caller(nil, int64(i), fmt.Sprint("key", i), endless, nil))
 	}
 	var next atomic.Int64
 	b.SetParallelism(64 / runtime.GOMAXPROCS(0))

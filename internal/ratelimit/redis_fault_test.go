@@ -43,7 +43,7 @@ func isAway(nodes []*Redis, want bool) func() bool {
 
 func handles(nodes []*Redis, limits Limits) (all []*Caller) {
 	for i, r := range nodes {
-		all = append(all, r.Caller(1, fmt.Sprint("key", i), limits))
+		all = append(all, r.Caller(nil, 1, fmt.Sprint("key", i), limits, nil))
 	}
 	return all
 }
@@ -213,7 +213,7 @@ func TestEachNodeCountsStrikes(t *testing.T) {
 	var keys []*Caller
 	for range 3 {
 		r := newVirtualOn(t, server, DefaultConfig(), clock.Now)
-		nodes, keys = append(nodes, r), append(keys, r.Caller(1, "k", narrow))
+		nodes, keys = append(nodes, r), append(keys, r.Caller(nil, 1, "k", narrow, nil))
 	}
 	nodes[0].Admit(keys[0])
 	for i, r := range nodes {
@@ -230,7 +230,7 @@ func TestEachNodeCountsStrikes(t *testing.T) {
 	}
 	for i, r := range nodes {
 		if i > 0 {
-			r.SetBan("k", ban)
+			setBan(r.Limiter, keys[i], ban)
 		}
 		if d := r.Admit(keys[i]); d.Outcome != Banned || d.NewBan != nil || d.RetryAfter != 120 {
 			t.Errorf("node %d, told of the ban = %+v, want banned for 120 s", i, d)

@@ -77,7 +77,7 @@ func TestCluster(t *testing.T) {
 	for workspace := range int64(workspaces) {
 		var keys []*Caller
 		for i, r := range nodes {
-			keys = append(keys, r.Caller(workspace, fmt.Sprint("key", i), limits))
+			keys = append(keys, r.Caller(nil, workspace, fmt.Sprint("key", i), limits, nil))
 		}
 		got := inParallel(8, 10, func(i int) (int64, bool) {
 			d := nodes[i%4].Admit(keys[i%4])
@@ -110,7 +110,7 @@ func TestClusterWithoutOneMaster(t *testing.T) {
 	r.timeout = 250 * time.Millisecond
 	var gone, there *Caller
 	for workspace := int64(1); gone == nil || there == nil; workspace++ {
-		c := r.Caller(workspace, fmt.Sprint("key", workspace), plenty)
+		c := r.Caller(nil, workspace, fmt.Sprint("key", workspace), plenty, nil)
 		if slot, err := strconv.Atoi(masters[0].Do(t, "CLUSTER", "KEYSLOT", keyPrefix+c.subject.name)); err != nil {
 			t.Fatal(err)
 		} else if slot <= 16384/3 { // of three masters
@@ -154,7 +154,7 @@ func TestTLS(t *testing.T) {
 	t.Parallel()
 	_, url, _ := redistest.StartTLS(t)
 	nodes := startNodes(t, url+"?skip_verify=true", 1, false, 10*time.Second)
-	c := nodes[0].Caller(1, "k", plenty)
+	c := nodes[0].Caller(nil, 1, "k", plenty, nil)
 	if d := nodes[0].Admit(c); d.Minute.Remaining() != plenty.PerMinute-1 || nodes[0].RedisStats().Redis != 1 {
 		t.Errorf("over TLS = %+v, %+v, want the first decision of Redis", d, nodes[0].RedisStats())
 	}

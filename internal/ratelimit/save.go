@@ -11,7 +11,7 @@ import (
 )
 
 // A SavedWindow is what a limiter keeps over a restart of one workspace or address, as a plain row. What stands against
-// keys is not kept: the store has their bans, which come back through SetBan with their levels, and strikes begin anew.
+// keys is not kept: the store has their bans, which come back through Caller with their levels, and strikes begin anew.
 type SavedWindow struct {
 	Subject     string // "w:12", "a:192.0.2.7", "a:2001:db8:0:1::/64", or "a:*" for the addresses beyond the table
 	MinuteStart int64  // Unix milliseconds
@@ -93,8 +93,6 @@ func (l *Limiter) subjectOf(name string, now int64, keep bool) (*subject, error)
 	a, addressErr := netip.ParseAddr(strings.TrimSuffix(rest, "/64"))
 	switch {
 	case kind == "w" && idErr == nil:
-		l.mu.Lock()
-		defer l.mu.Unlock()
 		return l.workspace(id), nil
 	case name == overflowName:
 		return l.addresses.overflow, nil

@@ -82,7 +82,7 @@ func TestAClientThatBacksOffIsNeverBanned(t *testing.T) {
 				for seed := range uint64(3) {
 					clock.set(noon.Add(time.Duration(seed)*1234567*time.Microsecond).AddDate(0, 0, 3*int(seed)))
 					rnd := rand.New(rand.NewPCG(seed, 1))
-					if bans := work(t, l, l.Caller(1, "k", limits), clock, s.wait, rnd, 26*time.Hour); bans > 0 {
+					if bans := work(t, l, l.Caller(nil, 1, "k", limits, nil), clock, s.wait, rnd, 26*time.Hour); bans > 0 {
 						t.Fatalf("%s at %+v, seed %d: banned %d times in 26 hours, want never", s.name, limits, seed, bans)
 					}
 				}
@@ -104,7 +104,7 @@ func TestAClientThatHammersIsBanned(t *testing.T) {
 	} {
 		onMemory(t, DefaultConfig(), func(t *testing.T, l *Limiter, clock *testClock) {
 			rnd := rand.New(rand.NewPCG(1, 1))
-			if bans := work(t, l, l.Caller(1, "k", free), clock, s.wait, rnd, 10*time.Minute); bans == 0 {
+			if bans := work(t, l, l.Caller(nil, 1, "k", free, nil), clock, s.wait, rnd, 10*time.Minute); bans == 0 {
 				t.Errorf("%s: not banned in 10 minutes, want a ban", s.name)
 			}
 		})

@@ -27,6 +27,7 @@ type Caller struct {
 	subject *subject
 
 	penalty penalty
+	stored  *Ban // the key's ban as the store had it last, or nil
 }
 
 // bannedUntil returns the end of the ban that runs at now, or 0 if none runs.

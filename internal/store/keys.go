@@ -171,16 +171,6 @@ func keyDetail(k access.Key) string {
 	return detail
 }
 
-// Keys implements [access.Store].
-func (s *Store) Keys(ctx context.Context, workspace int64) ([]access.Key, error) {
-	return read(ctx, s, func(tx Tx) ([]access.Key, error) {
-		if err := HasWorkspace(tx, workspace); err != nil {
-			return nil, err
-		}
-		return keysWhere(tx, "k.workspace = $1 ORDER BY k.created_at, k.id", workspace)
-	})
-}
-
 // KeyPage implements [access.Store].
 func (s *Store) KeyPage(ctx context.Context, workspace int64, p access.KeyPage) ([]access.Key, error) {
 	if !storable(p.After) {

@@ -99,9 +99,9 @@ func dumped(t *testing.T, db stock, workspace int64) string {
 
 // keysOfAll returns the keys of each workspace.
 func keysOfAll(ctx context.Context, s stock) (all [][]access.Key, err error) {
-	workspaces, err := s.Workspaces(ctx)
+	workspaces, err := s.Workspaces(ctx, 0, 100)
 	for _, w := range workspaces {
-		keys, keysErr := s.Keys(ctx, w.ID)
+		keys, keysErr := s.KeyPage(ctx, w.ID, access.KeyPage{Limit: 100})
 		all, err = append(all, keys), errors.Join(err, keysErr)
 	}
 	return all, err
@@ -117,7 +117,7 @@ func wantSame(t *testing.T, got, want stock) {
 		t.Errorf("the shop is\n%s, want\n%s", a, b)
 	}
 	for name, read := range map[string]func(stock) (any, error){
-		"Workspaces":      func(s stock) (any, error) { return s.Workspaces(ctx) },
+		"Workspaces":      func(s stock) (any, error) { return s.Workspaces(ctx, 0, 100) },
 		"Keys":            func(s stock) (any, error) { return keysOfAll(ctx, s) },
 		"State":           func(s stock) (any, error) { return s.AccessState(ctx) },
 		"Secret":          func(s stock) (any, error) { return s.Secret(ctx) },

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -125,12 +124,7 @@ func planDetail(w access.Workspace) string {
 }
 
 // Workspaces implements [access.Store].
-func (s *Store) Workspaces(ctx context.Context) ([]access.Workspace, error) {
-	return s.WorkspacesFrom(ctx, 0, math.MaxInt)
-}
-
-// WorkspacesFrom implements [access.Store].
-func (s *Store) WorkspacesFrom(ctx context.Context, from, limit int) ([]access.Workspace, error) {
+func (s *Store) Workspaces(ctx context.Context, from, limit int) ([]access.Workspace, error) {
 	return readRows(ctx, s, scanWorkspace, selectWorkspaces+"true ORDER BY name LIMIT $1 OFFSET $2", limit, from)
 }
 

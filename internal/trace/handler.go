@@ -14,20 +14,14 @@ import (
 )
 
 // Handler returns next with a span around each request, of kind server, by the
-// semantic conventions of HTTP. It is named after the method and the pattern of
+// semantic conventions of HTTP. Describe names it after the method and the pattern of
 // the route. Neither the path nor the query is in it: people paste keys there.
 func (t *Tracer) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, options := t.parent(r)
-		ctx, span := t.tracer.Start(ctx, method(r), options...)
+		ctx, span := t.tracer.Start(ctx, "HTTP", options...)
 		defer span.End()
-		if !span.IsRecording() {
-			next.ServeHTTP(w, r.WithContext(ctx))
-			return
-		}
-		inner, answer := r.WithContext(ctx), &answer{ResponseWriter: w}
-		defer func() { describe(span, inner, answer) }()
-		next.ServeHTTP(answer, inner)
+		next.ServeHTTP(w, r.WithContext(ctx))
 	})
 }
 
@@ -48,55 +42,29 @@ func (t *Tracer) trusts(peer string) bool {
 	return err == nil && slices.ContainsFunc(t.trusted, func(p netip.Prefix) bool { return p.Contains(at.Addr().Unmap()) })
 }
 
-// method returns the method, or HTTP for one that is none of HTTP's: names of
-// spans must be few.
-func method(r *http.Request) string {
-	switch r.Method {
-	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
-		return r.Method
+// Describe completes the span of the request with the context by what came of it. method is
+// OTHER for one that is none of HTTP's, since names of spans must be few. pattern is that of
+// the route, or "" if there is none.
+func Describe(ctx context.Context, method, pattern string, status int, requestID string) {
+	span := api.SpanFromContext(ctx)
+	if !span.IsRecording() {
+		return
 	}
-	return "HTTP"
-}
-
-// describe completes the span of a request. The mux of the handler below has
-// left its pattern in the request.
-func describe(span api.Span, r *http.Request, a *answer) {
-	verb := method(r)
-	if verb == "HTTP" {
-		span.SetAttributes(attribute.String("http.request.method", "_OTHER"))
-	} else {
-		span.SetAttributes(attribute.String("http.request.method", verb))
+	name, verb := method, method
+	if method == "OTHER" {
+		name, verb = "HTTP", "_OTHER"
 	}
-	if route := strings.TrimPrefix(r.Pattern, r.Method+" "); route != "" && route != "/" {
-		span.SetName(verb + " " + route)
+	if route := strings.TrimPrefix(pattern, method+" "); route != "" && route != "/" {
+		name += " " + route
 		span.SetAttributes(attribute.String("http.route", route))
 	}
-	status := a.status
-	if status == 0 {
-		status = http.StatusOK
-	}
-	span.SetAttributes(attribute.Int("http.response.status_code", status))
-	if ids := a.Header()["X-Request-Id"]; len(ids) > 0 {
-		span.SetAttributes(attribute.String("petstore.request_id", ids[0]))
-	}
+	span.SetName(name)
+	span.SetAttributes(
+		attribute.String("http.request.method", verb),
+		attribute.Int("http.response.status_code", status),
+		attribute.String("petstore.request_id", requestID),
+	)
 	if status >= http.StatusInternalServerError {
 		span.SetStatus(codes.Error, http.StatusText(status))
 	}
 }
-
-// An answer remembers the status that passes through it.
-type answer struct {
-	http.ResponseWriter
-	status int
-}
-
-// WriteHeader sends the status and the header.
-func (a *answer) WriteHeader(status int) {
-	if a.status == 0 && status >= 200 {
-		a.status = status
-	}
-	a.ResponseWriter.WriteHeader(status)
-}
-
-// Unwrap is for http.ResponseController.
-func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }

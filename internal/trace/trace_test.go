@@ -53,8 +53,8 @@ func serve(t *testing.T, r *http.Request, status int) (tracetest.SpanStub, strin
 	mux := http.NewServeMux()
 	mux.HandleFunc("/pets/{petId}", func(w http.ResponseWriter, r *http.Request) {
 		lines.InfoContext(r.Context(), "request")
-		w.Header()["X-Request-Id"] = []string{"r-1"}
 		w.WriteHeader(status)
+		Describe(r.Context(), http.MethodGet, r.Pattern, status, "r-1")
 	})
 	tracer.Handler(mux).ServeHTTP(httptest.NewRecorder(), r)
 	spans := kept.GetSpans()

@@ -8,8 +8,10 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -33,21 +35,17 @@ const (
 	errInvalid failure = "The connection ended before there was a valid answer of HTTP/1.1."
 )
 
-// newTransport returns a transport for HTTP/1.1 that uses no proxy.
-func (s *Sender) newTransport() *http.Transport {
+// newTransport returns a transport for HTTP/1.1 that uses no proxy. A connection that a
+// try has left behind is still made, for others, or given up soon after.
+func (s *Sender) newTransport(secure *tls.Config) *http.Transport {
 	return &http.Transport{
-		DialContext: s.dial, DialTLSContext: s.dialTLS, DisableCompression: true, MaxResponseHeaderBytes: maxHeader,
+		DialContext: s.dial, TLSClientConfig: secure, TLSHandshakeTimeout: tryTimeout, DisableCompression: true, MaxResponseHeaderBytes: maxHeader,
 		MaxIdleConns: maxIdle, MaxIdleConnsPerHost: maxIdlePerHost, IdleConnTimeout: idleTimeout,
 	}
 }
 
-// tryKey is the key of the try's context in the contexts that net/http derives from it
-// for a connection. Those do not end with it.
-type tryKey struct{}
-
-// dial returns a new connection. It gives up when the try ends. It looks up a name with a
-// dot as it is, without the search domains of the system, which may be those of a private
-// network.
+// dial returns a new connection. It looks up a name with a dot as it is, without the
+// search domains of the system, which may be those of a private network.
 func (s *Sender) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -56,41 +54,28 @@ func (s *Sender) dial(ctx context.Context, network, address string) (net.Conn, e
 	if _, err := netip.ParseAddr(host); err != nil && strings.Contains(host, ".") && !strings.HasSuffix(host, ".") {
 		host += "."
 	}
-	return s.dialer.DialContext(ctx.Value(tryKey{}).(context.Context), network, net.JoinHostPort(host, port))
-}
-
-func (s *Sender) dialTLS(ctx context.Context, network, address string) (net.Conn, error) {
-	wire, err := s.dial(ctx, network, address)
+	c, err := s.dialer.DialContext(ctx, network, net.JoinHostPort(host, port))
 	if err != nil {
 		return nil, err
 	}
-	config := s.tls.Clone()
-	if config.ServerName, _, err = net.SplitHostPort(address); err != nil {
-		return nil, errors.Join(err, wire.Close())
-	}
-	c := tls.Client(wire, config)
-	if err := c.HandshakeContext(ctx.Value(tryKey{}).(context.Context)); err != nil {
-		_ = wire.Close()
-		return nil, handshakeError(err)
-	}
-	return secureConn{c}, nil
+	return promptConn{c}, nil
 }
+
+// A promptConn is a connection on which nobody waits until a receiver reads. Only Close of
+// tls.Conn sets a deadline for writes: it gives a last record of TLS some seconds.
+type promptConn struct{ net.Conn }
+
+func (c promptConn) SetWriteDeadline(time.Time) error { return c.Conn.SetWriteDeadline(time.Now()) }
 
 // handshakeError returns the error to report for one of a handshake.
 func handshakeError(err error) error {
 	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)
 	timeout, network := errors.AsType[net.Error](err)
-	if certificate || network && timeout.Timeout() || errors.Is(err, context.Canceled) {
+	if certificate || network && timeout.Timeout() {
 		return err
 	}
 	return errTLS
 }
-
-// A secureConn is a connection over TLS. Close does not wait for a receiver that reads
-// nothing, as that of tls.Conn does for some seconds.
-type secureConn struct{ *tls.Conn }
-
-func (c secureConn) Close() error { return c.NetConn().Close() }
 
 // exchange sends a request, and returns the final answer and the first bytes of its
 // body. It returns as soon as the context of the request ends, whatever the receiver
@@ -98,7 +83,12 @@ func (c secureConn) Close() error { return c.NetConn().Close() }
 func (s *Sender) exchange(r *http.Request) (answer *http.Response, text []byte, err error) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	answer, err = s.transport.RoundTrip(r.WithContext(context.WithValue(ctx, tryKey{}, ctx)))
+	var insecure atomic.Bool // the last handshake of TLS has failed
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{TLSHandshakeDone: func(_ tls.ConnectionState, err error) { insecure.Store(err != nil) }})
+	answer, err = s.transport.RoundTrip(r.WithContext(ctx))
+	if err != nil && insecure.Load() {
+		err = handshakeError(err)
+	}
 	if err != nil {
 		return nil, nil, err
 	}

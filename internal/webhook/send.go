@@ -80,7 +80,6 @@ type Sender struct {
 	now       func() time.Time
 	agent     string
 	dialer    net.Dialer
-	tls       *tls.Config
 	time      time.Duration // for a whole try
 	transport *http.Transport
 }
@@ -103,10 +102,10 @@ func NewSender(o SenderOptions) *Sender {
 	}
 	secure.NextProtos = []string{"http/1.1"}
 	s := &Sender{
-		guard: o.Guard, now: o.Now, agent: "Petstore/" + o.Version, tls: secure, time: tryTimeout,
-		dialer: net.Dialer{Resolver: o.Resolver, Control: o.Guard.addresses.Safe}, // which checks the address of each connection, after the name was resolved
+		guard: o.Guard, now: o.Now, agent: "Petstore/" + o.Version, time: tryTimeout,
+		dialer: net.Dialer{Timeout: tryTimeout, Resolver: o.Resolver, Control: o.Guard.addresses.Safe}, // which checks the address of each connection, after the name was resolved
 	}
-	s.transport = s.newTransport()
+	s.transport = s.newTransport(secure)
 	return s
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -74,13 +75,13 @@ func workspacePage(v *visit, l *page.List) ([]operator.WorkspaceUsage, error) {
 		return page.Cut(l, v.R.URL, some, "from", func(*access.Workspace) string { return next })
 	}
 	if !l.Filtered() {
-		some, err := v.Access.WorkspacesFrom(ctx, from, page.PageSize+1)
+		some, err := v.Access.Workspaces(ctx, from, page.PageSize+1)
 		if err != nil {
 			return nil, err
 		}
 		return v.acting().WithUsage(ctx, onPage(some))
 	}
-	all, err := v.Access.Workspaces(ctx)
+	all, err := v.Access.Workspaces(ctx, 0, math.MaxInt)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +141,7 @@ func showWorkspace(v *visit) error {
 	if err := addUse(v, &shown, w.ID); err != nil {
 		return err
 	}
-	all, err := v.Access.Keys(v.R.Context(), w.ID)
+	all, err := v.Access.KeyPage(v.R.Context(), w.ID, access.KeyPage{Limit: math.MaxInt})
 	if err != nil {
 		return err
 	}

@@ -134,8 +134,7 @@ func TestOperator(t *testing.T) {
 	g.get("/console/busy").want(200, "shop").want(200, `datetime="2026-03-01T12:00:00Z"`)
 
 	ban := access.Ban{KeyID: k.ID, From: h.now(), Until: h.now().Add(time.Hour), Level: 3, Reason: "<b>too fast</b>", By: ratelimit.ByLimiter}
-	must(t, access.SetBan(t.Context(), h.db, ban, "limiter"))
-	h.refresh()
+	h.ban(ban)
 	g.get("/console/bans").want(200, "&lt;b&gt;too fast")
 	g.get("/console/bans/"+k.ID).want(200, "next ban is longer")
 	g.post("/console/bans/" + k.ID).leadsTo("/console/bans")

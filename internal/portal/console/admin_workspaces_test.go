@@ -199,7 +199,7 @@ func TestOwnerIsLetIn(t *testing.T) {
 	if err != nil || again != first || entry.Workspace.Name != "acme & sons" || entry.Key.Scopes != access.Read|access.Write|access.Manage || !entry.Key.ExpiresAt.IsZero() {
 		t.Fatalf("the keys are %q and %q, %+v, %v", first, again, entry, err)
 	}
-	if keys, err := h.db.Keys(t.Context(), entry.Workspace.ID); err != nil || len(keys) != 1 {
+	if keys, err := h.db.KeyPage(t.Context(), entry.Workspace.ID, access.KeyPage{Limit: 100}); err != nil || len(keys) != 1 {
 		t.Errorf("the keys are %+v, %v, want one", keys, err)
 	}
 	g.get("/console/audit").want(200, "workspace.link").want(200, "workspace.owner").want(200, "let in by a link")

@@ -77,9 +77,9 @@ func buildHouse(t testing.TB, cfg ratelimit.Config, pages int) *house {
 	must(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	h.db, h.shop, h.limiter, h.usage = db, petstore.NewService(db), ratelimit.New(cfg, h.now), usage.NewRecorder(db, h.now)
-	h.keys = access.NewDirectory(db, h.now, func(w access.Workspace, k access.Key) *ratelimit.Caller {
-		return h.limiter.Caller(w.ID, k.ID, ratelimit.Limits(w.Quota))
-	}, func(k access.Key) { h.limiter.Drop(k.ID) })
+	h.keys = access.NewDirectory(db, h.now, func(w access.Workspace, k access.Key, before *ratelimit.Caller) *ratelimit.Caller {
+		return h.limiter.Caller(before, w.ID, k.ID, ratelimit.Limits(w.Quota), (*ratelimit.Ban)(k.Ban))
+	})
 	h.pagesPerMinute = pages
 	h.hooks = &webhook.Service{
 		Store: db, Now: h.now, Wake: func() {},
@@ -169,6 +169,13 @@ func (h *house) revoke(id string) {
 func (h *house) refresh() {
 	h.t.Helper()
 	must(h.t, h.keys.Refresh(h.t.Context()))
+}
+
+// ban stores a ban, and has the limiter learn of it.
+func (h *house) ban(b access.Ban) {
+	h.t.Helper()
+	must(h.t, access.SetBan(h.t.Context(), h.db, b, "test"))
+	h.refresh()
 }
 
 // A guest is a browser without a picture.

@@ -183,10 +183,11 @@ func TestStandingIsTrue(t *testing.T) {
 		return `until <time datetime="` + at.Format(time.RFC3339) + `"`
 	}
 	g.get("/console").want(200, `role="alert" hidden="hidden"><strong></strong>`)
-	ban := ratelimit.Ban{KeyID: k.ID, From: h.now(), Until: h.now().Add(3 * time.Minute), Reason: "test", By: ratelimit.ByOperator}
-	h.limiter.SetBan(k.ID, &ban)
+	ban := access.Ban{KeyID: k.ID, From: h.now(), Until: h.now().Add(3 * time.Minute), Reason: "test", By: ratelimit.ByOperator}
+	h.ban(ban)
 	g.get("/console").want(200, "<strong>This key is banned</strong> "+until(ban.Until))
-	h.limiter.SetBan(k.ID, nil)
+	must(t, access.LiftBan(t.Context(), h.db, k.ID, "test"))
+	h.refresh()
 	g.get("/console").want(200, `role="alert" hidden="hidden"><strong></strong>`)
 	for i := range 1000 { // the whole day
 		if i%60 == 0 {
@@ -197,10 +198,10 @@ func TestStandingIsTrue(t *testing.T) {
 	midnight := h.now().Truncate(24 * time.Hour).Add(24 * time.Hour)
 	g.get("/console").want(200, "<strong>The requests of this day are used up</strong> "+until(midnight))
 	ban.Until = h.now().Add(3 * time.Minute)
-	h.limiter.SetBan(k.ID, &ban)
+	h.ban(ban)
 	g.get("/console").want(200, "<strong>The requests of this day are used up</strong> "+until(midnight))
 	ban.Until = midnight.Add(time.Hour)
-	h.limiter.SetBan(k.ID, &ban)
+	h.ban(ban)
 	g.get("/console").want(200, "<strong>This key is banned</strong> "+until(ban.Until))
 }
 
@@ -209,8 +210,7 @@ func TestLiftOfExpiredKey(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	k, _ := h.key(h.workspace("shop"), access.Read, h.now().Add(time.Minute))
-	must(t, access.SetBan(t.Context(), h.db, access.Ban{KeyID: k.ID, From: h.now(), Until: h.now().Add(time.Hour), Reason: "test", By: ratelimit.ByOperator}, "test"))
-	h.refresh()
+	h.ban(access.Ban{KeyID: k.ID, From: h.now(), Until: h.now().Add(time.Hour), Reason: "test", By: ratelimit.ByOperator})
 	h.advance(2 * time.Minute)
 	h.signedInOperator().get("/console/bans/"+k.ID).want(200, "expired").want(200, "Banned until").want(200, `datetime="2026-03-01T13:00:00Z"`)
 }

@@ -345,7 +345,7 @@ func TestWhoReadsIsCheckedAgain(t *testing.T) {
 	for what, end := range map[string]func(*house, access.Key){
 		"revoked": func(h *house, k access.Key) { h.revoke(k.ID) },
 		"banned": func(h *house, k access.Key) {
-			h.limiter.SetBan(k.ID, &ratelimit.Ban{KeyID: k.ID, From: h.now(), Until: h.now().Add(time.Hour), Reason: "test", By: ratelimit.ByOperator})
+			h.ban(access.Ban{KeyID: k.ID, From: h.now(), Until: h.now().Add(time.Hour), Reason: "test", By: ratelimit.ByOperator})
 		},
 		"signed out": func(h *house, k access.Key) {
 			if err := h.db.EndSessions(h.t.Context(), k.ID); err != nil {

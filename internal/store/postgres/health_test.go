@@ -12,7 +12,7 @@ func TestStatsOfPools(t *testing.T) {
 	eventually(t, "3 connections for reading are idle, opened or not", func() bool { s := db.Stats(); return s.Readers == 3 && s.IdleReaders == 3 })
 	s := db.Stats()
 	var names []string
-	for _, p := range s.Pools {
+	for _, p := range db.PoolStats().Pools {
 		names = append(names, p.Name)
 		if p.Name == "read" && p.MaxConns() != 3 || p.Name == "write" && (p.AcquireCount() == 0 || p.NewConnsCount() == 0) {
 			t.Errorf("pool %s = %+v", p.Name, p.Stat)
@@ -22,7 +22,7 @@ func TestStatsOfPools(t *testing.T) {
 		t.Errorf("pools = %q, want write issue read", got)
 	}
 	if s.Groups == 0 || s.Writes != s.Groups {
-		t.Errorf("Stats = %+v, want commits of one change", s.Stats)
+		t.Errorf("Stats = %+v, want commits of one change", s)
 	}
 }
 

@@ -132,10 +132,9 @@ func (db *DB) Close() error {
 	return nil
 }
 
-// Stats are numbers of this node for metrics, counted since Open.
-type Stats struct {
-	store.Stats
-
+// PoolStats are numbers of this node for metrics that SQLite does not have, counted since
+// Open.
+type PoolStats struct {
 	Retries int64  // tries after the first one
 	Pools   []Pool // named by their use: "write", "issue" and "read"
 }
@@ -147,8 +146,19 @@ type Pool struct {
 }
 
 // Stats returns the present numbers.
-func (db *DB) Stats() Stats {
+func (db *DB) Stats() store.Stats {
 	s, readers := db.ChangeStats(), db.readers.Stat()
 	s.Readers, s.IdleReaders = int(readers.MaxConns()), int(readers.MaxConns()-readers.AcquiredConns()) // they are opened when they are needed
-	return Stats{s, db.retries.Load(), []Pool{{"write", db.writer.Stat()}, {"issue", db.issuers.Stat()}, {"read", readers}}}
+	return s
 }
+
+// PoolStats returns the present numbers.
+func (db *DB) PoolStats() PoolStats {
+	return PoolStats{db.retries.Load(), []Pool{{"write", db.writer.Stat()}, {"issue", db.issuers.Stat()}, {"read", db.readers.Stat()}}}
+}
+
+// Failed returns nil, since the server may always come back.
+func (*DB) Failed() <-chan struct{} { return nil }
+
+// PetVersion returns false, since other nodes change pets too.
+func (*DB) PetVersion(int64) (version uint64, known bool) { return 0, false }

@@ -74,6 +74,9 @@ func (db *DB) Stats() store.Stats {
 	return s
 }
 
+// Follow does nothing: a file sends no notifications.
+func (*DB) Follow(context.Context, func()) {}
+
 // toClientError turns an error of SQLite or of a context into what a caller sees. A
 // fatal one fails the database.
 func (db *DB) toClientError(err error) error {

@@ -84,7 +84,7 @@ func testKeys(s *tenant) {
 		must(s, s.revoke(first.ID, at))
 	}
 	first.RevokedAt = start.Add(time.Minute)
-	same(s, "Keys", []access.Key{first, second})(s.Keys(s.ctx, s.workspace))
+	same(s, "KeyPage", []access.Key{first, second})(s.KeyPage(s.ctx, s.workspace, access.KeyPage{Limit: 100}))
 	clash := second
 	clash.ID = access.MintID()
 	if err := s.create(clash); err == nil {
@@ -239,7 +239,7 @@ func testKeyPages(s *tenant) {
 			s.clock.Advance(time.Second)
 		}
 	}
-	all, err := s.Keys(s.ctx, s.workspace)
+	all, err := s.KeyPage(s.ctx, s.workspace, access.KeyPage{Limit: 100})
 	must(s, err)
 	must(s, s.revoke(all[4].ID, s.clock.Now()))
 	page := func(p access.KeyPage) []string {

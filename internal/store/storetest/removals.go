@@ -52,7 +52,7 @@ func testReset(s *tenant) {
 	} {
 		s.wantCode(what+" while the workspace is reset", err, petstore.CodeServiceUnavailable)
 	}
-	if all, err := s.Workspaces(s.ctx); err != nil || !all[0].Resetting && !all[1].Resetting {
+	if all, err := s.Workspaces(s.ctx, 0, 100); err != nil || !all[0].Resetting && !all[1].Resetting {
 		s.Errorf("Workspaces = %+v, %v, want that one is resetting", all, err)
 	}
 	var ended atomic.Bool

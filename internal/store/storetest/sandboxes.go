@@ -100,7 +100,7 @@ func testSandboxReset(s *tenant) {
 		s.wantCode("CreateCategory in the shop before", errOf(s.CreateCategory(s.ctx, before.workspace, petstore.NewCategory{Name: "late"}, nil)), petstore.CodeServiceUnavailable)
 		before.wantEmpty()
 	}
-	if keys, err := s.Keys(s.ctx, w.ID); err != nil || len(keys) != 1 || keys[0].State(s.clock.Now()) != "active" {
+	if keys, err := s.KeyPage(s.ctx, w.ID, access.KeyPage{Limit: 100}); err != nil || len(keys) != 1 || keys[0].State(s.clock.Now()) != "active" {
 		s.Errorf("Keys = %+v, %v, want one that is active", keys, err)
 	}
 }
