@@ -258,6 +258,24 @@ func TestCodes(t *testing.T) {
 	}
 }
 
+// TestCodesHaveOneStatus: the server takes the status of a code from the description.
+func TestCodesHaveOneStatus(t *testing.T) {
+	t.Parallel()
+	seen := map[string]string{}
+	for path, item := range load(t).Paths.Map() {
+		for method, op := range item.Operations() {
+			for status, ref := range op.Responses.Map() {
+				for _, code := range errorCodes(t, ref.Value.Extensions) {
+					if before := seen[code]; before != "" && before != status {
+						t.Errorf("%s %s has %s with the status %s, another operation with %s", method, path, code, status, before)
+					}
+					seen[code] = status
+				}
+			}
+		}
+	}
+}
+
 func TestTags(t *testing.T) {
 	t.Parallel()
 	doc := load(t)

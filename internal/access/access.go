@@ -33,8 +33,8 @@ func Plans() []Plan { return []Plan{Free, Pro, Business, Enterprise} }
 // A Quota is the number of requests of a workspace in a minute and in a UTC
 // day; both are at least 1.
 type Quota struct {
-	PerMinute int64 `json:"perMinute"`
-	PerDay    int64 `json:"perDay"`
+	PerMinute int64 `json:"perMinute,omitzero"`
+	PerDay    int64 `json:"perDay,omitzero"`
 }
 
 // FreeQuota is the Free plan's quota, which also holds for callers without a
@@ -200,6 +200,9 @@ func (s Scopes) List() []string {
 	return names
 }
 
+// MarshalJSON returns the names as List does.
+func (s Scopes) MarshalJSON() ([]byte, error) { return petstore.JSON(s.List()), nil }
+
 // String returns the names separated by commas.
 func (s Scopes) String() string { return strings.Join(s.List(), ",") }
 
@@ -235,17 +238,17 @@ func ParseScopes(text string) (Scopes, error) {
 
 // A Key describes an API key. The key itself is not stored.
 type Key struct {
-	ID          string // public: "key_" and 16 base62 characters
-	WorkspaceID int64
-	Name        string
-	Prefix      string // its first 8 characters, for display
-	Hash        Hash
-	Scopes      Scopes
-	CreatedAt   time.Time
-	ExpiresAt   time.Time // zero: never. A rotated key expires at the end of its overlap
-	RevokedAt   time.Time // zero: not revoked
-	RotatedTo   string    // the id of the key that replaces it, or ""
-	Ban         *Ban      // nil unless one was set; it may be over
+	ID          string    `json:"id"` // public: "key_" and 16 base62 characters
+	WorkspaceID int64     `json:"-"`
+	Name        string    `json:"name"`
+	Prefix      string    `json:"prefix"` // its first 8 characters, for display
+	Hash        Hash      `json:"-"`
+	Scopes      Scopes    `json:"scopes"`
+	CreatedAt   time.Time `json:"createdAt"`
+	ExpiresAt   time.Time `json:"expiresAt,omitzero"` // zero: never. A rotated key expires at the end of its overlap
+	RevokedAt   time.Time `json:"-"`                  // zero: not revoked
+	RotatedTo   string    `json:"-"`                  // the id of the key that replaces it, or ""
+	Ban         *Ban      `json:"-"`                  // nil unless one was set; it may be over
 }
 
 // Expired reports whether the key is past its expiry at now.

@@ -27,15 +27,15 @@ type Keyring struct {
 
 // A NewKey describes a key that is to be created.
 type NewKey struct {
-	Name      string
-	Scopes    Scopes
-	ExpiresAt petstore.Time // not valid: never, or with the key that creates it
+	Name      string        `json:"name"`
+	Scopes    Scopes        `json:"scopes,omitzero"`
+	ExpiresAt petstore.Time `json:"expiresAt,omitzero"` // not valid: never, or with the key that creates it
 }
 
 // A KeyPatch says what to change of a key.
 type KeyPatch struct {
-	Name      petstore.Optional[string]
-	ExpiresAt petstore.Optional[petstore.Time] // null: never
+	Name      petstore.Optional[string]        `json:"name,omitzero"`
+	ExpiresAt petstore.Optional[petstore.Time] `json:"expiresAt,omitzero"` // null: never
 }
 
 // An IssuedKey is a new key with its secret, which is not stored.
@@ -169,7 +169,7 @@ func (r Keyring) change(ctx context.Context, id string, on petstore.Condition, e
 		if err := r.sees(*k); err != nil {
 			return err
 		}
-		if err := on.Check(KeyView{*k, r.Now()}); err != nil {
+		if err := on.Check(k.View(r.Now())); err != nil {
 			return err
 		}
 		return edit(holder, k)
@@ -224,42 +224,19 @@ func checkEnd(fields []petstore.Field, end petstore.Time, now time.Time) []petst
 	return fields
 }
 
-// A KeyView is a key and an instant, at which its state is shown.
+// A KeyView is a key as it is shown at an instant.
 type KeyView struct {
 	Key
-	At time.Time
+	State       string    `json:"state"`
+	Successor   string    `json:"rotatedTo,omitzero"`
+	BannedUntil time.Time `json:"bannedUntil,omitzero"`
 }
 
-// AppendJSON appends the key in its canonical form, see [petstore.Pet.AppendJSON].
-func (k KeyView) AppendJSON(dst []byte) []byte {
-	dst = append(k.AppendFacts(dst), `,"state":"`...)
-	dst = append(dst, k.State(k.At)...)
-	dst = append(dst, '"')
-	if k.RotatedTo != "" {
-		dst = petstore.AppendString(append(dst, `,"rotatedTo":`...), k.RotatedTo)
+// View returns the key as it is shown at an instant.
+func (k Key) View(at time.Time) KeyView {
+	v := KeyView{Key: k, State: k.State(at), Successor: k.RotatedTo}
+	if v.State == "banned" {
+		v.BannedUntil = k.Ban.Until
 	}
-	if k.State(k.At) == "banned" {
-		dst = petstore.AppendInstant(dst, "bannedUntil", k.Ban.Until)
-	}
-	return append(dst, '}')
-}
-
-// AppendFacts appends the beginning of a JSON object, with the members that do not
-// depend on the time.
-func (k *Key) AppendFacts(dst []byte) []byte {
-	dst = petstore.AppendString(append(dst, `{"id":`...), k.ID)
-	dst = petstore.AppendString(append(dst, `,"name":`...), k.Name)
-	dst = petstore.AppendString(append(dst, `,"prefix":`...), k.Prefix)
-	dst = append(dst, `,"scopes":[`...)
-	for i, scope := range k.Scopes.List() {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = petstore.AppendString(dst, scope)
-	}
-	dst = petstore.AppendInstant(append(dst, ']'), "createdAt", k.CreatedAt)
-	if !k.ExpiresAt.IsZero() {
-		dst = petstore.AppendInstant(dst, "expiresAt", k.ExpiresAt)
-	}
-	return dst
+	return v
 }

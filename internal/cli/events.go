@@ -79,5 +79,5 @@ func (a *app) printEvent(e *petstore.Event) error {
 	if len(e.Previous) > 0 {
 		line += " was " + string(e.Previous)
 	}
-	return a.printLine(json.RawMessage(e.AppendJSON(nil)), line)
+	return a.printLine(json.RawMessage(petstore.JSON(e)), line)
 }

@@ -18,9 +18,9 @@ func accountPaths() []path {
 // getAccount answers with the caller's workspace, key and limits. It spends no quota.
 func getAccount(x *exchange) error {
 	w, k := x.entry.Workspace, x.entry.Key
-	b := fmt.Appendf(nil, `{"workspace":{"id":%d,"name":%s},"plan":"%s","key":`, w.ID, petstore.AppendString(nil, w.Name), w.Plan)
-	b = k.AppendFacts(b)
-	b = fmt.Appendf(b, `,"strikesLeft":%d},"limits":{"minute":%s,"day":%s}}`, x.decision.StrikesLeft, windowJSON(x.decision.Minute), windowJSON(x.decision.Day))
+	b := fmt.Appendf(nil, `{"workspace":{"id":%d,"name":%s},"plan":"%s","key":`, w.ID, petstore.JSON(w.Name), w.Plan)
+	b = petstore.AppendJSON(b, k)
+	b = fmt.Appendf(b[:len(b)-1], `,"strikesLeft":%d},"limits":{"minute":%s,"day":%s}}`, x.decision.StrikesLeft, windowJSON(x.decision.Minute), windowJSON(x.decision.Day))
 	if w.Sandbox != nil {
 		b = fmt.Appendf(b[:len(b)-1], `,"sandbox":{"expiresAt":"%s"}}`, petstore.At(w.Sandbox.ExpiresAt))
 	}

@@ -9,6 +9,7 @@ import (
 	"example.com/petstore/api"
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/operator"
+	"example.com/petstore/internal/petstore"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -31,22 +32,22 @@ func (a *Admin) paths() []path {
 	return []path{
 		{pattern: at + "/openapi.yaml", routes: []route{{method: "GET", handle: document("application/yaml", api.AdminYAML()), public: true}}},
 		{pattern: at + "/workspaces", routes: []route{
-			{method: "GET", id: "listWorkspaces", handle: a.listWorkspaces, query: []string{"limit", "cursor", "name"}},
+			{method: "GET", id: "listWorkspaces", handle: list(readWorkspaceQuery, a.workspaces, func(w access.Workspace) position { return numbered(w.ID) }), query: []string{"limit", "cursor", "name"}},
 			{method: "POST", id: "createWorkspace", handle: a.createWorkspace, body: jsonBody},
 		}},
 		{pattern: at + "/workspaces/{workspaceId}", routes: []route{
 			{method: "GET", id: "getWorkspace", handle: a.getWorkspace},
-			{method: "PATCH", id: "renameWorkspace", handle: changing(a, workspaceID, readName, (*operator.Local).Rename), body: patchBody},
+			{method: "PATCH", id: "renameWorkspace", handle: changing(a, workspaceID, decode(newName{}), rename), body: patchBody},
 			{method: "DELETE", id: "deleteWorkspace", handle: a.removing((*operator.Local).Delete)},
 		}},
 		{pattern: at + "/workspaces/{workspaceId}/plan", routes: []route{
-			{method: "PUT", id: "setPlan", handle: changing(a, workspaceID, readPlan, (*operator.Local).SetPlan), body: jsonBody},
+			{method: "PUT", id: "setPlan", handle: changing(a, workspaceID, decode(operator.Plan{}), (*operator.Local).SetPlan), body: jsonBody},
 		}},
 		{pattern: at + "/workspaces/{workspaceId}/reset", routes: []route{
 			{method: "POST", id: "resetWorkspace", handle: a.removing((*operator.Local).Reset)},
 		}},
 		{pattern: at + "/workspaces/{workspaceId}/keys", routes: []route{
-			{method: "GET", id: "listKeys", handle: a.listKeys, query: []string{"limit", "cursor"}},
+			{method: "GET", id: "listKeys", handle: list(readKeyPage, a.keys, func(k operator.Key) position { return position(k.ID) }), query: []string{"limit", "cursor"}},
 			{method: "POST", id: "createKey", handle: a.createKey, body: jsonBody},
 		}},
 		{pattern: at + "/keys/{keyId}", text: true, routes: []route{
@@ -58,10 +59,10 @@ func (a *Admin) paths() []path {
 			{method: "POST", id: "rotateKey", handle: a.rotateKey, body: optionalBody},
 		}},
 		{pattern: at + "/keys/{keyId}/ban", text: true, routes: []route{
-			{method: "PUT", id: "banKey", handle: changing(a, keyID, readBan, (*operator.Local).BanKey), body: jsonBody},
+			{method: "PUT", id: "banKey", handle: changing(a, keyID, decode(operator.NewBan{}), (*operator.Local).BanKey), body: jsonBody},
 			{method: "DELETE", id: "unbanKey", handle: a.changingKey((*operator.Local).UnbanKey)},
 		}},
-		{pattern: at + "/audit", routes: []route{{method: "GET", id: "listAudit", handle: a.listAudit, query: []string{"limit", "cursor"}}}},
+		{pattern: at + "/audit", routes: []route{{method: "GET", id: "listAudit", handle: list((*listRequest).pageQuery, a.audit, func(e access.AuditEntry) position { return numbered(e.ID) }), query: []string{"limit", "cursor"}}}},
 		{pattern: at + "/backups", routes: []route{
 			{method: "GET", id: "listBackups", handle: a.listBackups},
 			{method: "POST", id: "startBackup", handle: a.startBackup},
@@ -127,35 +128,22 @@ func (a *Admin) sendChanged(x *exchange, status int, now any) error {
 	return x.sendJSON(status, now)
 }
 
-// sendJSONList is like sendList, for entries that encoding/json encodes.
-func sendJSONList[T any](l *listRequest, entries []T, positionOf func(T) position) error {
-	entries, link := trimPage(l, entries, positionOf)
-	body, err := marshal(entries)
-	if err != nil {
-		return err
-	}
-	return l.x.represent(pageOf(body, link, link != ""))
+// A workspaceQuery asks for a page of the workspaces with one of the names, or of all.
+type workspaceQuery struct {
+	petstore.Page
+	names []string
 }
 
-func (a *Admin) listWorkspaces(x *exchange) error {
-	l, err := newListRequest(x)
-	if err != nil {
-		return err
+func readWorkspaceQuery(l *listRequest) (q workspaceQuery, err error) {
+	if name, named := l.query.one("name"); named {
+		q.names = []string{norm.NFC.String(name)}
 	}
-	name, named := l.query.one("name")
-	page, err := l.pageQuery()
-	if err != nil {
-		return err
-	}
-	var names []string
-	if named {
-		names = []string{norm.NFC.String(name)}
-	}
-	all, err := a.o.Access.WorkspacePage(x.ctx, page.After, page.Limit, names...)
-	if err != nil {
-		return err
-	}
-	return sendJSONList(l, all, func(w access.Workspace) position { return numbered(w.ID) })
+	q.Page, err = l.pageQuery()
+	return q, err
+}
+
+func (a *Admin) workspaces(x *exchange, q workspaceQuery) ([]access.Workspace, error) {
+	return a.o.Access.WorkspacePage(x.ctx, q.After, q.Limit, q.names...)
 }
 
 func (a *Admin) createWorkspace(x *exchange) error {
@@ -171,56 +159,31 @@ func (a *Admin) createWorkspace(x *exchange) error {
 	return a.sendChanged(x, http.StatusCreated, w)
 }
 
-func readNewWorkspace(f *form) (operator.NewWorkspace, error) {
-	var n operator.NewWorkspace
-	known := f.plan(&n.Plan)
-	known["name"] = assignTo(&n.Name, f.text)
-	f.read(known, "name", "plan")
-	return n, f.err(nil)
+var readNewWorkspace = decode(operator.NewWorkspace{})
+
+// A newName is the body of renameWorkspace.
+type newName struct {
+	Name string `json:"name"`
 }
 
-func readPlan(f *form) (operator.Plan, error) {
-	var p operator.Plan
-	f.read(f.plan(&p), "plan")
-	return p, f.err(nil)
-}
-
-func (f *form) plan(p *operator.Plan) members {
-	return members{
-		"plan":      assignTo(&p.Plan, func(m member) access.Plan { return access.Plan(f.text(m)) }),
-		"perMinute": assignTo(&p.PerMinute, f.integer),
-		"perDay":    assignTo(&p.PerDay, f.integer),
-	}
-}
-
-func readName(f *form) (string, error) {
-	var name string
-	f.read(members{"name": assignTo(&name, f.text)}, "name")
-	return name, f.err(nil)
+func rename(o *operator.Local, ctx context.Context, id int64, to newName) (access.Workspace, error) {
+	return o.Rename(ctx, id, to.Name)
 }
 
 func (a *Admin) getWorkspace(x *exchange) error {
 	return x.sendFound(a.operator(x).Workspace(x.ctx, x.param))
 }
 
-func (a *Admin) listKeys(x *exchange) error {
+func (a *Admin) keys(x *exchange, p access.KeyPage) ([]operator.Key, error) {
 	w, err := a.o.Access.WorkspaceByID(x.ctx, x.param)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	l, after, err := newListRequestAt(x)
+	found, err := a.o.Access.KeyPage(x.ctx, w.ID, p)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	keys, err := a.o.Access.KeyPage(x.ctx, w.ID, access.KeyPage{After: string(after), Limit: l.limit + 1})
-	if err != nil {
-		return err
-	}
-	used, err := a.operator(x).WithUse(x.ctx, keys)
-	if err != nil {
-		return err
-	}
-	return sendJSONList(l, used, func(k operator.Key) position { return position(k.ID) })
+	return a.operator(x).WithUse(x.ctx, found)
 }
 
 func (a *Admin) createKey(x *exchange) error {
@@ -235,13 +198,13 @@ func (a *Admin) createKey(x *exchange) error {
 }
 
 func (a *Admin) rotateKey(x *exchange) error {
-	once, overlap, err := readOnce(x, onceByCaller, readOverlap)
+	once, r, err := readOnce(x, onceByCaller, readRotation)
 	if err != nil {
 		return err
 	}
 	op := a.operator(x)
 	op.Once = once
-	k, err := op.RotateKey(x.ctx, x.pathID, overlap)
+	k, err := op.RotateKey(x.ctx, x.pathID, r.Overlap)
 	return a.sendMade(x, k, err)
 }
 
@@ -258,25 +221,8 @@ func (a *Admin) getKey(x *exchange) error {
 	return x.sendFound(a.operator(x).Key(x.ctx, x.pathID))
 }
 
-func readBan(f *form) (operator.NewBan, error) {
-	var b operator.NewBan
-	f.read(members{
-		"for":    assignTo(&b.For, func(m member) time.Duration { return f.duration(m, operator.MaxBan) }),
-		"reason": assignTo(&b.Reason, f.text),
-	}, "for", "reason")
-	return b, f.err(nil)
-}
-
-func (a *Admin) listAudit(x *exchange) error {
-	l, page, err := newListRequestPage(x)
-	if err != nil {
-		return err
-	}
-	entries, err := a.o.Access.AuditPage(x.ctx, 0, page.After, page.Limit)
-	if err != nil {
-		return err
-	}
-	return sendJSONList(l, entries, func(e access.AuditEntry) position { return numbered(e.ID) })
+func (a *Admin) audit(x *exchange, p petstore.Page) ([]access.AuditEntry, error) {
+	return a.o.Access.AuditPage(x.ctx, 0, p.After, p.Limit)
 }
 
 func (a *Admin) listBackups(x *exchange) error {

@@ -1,14 +1,12 @@
 package httpapi
 
 import (
-	"maps"
-	"net/http"
+	"slices"
 	"strconv"
+	"sync"
 
-	"example.com/petstore/internal/access"
+	"example.com/petstore/api"
 	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/sandbox"
-	"example.com/petstore/internal/webhook"
 )
 
 // The codes of errors that this package returns itself.
@@ -42,69 +40,29 @@ var errMalformed = petstore.Errorf(codeInvalidParameter, "The request is not wel
 
 var errInternal = petstore.Errorf(codeInternalError, "Something went wrong in the server. The operator can find the cause in the log, by the request id.")
 
-// statuses is the only table from codes to statuses.
-var statuses = map[petstore.Code]int{
-	codeMalformedJSON:                  http.StatusBadRequest,
-	codeInvalidParameter:               http.StatusBadRequest,
-	codeInvalidCursor:                  http.StatusBadRequest,
-	petstore.CodeValidationFailed:      http.StatusBadRequest,
-	codeMissingKey:                     http.StatusUnauthorized,
-	access.CodeInvalidKey:              http.StatusUnauthorized,
-	access.CodeExpiredKey:              http.StatusUnauthorized,
-	access.CodeInsufficientScope:       http.StatusForbidden,
-	access.CodeNotASandbox:             http.StatusForbidden,
-	codeRouteNotFound:                  http.StatusNotFound,
-	petstore.CodePetNotFound:           http.StatusNotFound,
-	petstore.CodeCategoryNotFound:      http.StatusNotFound,
-	petstore.CodeOrderNotFound:         http.StatusNotFound,
-	access.CodeKeyNotFound:             http.StatusNotFound,
-	petstore.CodeEventNotFound:         http.StatusNotFound,
-	webhook.CodeWebhookNotFound:        http.StatusNotFound,
-	webhook.CodeDeliveryNotFound:       http.StatusNotFound,
-	codeMethodNotAllowed:               http.StatusMethodNotAllowed,
-	codeNotAcceptable:                  http.StatusNotAcceptable,
-	petstore.CodeInsufficientStock:     http.StatusConflict,
-	petstore.CodePetNotAvailable:       http.StatusConflict,
-	petstore.CodeOutOfStock:            http.StatusConflict,
-	petstore.CodePetHasOpenOrders:      http.StatusConflict,
-	petstore.CodeCategoryInUse:         http.StatusConflict,
-	petstore.CodeOrderCompleted:        http.StatusConflict,
-	access.CodeTooManyKeys:             http.StatusConflict,
-	webhook.CodeTooManyWebhooks:        http.StatusConflict,
-	access.CodeKeyRotated:              http.StatusConflict,
-	access.CodeKeyExpired:              http.StatusConflict,
-	sandbox.CodeQuotaExceeded:          http.StatusConflict,
-	petstore.CodeIdempotencyInProgress: http.StatusConflict,
-	codeOperationSunset:                http.StatusGone,
-	petstore.CodeEventsExpired:         http.StatusGone,
-	petstore.CodePreconditionFailed:    http.StatusPreconditionFailed,
-	codePayloadTooLarge:                http.StatusRequestEntityTooLarge,
-	codeURITooLong:                     http.StatusRequestURITooLong,
-	codeUnsupportedMedia:               http.StatusUnsupportedMediaType,
-	petstore.CodeIdempotencyKeyReused:  http.StatusUnprocessableEntity,
-	codeRateLimitExceeded:              http.StatusTooManyRequests,
-	codeTooManyStreams:                 http.StatusTooManyRequests,
-	access.CodeBannedKey:               http.StatusTooManyRequests,
-	codeHeadersTooLarge:                http.StatusRequestHeaderFieldsTooLarge,
-	codeInternalError:                  http.StatusInternalServerError,
-	petstore.CodeServiceUnavailable:    http.StatusServiceUnavailable,
-	access.CodeSandboxesFull:           http.StatusServiceUnavailable,
-}
+// statuses returns the status of each code, as the OpenAPI description says, and
+// adminStatuses those of the operator's API. The descriptions are read at the first error.
+var (
+	statuses      = sync.OnceValue(func() map[petstore.Code]int { return statusesOf(api.Parse()) })
+	adminStatuses = sync.OnceValue(func() map[petstore.Code]int { return statusesOf(api.Parse(), api.ParseAdmin()) })
+)
 
-// adminStatuses are the codes of the operator's API with their statuses.
-var adminStatuses = func() map[petstore.Code]int {
-	all := maps.Clone(statuses)
-	maps.Copy(all, map[petstore.Code]int{
-		codeMissingToken:             http.StatusUnauthorized,
-		codeInvalidToken:             http.StatusUnauthorized,
-		codeExpiredToken:             http.StatusUnauthorized,
-		access.CodeWorkspaceNotFound: http.StatusNotFound,
-		access.CodeWorkspaceExists:   http.StatusConflict,
-		access.CodeKeyRevoked:        http.StatusConflict,
-		CodeBackupUnavailable:        http.StatusConflict,
-	})
+func statusesOf(described ...*api.Description) map[petstore.Code]int {
+	all := map[petstore.Code]int{}
+	for _, d := range described {
+		lists := []api.Ordered[*api.Response]{d.Unrouted}
+		for _, operation := range d.Operations() {
+			lists = append(lists, operation.Responses)
+		}
+		for _, r := range slices.Concat(lists...) {
+			status, _ := strconv.Atoi(r.Key) // each is a number
+			for _, code := range d.Response(r.Value).Codes {
+				all[petstore.Code(code)] = status
+			}
+		}
+	}
 	return all
-}()
+}
 
 // challenge returns the value of WWW-Authenticate (RFC 6750 §3).
 func challenge(code petstore.Code) string {
@@ -114,44 +72,13 @@ func challenge(code petstore.Code) string {
 	return `Bearer realm="petstore", error="invalid_token"`
 }
 
-// appendError appends an error as the schema Error describes it.
-func appendError(dst []byte, e *petstore.Error, status int, request string) []byte {
-	dst = append(dst, `{"code":"`...)
-	dst = append(dst, e.Code...)
-	dst = append(dst, `","message":`...)
-	dst = petstore.AppendString(dst, e.Message)
-	dst = append(dst, `,"status":`...)
-	dst = strconv.AppendInt(dst, int64(status), 10)
-	if request != "" {
-		dst = append(dst, `,"requestId":`...)
-		dst = petstore.AppendString(dst, request)
-	}
-	for i, f := range e.Fields {
-		if i == 0 {
-			dst = append(dst, `,"errors":[`...)
-		} else {
-			dst = append(dst, ',')
-		}
-		dst = appendField(dst, f)
-	}
-	if len(e.Fields) > 0 {
-		dst = append(dst, ']')
-	}
-	return append(dst, '}')
-}
-
-func appendField(dst []byte, f petstore.Field) []byte {
-	name, value := `{"pointer":`, f.Pointer
-	if f.Parameter != "" {
-		name, value = `{"parameter":`, f.Parameter
-	}
-	dst = append(dst, name...)
-	dst = petstore.AppendString(dst, value)
-	dst = append(dst, `,"code":"`...)
-	dst = append(dst, f.Code...)
-	dst = append(dst, `","message":`...)
-	dst = petstore.AppendString(dst, f.Message)
-	return append(dst, '}')
+// An errorBody is an error as the schema Error describes it.
+type errorBody struct {
+	Code      petstore.Code    `json:"code"`
+	Message   string           `json:"message"`
+	Status    int              `json:"status"`
+	RequestID string           `json:"requestId,omitzero"`
+	Errors    []petstore.Field `json:"errors,omitempty"`
 }
 
 // badParameter returns the error for a parameter with a wrong format.

@@ -23,7 +23,7 @@ type env struct {
 	failed   func(cause error) // gets the causes of failures instead of log; or nil
 	baseURL  string            // put before the paths of links
 	cursors  cursors
-	statuses map[petstore.Code]int
+	statuses func() map[petstore.Code]int
 }
 
 // An exchange is one request with its response. It is also the ResponseWriter for the

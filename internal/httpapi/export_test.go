@@ -8,9 +8,6 @@ import (
 	"example.com/petstore/internal/webhook"
 )
 
-// Codes returns every code with its status.
-func Codes() map[petstore.Code]int { return statuses }
-
 type (
 	noStore  struct{ petstore.Store }
 	noEvents struct{ petstore.Feed }

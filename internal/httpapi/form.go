@@ -1,11 +1,11 @@
 package httpapi
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -15,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
 )
 
@@ -29,49 +30,121 @@ type form struct {
 	fields    []petstore.Field
 }
 
+// A field of a Go type takes the value of a member.
+type field struct {
+	name     string // of the member
+	index    []int  // for reflect.Value.FieldByIndex
+	required bool
+	most     time.Duration // the longest value of a duration
+}
+
+// fieldsOf returns the fields with names in their tags, also those of embedded types.
+func fieldsOf(t reflect.Type) (all []field) {
+	for f := range t.Fields() {
+		if f.Anonymous {
+			for _, inner := range fieldsOf(f.Type) {
+				inner.index = append(f.Index, inner.index...)
+				all = append(all, inner)
+			}
+			continue
+		}
+		name, _, optional := strings.Cut(f.Tag.Get("json"), ",")
+		most, _ := time.ParseDuration(f.Tag.Get("most"))
+		if name != "" && name != "-" {
+			all = append(all, field{name, f.Index, !optional, most})
+		}
+	}
+	return all
+}
+
+// decode returns the reader of bodies for a T, which has a field for each member. A member
+// is required if the tag of its field has only a name; a field whose member is absent keeps
+// the value of the prototype. The members in readOnly may not be set by the client. If T has
+// a method Check, that checks the values.
+func decode[T any](prototype T, readOnly ...string) reader[T] {
+	fields := fieldsOf(reflect.TypeFor[T]())
+	return func(f *form) (T, error) {
+		t := prototype
+		f.read(reflect.ValueOf(&t).Elem(), fields, readOnly)
+		var faults []petstore.Field
+		if values, ok := any(&t).(interface{ Check() []petstore.Field }); ok {
+			faults = values.Check()
+		}
+		return t, f.err(faults)
+	}
+}
+
 // A member is one value of the body's object.
 type member struct {
 	name string
 	raw  jsontext.Value
+	most time.Duration // of its field
 }
 
-// members are the members that a body may have, with the functions that read their
-// values.
-type members map[string]func(member)
-
-// assignTo returns a function that sets *to to the value of a member.
-func assignTo[T any](to *T, read func(member) T) func(member) {
-	return func(m member) { *to = read(m) }
-}
-
-// intoOptional is like assignTo for a member of a merge patch, which may be null.
-func intoOptional[T any](to *petstore.Optional[T], read func(member) T) func(member) {
-	return func(m member) {
-		if m.raw.Kind() == 'n' {
-			*to = petstore.Null[T]()
-		} else {
-			*to = petstore.Some(read(m))
-		}
-	}
-}
-
-// read reads the body, which must be an object. err returns what is wrong with it.
-func (f *form) read(known members, required ...string) {
+// read reads the body, which must be an object, into the fields of a struct. err returns
+// what is wrong with it.
+func (f *form) read(into reflect.Value, fields []field, readOnly []string) {
 	all, err := f.readMembers()
 	if f.malformed = err; all == nil {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if take := known[name]; take != nil {
-			take(member{name, all[name]})
-		} else {
+		at := slices.IndexFunc(fields, func(to field) bool { return to.name == name })
+		switch {
+		case at >= 0:
+			to := &fields[at]
+			f.value(member{name, all[name], to.most}, into.FieldByIndex(to.index).Addr().Interface())
+		case slices.Contains(readOnly, name):
+			f.readOnly(member{name: name, raw: all[name]})
+		default:
 			f.add(pointerTo(name), petstore.UnknownField, "There is no member %.100q here; names are case-sensitive.", name)
 		}
 	}
-	for _, name := range required {
-		if all[name] == nil && !f.faulty("/"+name) {
-			f.add("/"+name, petstore.Required, "%s is required.", name)
+	for _, to := range fields {
+		if to.required && all[to.name] == nil && !f.faulty("/"+to.name) {
+			f.add("/"+to.name, petstore.Required, "%s is required.", to.name)
 		}
+	}
+}
+
+// value reads the value of a member into a field.
+func (f *form) value(m member, pointer any) {
+	switch to := pointer.(type) {
+	case interface{ Fill(null bool) any }: // a petstore.Optional
+		null := m.raw.Kind() == 'n'
+		if value := to.Fill(null); !null {
+			f.value(m, value)
+		}
+	case *petstore.Time:
+		*to = f.time(m)
+	case *time.Duration:
+		*to = f.duration(m)
+	case *petstore.Status:
+		*to = f.status(m)
+	case *access.Scopes:
+		*to = f.scopes(m)
+	case *[]petstore.EventType:
+		*to = f.eventTypes(m)
+	case *catalogue:
+		*to = f.catalogue(m)
+	default:
+		f.scalar(m, pointer)
+	}
+}
+
+// wanted describes the values of members by the kinds of their fields.
+var wanted = map[reflect.Kind]string{
+	reflect.String: "a string", reflect.Pointer: "a string", reflect.Bool: "true or false", reflect.Int64: "an integer, without fraction or exponent",
+}
+
+// scalar reads a string, a boolean or an integer. A number with a fraction or an exponent is
+// no integer, and one that int64 cannot hold is out of range.
+func (f *form) scalar(m member, pointer any) {
+	switch err := json.Unmarshal(m.raw, pointer); {
+	case errors.Is(err, strconv.ErrRange):
+		f.add(pointerTo(m.name), petstore.OutOfRange, "%s is beyond the range of int64.", m.name)
+	case err != nil || m.raw.Kind() == 'n':
+		f.mistyped(m, wanted[reflect.TypeOf(pointer).Elem().Kind()])
 	}
 }
 
@@ -176,36 +249,9 @@ func (f *form) faulty(pointer string) bool {
 // The readers of values note invalid_type and return the zero value if the
 // member has another type.
 
-func (f *form) text(m member) string {
-	text, err := jsontext.AppendUnquote(nil, m.raw)
-	if err != nil {
-		f.mistyped(m, "a string")
-		return ""
-	}
-	return string(text)
-}
-
-func (f *form) boolean(m member) bool {
-	if kind := m.raw.Kind(); kind != 't' && kind != 'f' {
-		f.mistyped(m, "true or false")
-		return false
-	}
-	return m.raw.Kind() == 't'
-}
-
-// integer reads an integer. A number with a fraction or an exponent has another type,
-// and one that int64 cannot hold is out of range.
-func (f *form) integer(m member) int64 {
-	if m.raw.Kind() != '0' || bytes.ContainsAny(m.raw, ".eE") {
-		f.mistyped(m, "an integer, without fraction or exponent")
-		return 0
-	}
-	n, err := strconv.ParseInt(string(m.raw), 10, 64)
-	if err != nil {
-		f.add(pointerTo(m.name), petstore.OutOfRange, "%s is beyond the range of int64.", m.name)
-		return 0
-	}
-	return n
+func (f *form) text(m member) (text string) {
+	f.scalar(m, &text)
+	return text
 }
 
 func (f *form) time(m member) petstore.Time {
@@ -254,17 +300,16 @@ func (f *form) strings(m member, take func(pointer, text string)) {
 
 var durations = regexp.MustCompile(`^([0-9]+h)?([0-9]+m)?([0-9]+s)?$`)
 
-// duration reads a duration of hours, minutes and seconds. It may not be longer than
-// most.
-func (f *form) duration(m member, most time.Duration) time.Duration {
+// duration reads a duration of hours, minutes and seconds.
+func (f *form) duration(m member) time.Duration {
 	text := f.text(m)
 	d, err := time.ParseDuration(text)
 	switch {
 	case f.faulty(pointerTo(m.name)):
 	case err != nil || !durations.MatchString(text):
 		f.add(pointerTo(m.name), petstore.InvalidFormat, "%s must be a duration such as 24h or 1h30m, not %.40s.", m.name, string(m.raw))
-	case d > most:
-		f.add(pointerTo(m.name), petstore.OutOfRange, "%s must be at most %.0fh, not %s.", m.name, most.Hours(), text)
+	case d > m.most:
+		f.add(pointerTo(m.name), petstore.OutOfRange, "%s must be at most %.0fh, not %s.", m.name, m.most.Hours(), text)
 	}
 	return d
 }
@@ -273,18 +318,11 @@ func (f *form) duration(m member, most time.Duration) time.Duration {
 // be repeated.
 func (f *form) readOnly(m member) {
 	if m.name == "id" && f.id != 0 {
-		if id := f.integer(m); id != f.id && !f.faulty("/id") {
+		var id int64
+		if f.scalar(m, &id); id != f.id && !f.faulty("/id") {
 			f.add("/id", petstore.ReadOnly, "id must be the %d of the path, not %d.", f.id, id)
 		}
 		return
 	}
 	f.add(pointerTo(m.name), petstore.ReadOnly, "%s is set by the server.", m.name)
-}
-
-// withReadOnly adds members that may not be set by the client.
-func (f *form) withReadOnly(names []string, known members) members {
-	for _, name := range names {
-		known[name] = f.readOnly
-	}
-	return known
 }

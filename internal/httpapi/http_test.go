@@ -36,26 +36,6 @@ func TestSurfaceIsTheDescription(t *testing.T) {
 	}
 }
 
-func TestCodesAreTheDescriptions(t *testing.T) {
-	t.Parallel()
-	var want []string
-	for _, v := range contract(t).doc.Components.Schemas["Error"].Value.Properties["code"].Value.Enum {
-		want = append(want, fmt.Sprint(v))
-	}
-	var got []string
-	for code, status := range httpapi.Codes() {
-		got = append(got, string(code))
-		if status < 400 || status > 599 {
-			t.Errorf("the status of %s is %d", code, status)
-		}
-	}
-	slices.Sort(got)
-	slices.Sort(want)
-	if !slices.Equal(got, want) {
-		t.Errorf("the codes are %v, the description has %v", got, want)
-	}
-}
-
 func TestUnknownPathsAndMethods(t *testing.T) {
 	t.Parallel()
 	s := openService(t)

@@ -1,6 +1,8 @@
 package httpapi
 
 import (
+	"context"
+
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
 )
@@ -8,11 +10,11 @@ import (
 func inventoryPaths(s *petstore.Service) []path {
 	return []path{
 		{pattern: "/inventory", routes: []route{
-			{method: "GET", id: "listInventory", scope: access.Read, handle: list(readInventoryQuery, s.Inventory, positionOfItem), query: []string{"limit", "cursor", "sort", "status", "maxQuantity"}},
+			{method: "GET", id: "listInventory", scope: access.Read, handle: list(readInventoryQuery, ofShop(s.Inventory), positionOfItem), query: []string{"limit", "cursor", "sort", "status", "maxQuantity"}},
 		}},
 		{pattern: "/inventory/{petId}", routes: []route{
 			{method: "GET", id: "getInventoryItem", scope: access.Read, handle: get(s.InventoryItem), cached: true},
-			{method: "PATCH", id: "updateInventory", scope: access.Write, handle: change(readInventoryUpdate, s.UpdateInventory), body: patchBody},
+			{method: "PATCH", id: "updateInventory", scope: access.Write, handle: updateInventory(s), body: patchBody},
 		}},
 		{pattern: "/inventory/{petId}/movements", routes: []route{
 			{method: "GET", id: "listMovements", scope: access.Read, handle: listMovements(s), query: []string{"limit", "cursor"}},
@@ -23,7 +25,11 @@ func inventoryPaths(s *petstore.Service) []path {
 // listMovements answers with the newest movements first: stores know the end of a ledger.
 func listMovements(s *petstore.Service) handler {
 	return func(x *exchange) error {
-		l, at, err := newListRequestAt(x)
+		l, err := newListRequest(x)
+		if err != nil {
+			return err
+		}
+		at, err := l.position()
 		if err != nil {
 			return err
 		}
@@ -55,13 +61,16 @@ func readInventoryQuery(l *listRequest) (q petstore.PetQuery, err error) {
 	return q, err
 }
 
-// readInventoryUpdate returns the quantity to set.
-func readInventoryUpdate(f *form) (int64, error) {
-	var quantity int64
-	f.read(members{
-		"quantity": assignTo(&quantity, f.integer),
-		"petId":    f.readOnly,
-		"status":   f.readOnly,
-	}, "quantity")
-	return quantity, f.err(petstore.CheckQuantity(quantity))
+// An inventoryUpdate is the body of updateInventory.
+type inventoryUpdate struct {
+	Quantity int64 `json:"quantity"`
+}
+
+// Check returns what is wrong with the quantity.
+func (u *inventoryUpdate) Check() []petstore.Field { return petstore.CheckQuantity(u.Quantity) }
+
+func updateInventory(s *petstore.Service) handler {
+	return change(decode(inventoryUpdate{}, "petId", "status"), func(ctx context.Context, shop, petID int64, u inventoryUpdate, on petstore.Condition) (petstore.InventoryItem, error) {
+		return s.UpdateInventory(ctx, shop, petID, u.Quantity, on)
+	})
 }

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"example.com/petstore/internal/access"
-	"example.com/petstore/internal/operator"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/ratelimit"
 )
@@ -21,7 +20,7 @@ type keys struct {
 func (k keys) paths() []path {
 	return []path{
 		{pattern: "/keys", routes: []route{
-			{method: "GET", id: "listKeys", scope: access.Manage, handle: k.list, query: []string{"limit", "cursor"}},
+			{method: "GET", id: "listKeys", scope: access.Manage, handle: list(readKeyPage, k.page, positionOfKey), query: []string{"limit", "cursor"}},
 			{method: "POST", id: "createKey", scope: access.Manage, handle: k.create, body: jsonBody},
 		}},
 		{pattern: "/keys/{keyId}", text: true, routes: []route{
@@ -51,25 +50,27 @@ func (x *exchange) refreshKeys(live *access.Directory[*ratelimit.Caller]) {
 	}
 }
 
-func (k keys) list(x *exchange) error {
-	l, after, err := newListRequestAt(x)
-	if err != nil {
-		return err
-	}
-	page, err := k.store.KeyPage(x.ctx, x.workspace(), access.KeyPage{Unrevoked: true, After: string(after), Limit: l.limit + 1})
-	if err != nil {
-		return err
-	}
-	shown := make([]access.KeyView, len(page))
-	for i := range page {
-		shown[i] = access.KeyView{Key: page[i], At: k.now()}
-	}
-	return sendList(l, shown, func(k access.KeyView) position { return position(k.ID) })
+// readKeyPage returns the page to ask the store for. It is one key longer than the client's.
+func readKeyPage(l *listRequest) (access.KeyPage, error) {
+	after, err := l.position()
+	return access.KeyPage{After: string(after), Limit: l.limit + 1}, err
 }
+
+func (k keys) page(x *exchange, p access.KeyPage) ([]access.KeyView, error) {
+	p.Unrevoked = true
+	found, err := k.store.KeyPage(x.ctx, x.workspace(), p)
+	shown := make([]access.KeyView, len(found))
+	for i := range found {
+		shown[i] = found[i].View(k.now())
+	}
+	return shown, err
+}
+
+func positionOfKey(k access.KeyView) position { return position(k.ID) }
 
 func (k keys) get(x *exchange) error {
 	one, err := k.ring(x).Key(x.ctx, x.pathID)
-	return x.sendResource(access.KeyView{Key: one, At: k.now()}, err)
+	return x.sendResource(one.View(k.now()), err)
 }
 
 func (k keys) create(x *exchange) error {
@@ -85,14 +86,14 @@ func (k keys) create(x *exchange) error {
 }
 
 func (k keys) rotate(x *exchange) error {
-	once, overlap, err := readOnce(x, onceByCaller, readOverlap)
+	once, r, err := readOnce(x, onceByCaller, readRotation)
 	if err != nil {
 		return err
 	}
 	if !access.WellFormedID(x.pathID) {
 		return access.NoKey(x.pathID)
 	}
-	made, err := k.ring(x).Rotate(x.ctx, x.pathID, overlap, once)
+	made, err := k.ring(x).Rotate(x.ctx, x.pathID, r.Overlap, once)
 	if err != nil {
 		return err
 	}
@@ -116,7 +117,7 @@ func (k keys) update(x *exchange) error {
 		return err
 	}
 	x.refreshKeys(k.live)
-	return x.sendChanged(access.KeyView{Key: now, At: k.now()}, nil)
+	return x.sendChanged(now.View(k.now()), nil)
 }
 
 func (k keys) revoke(x *exchange) error {
@@ -135,16 +136,6 @@ func (k keys) revoke(x *exchange) error {
 // readOnlyOfKey are the members of a key that clients may not set.
 var readOnlyOfKey = []string{"id", "key", "prefix", "state", "createdAt", "rotatedTo", "bannedUntil"}
 
-func readNewKey(f *form) (access.NewKey, error) {
-	n := access.NewKey{Scopes: access.Read | access.Write}
-	f.read(f.withReadOnly(readOnlyOfKey, members{
-		"name":      assignTo(&n.Name, f.text),
-		"scopes":    assignTo(&n.Scopes, f.scopes),
-		"expiresAt": assignTo(&n.ExpiresAt, f.time),
-	}), "name")
-	return n, f.err(nil)
-}
-
 // scopes reads the names of scopes, each at most once.
 func (f *form) scopes(m member) (all access.Scopes) {
 	f.strings(m, func(pointer, name string) {
@@ -160,23 +151,14 @@ func (f *form) scopes(m member) (all access.Scopes) {
 	return all
 }
 
-func readKeyPatch(f *form) (access.KeyPatch, error) {
-	var p access.KeyPatch
-	f.read(f.withReadOnly(readOnlyOfKey, members{
-		"name":      intoOptional(&p.Name, f.text),
-		"expiresAt": intoOptional(&p.ExpiresAt, f.time),
-		"scopes":    f.readOnly,
-	}))
-	return p, f.err(nil)
-}
+// Readers of the bodies for keys.
+var (
+	readNewKey   = decode(access.NewKey{Scopes: access.Read | access.Write}, readOnlyOfKey...)
+	readKeyPatch = decode(access.KeyPatch{}, append(readOnlyOfKey, "scopes")...)
+	readRotation = decode(rotation{Overlap: 24 * time.Hour})
+)
 
-// usualOverlap is how long a rotated key remains valid by default.
-const usualOverlap = 24 * time.Hour
-
-func readOverlap(f *form) (time.Duration, error) {
-	overlap := usualOverlap
-	f.read(members{
-		"overlap": assignTo(&overlap, func(m member) time.Duration { return f.duration(m, operator.MaxOverlap) }),
-	})
-	return overlap, f.err(nil)
+// A rotation is the body of rotateKey.
+type rotation struct {
+	Overlap time.Duration `json:"overlap,omitzero" most:"8760h"` // operator.MaxOverlap
 }

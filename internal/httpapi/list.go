@@ -30,22 +30,6 @@ func newListRequest(x *exchange) (*listRequest, error) {
 	return &listRequest{x: x, query: q, filters: filters.Encode(), limit: q.limit()}, nil
 }
 
-// newListRequestAt calls newListRequest and position, for a list without filters.
-func newListRequestAt(x *exchange) (l *listRequest, at position, err error) {
-	if l, err = newListRequest(x); err == nil {
-		at, err = l.position()
-	}
-	return l, at, err
-}
-
-// newListRequestPage calls newListRequest and pageQuery, for a list without filters.
-func newListRequestPage(x *exchange) (l *listRequest, p petstore.Page, err error) {
-	if l, err = newListRequest(x); err == nil {
-		p, err = l.pageQuery()
-	}
-	return l, p, err
-}
-
 // pageQuery returns the page to ask the store for, of a list whose ids are numbers. It
 // is one entry longer than the client's page, to see whether there are more. Its errors
 // are those of position.
@@ -72,8 +56,12 @@ func (l *listRequest) position() (position, error) {
 // sendList answers with one page. entries may be one longer than the page. positionOf
 // returns the position after an entry. A page of one entry that was asked for by its id has
 // the entry's own entity tag, so that clients can use that in If-Match.
-func sendList[T resource](l *listRequest, entries []T, positionOf func(T) position) error {
-	entries, link := trimPage(l, entries, positionOf)
+func sendList[T any](l *listRequest, entries []T, positionOf func(T) position) error {
+	link := ""
+	if len(entries) > l.limit {
+		entries = entries[:l.limit]
+		link = l.next(positionOf(entries[l.limit-1]))
+	}
 	page := pageOf(appendList(entries), link, link != "")
 	if l.one && len(entries) == 1 {
 		page.etag = strong(petstore.TagOf(page.body[1 : len(page.body)-1]))
@@ -90,22 +78,13 @@ func pageOf(body []byte, link string, more bool) *representation {
 	return page
 }
 
-// trimPage returns the entries of the page, and the link to the next one if
-// there is more.
-func trimPage[T any](l *listRequest, entries []T, positionOf func(T) position) ([]T, string) {
-	if len(entries) <= l.limit {
-		return entries, ""
-	}
-	return entries[:l.limit], l.next(positionOf(entries[l.limit-1]))
-}
-
-func appendList[T resource](entries []T) []byte {
+func appendList[T any](entries []T) []byte {
 	dst := append(make([]byte, 0, 32+96*len(entries)), '[') // enough for most
-	for i, e := range entries {
+	for i := range entries {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = e.AppendJSON(dst)
+		dst = petstore.AppendJSON(dst, &entries[i])
 	}
 	return append(dst, ']')
 }

@@ -49,15 +49,15 @@ func create[T any](read reader[T], do func(ctx context.Context, workspace int64,
 	}
 }
 
-func get[R resource](do func(ctx context.Context, workspace, id int64) (R, error)) handler {
+func get[R any](do func(ctx context.Context, workspace, id int64) (R, error)) handler {
 	return func(x *exchange) error {
 		return x.sendResource(do(x.ctx, x.shop(), x.param))
 	}
 }
 
 // list returns the handler of a list. read reads the filters, and the page last.
-// positionOf returns the position after a row.
-func list[Q any, R resource](read func(l *listRequest) (Q, error), do func(ctx context.Context, workspace int64, q Q) ([]R, error), positionOf func(R) position) handler {
+// positionOf returns the position after an entry.
+func list[Q, R any](read func(l *listRequest) (Q, error), do func(x *exchange, q Q) ([]R, error), positionOf func(R) position) handler {
 	return func(x *exchange) error {
 		l, err := newListRequest(x)
 		if err != nil {
@@ -67,16 +67,21 @@ func list[Q any, R resource](read func(l *listRequest) (Q, error), do func(ctx c
 		if err != nil {
 			return err
 		}
-		rows, err := do(x.ctx, x.shop(), q)
+		entries, err := do(x, q)
 		if err != nil {
 			return err
 		}
-		return sendList(l, rows, positionOf)
+		return sendList(l, entries, positionOf)
 	}
 }
 
+// ofShop adapts a method that lists what the caller's shop has.
+func ofShop[Q, R any](do func(ctx context.Context, shop int64, q Q) ([]R, error)) func(*exchange, Q) ([]R, error) {
+	return func(x *exchange, q Q) ([]R, error) { return do(x.ctx, x.shop(), q) }
+}
+
 // change returns the handler of a PUT or a PATCH.
-func change[T any, R resource](read reader[T], do func(ctx context.Context, workspace, id int64, c T, on petstore.Condition) (R, error)) handler {
+func change[T any, R any](read reader[T], do func(ctx context.Context, workspace, id int64, c T, on petstore.Condition) (R, error)) handler {
 	return func(x *exchange) error {
 		on, c, err := readChange(x, read)
 		if err != nil {

@@ -8,12 +8,12 @@ import (
 func orderPaths(s *petstore.Service) []path {
 	return []path{
 		{pattern: "/store/orders", routes: []route{
-			{method: "GET", id: "listOrders", scope: access.Read, handle: list(readOrderQuery, s.Orders, positionOfOrder), query: []string{"limit", "cursor", "sort", "petId", "complete", "shipDateFrom", "shipDateTo"}},
-			{method: "POST", id: "createOrder", scope: access.Write, handle: create(readNewOrder, s.CreateOrder), body: jsonBody},
+			{method: "GET", id: "listOrders", scope: access.Read, handle: list(readOrderQuery, ofShop(s.Orders), positionOfOrder), query: []string{"limit", "cursor", "sort", "petId", "complete", "shipDateFrom", "shipDateTo"}},
+			{method: "POST", id: "createOrder", scope: access.Write, handle: create(decode(petstore.NewOrder{Quantity: 1}, "id"), s.CreateOrder), body: jsonBody},
 		}},
 		{pattern: "/store/orders/{orderId}", routes: []route{
 			{method: "GET", id: "getOrder", scope: access.Read, handle: get(s.Order)},
-			{method: "PATCH", id: "updateOrder", scope: access.Write, handle: change(readOrderPatch, s.UpdateOrder), body: patchBody},
+			{method: "PATCH", id: "updateOrder", scope: access.Write, handle: change(decode(petstore.OrderPatch{}, "id", "petId", "quantity"), s.UpdateOrder), body: patchBody},
 			{method: "DELETE", id: "cancelOrder", scope: access.Write, handle: remove(s.CancelOrder)},
 		}},
 	}
@@ -30,28 +30,4 @@ func readOrderQuery(l *listRequest) (q petstore.OrderQuery, err error) {
 	}
 	q.Page, err = l.pageQuery()
 	return q, err
-}
-
-func readNewOrder(f *form) (petstore.NewOrder, error) {
-	n := petstore.NewOrder{Quantity: 1}
-	f.read(members{
-		"petId":    assignTo(&n.PetID, f.integer),
-		"quantity": assignTo(&n.Quantity, f.integer),
-		"shipDate": assignTo(&n.ShipDate, f.time),
-		"complete": assignTo(&n.Complete, f.boolean),
-		"id":       f.readOnly,
-	}, "petId")
-	return n, f.err(n.Check())
-}
-
-func readOrderPatch(f *form) (petstore.OrderPatch, error) {
-	var p petstore.OrderPatch
-	f.read(members{
-		"shipDate": intoOptional(&p.ShipDate, f.time),
-		"complete": intoOptional(&p.Complete, f.boolean),
-		"id":       f.readOnly,
-		"petId":    f.readOnly,
-		"quantity": f.readOnly,
-	})
-	return p, f.err(nil)
 }

@@ -11,13 +11,13 @@ import (
 func petPaths(s *petstore.Service) []path {
 	return []path{
 		{pattern: "/pets", routes: []route{
-			{method: "GET", id: "listPets", scope: access.Read, handle: list(readPetsQuery, s.Pets, positionOfPet), cached: true, query: []string{"limit", "cursor", "sort", "id", "status", "categoryId", "name"}},
-			{method: "POST", id: "createPet", scope: access.Write, handle: create(readNewPet, s.CreatePet), body: jsonBody},
+			{method: "GET", id: "listPets", scope: access.Read, handle: list(readPetsQuery, ofShop(s.Pets), positionOfPet), cached: true, query: []string{"limit", "cursor", "sort", "id", "status", "categoryId", "name"}},
+			{method: "POST", id: "createPet", scope: access.Write, handle: create(decode(petstore.NewPet{}, "id"), s.CreatePet), body: jsonBody},
 		}},
 		{pattern: "/pets/{petId}", routes: []route{
 			{method: "GET", id: "getPet", scope: access.Read, handle: get(s.Pet), cached: true, deprecated: true},
-			{method: "PUT", id: "replacePet", scope: access.Write, handle: change(readNewPet, s.ReplacePet), body: jsonBody},
-			{method: "PATCH", id: "updatePet", scope: access.Write, handle: change(readPetPatch, s.UpdatePet), body: patchBody},
+			{method: "PUT", id: "replacePet", scope: access.Write, handle: change(decode(petstore.NewPet{}, "id"), s.ReplacePet), body: jsonBody},
+			{method: "PATCH", id: "updatePet", scope: access.Write, handle: change(decode(petstore.PetPatch{}, "id"), s.UpdatePet), body: patchBody},
 			{method: "DELETE", id: "deletePet", scope: access.Write, handle: remove(s.DeletePet)},
 		}},
 	}
@@ -38,29 +38,6 @@ func readPetsQuery(l *listRequest) (q petstore.PetQuery, err error) {
 	l.one = len(q.IDs) == 1
 	q.Page, err = l.pageQuery()
 	return q, err
-}
-
-// readNewPet reads the body of createPet (id 0) and replacePet.
-func readNewPet(f *form) (petstore.NewPet, error) {
-	var n petstore.NewPet
-	f.read(members{
-		"name":       assignTo(&n.Name, f.text),
-		"categoryId": assignTo(&n.CategoryID, f.integer),
-		"status":     assignTo(&n.Status, f.status),
-		"id":         f.readOnly,
-	}, "name", "categoryId")
-	return n, f.err(n.Check())
-}
-
-func readPetPatch(f *form) (petstore.PetPatch, error) {
-	var p petstore.PetPatch
-	f.read(members{
-		"name":       intoOptional(&p.Name, f.text),
-		"categoryId": intoOptional(&p.CategoryID, f.integer),
-		"status":     intoOptional(&p.Status, f.status),
-		"id":         f.readOnly,
-	})
-	return p, f.err(p.Check())
 }
 
 // status reads a status. An empty one is refused here, since for the domain it means

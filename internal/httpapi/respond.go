@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"compress/gzip"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"runtime/debug"
@@ -95,18 +94,19 @@ func (x *exchange) run(steps func(*exchange) error, over func(*exchange)) {
 // Error of ours, or has a code that the table does not know, is logged once and
 // becomes internal_error.
 func (x *exchange) fail(err error) {
+	statuses := x.env.statuses()
 	e, ok := errors.AsType[*petstore.Error](err)
-	if ok && e.Code == access.CodeWorkspaceNotFound && x.env.statuses[e.Code] == 0 { // it was reset or removed since the key was checked
+	if ok && e.Code == access.CodeWorkspaceNotFound && statuses[e.Code] == 0 { // it was reset or removed since the key was checked
 		e = access.Resetting()
 	}
 	switch {
-	case !ok || x.env.statuses[e.Code] == 0:
+	case !ok || statuses[e.Code] == 0:
 		x.logFailure(err)
 		e = errInternal
 	case e.Err != nil:
 		x.logFailure(err)
 	}
-	status := x.env.statuses[e.Code]
+	status := statuses[e.Code]
 	switch {
 	case e.RetryAfter > 0:
 		x.setInt("Retry-After", int64((e.RetryAfter+time.Second-1)/time.Second))
@@ -117,10 +117,10 @@ func (x *exchange) fail(err error) {
 	}
 	x.set("Cache-Control", "no-store")
 	x.code = e.Code
-	x.send(status, "application/json", appendError(make([]byte, 0, bodyRoom), e, status, x.id))
+	x.send(status, "application/json", petstore.JSON(&errorBody{e.Code, e.Message, status, x.id, e.Fields}))
 }
 
-// sendFound answers a GET with v, encoded by encoding/json.
+// sendFound answers a GET without an entity tag.
 func (x *exchange) sendFound(v any, err error) error {
 	if err != nil {
 		return err
@@ -128,38 +128,18 @@ func (x *exchange) sendFound(v any, err error) error {
 	return x.sendJSON(http.StatusOK, v)
 }
 
-// sendJSON answers with v, encoded by encoding/json.
+// sendJSON answers with v.
 func (x *exchange) sendJSON(status int, v any) error {
-	body, err := marshal(v)
-	if err != nil {
-		return err
-	}
-	x.send(status, "application/json", body)
+	x.send(status, "application/json", petstore.JSON(v))
 	return nil
 }
 
-func marshal(v any) ([]byte, error) {
-	var body bytes.Buffer
-	e := json.NewEncoder(&body)
-	e.SetEscapeHTML(false)
-	err := e.Encode(v)
-	return bytes.TrimSuffix(body.Bytes(), []byte("\n")), err
-}
-
-// A resource has a canonical form in JSON.
-type resource interface {
-	AppendJSON(dst []byte) []byte
-}
-
-// bodyRoom is the capacity that is enough for most bodies of one resource.
-const bodyRoom = 256
-
 // sendResource answers a GET of one resource: 304 if the client has it already.
-func (x *exchange) sendResource(r resource, err error) error {
+func (x *exchange) sendResource(v any, err error) error {
 	if err != nil {
 		return err
 	}
-	body := r.AppendJSON(make([]byte, 0, bodyRoom))
+	body := petstore.JSON(v)
 	return x.represent(&representation{etag: strong(petstore.TagOf(body)), body: body})
 }
 
@@ -205,11 +185,11 @@ func (x *exchange) represent(r *representation) error {
 }
 
 // sendChanged answers a write with the resource as it is now.
-func (x *exchange) sendChanged(r resource, err error) error {
+func (x *exchange) sendChanged(v any, err error) error {
 	if err != nil {
 		return err
 	}
-	body := r.AppendJSON(make([]byte, 0, bodyRoom))
+	body := petstore.JSON(v)
 	x.set("ETag", strong(petstore.TagOf(body)))
 	x.send(http.StatusOK, "application/json", body)
 	return nil

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -35,44 +36,43 @@ func (s sandboxes) paths() []path {
 
 // create creates a sandbox for the address of the client.
 func (s sandboxes) create(x *exchange) error {
-	catalogue, err := readCatalogue(x)
+	asked, err := readContents(&form{body: x.body})
 	if err != nil {
 		return err
 	}
-	if catalogue == "" {
-		catalogue = sandbox.Catalogues[0]
-	}
-	made, err := s.service.Create(x.ctx, x.addr, catalogue, s.service.Scopes())
+	made, err := s.service.Create(x.ctx, x.addr, cmp.Or(string(asked.Catalogue), sandbox.Catalogues[0]), s.service.Scopes())
 	if err != nil {
 		return err
 	}
-	b := fmt.Appendf(nil, `{"workspace":{"id":%d,"name":`, made.ID)
-	b = petstore.AppendString(append(petstore.AppendString(b, made.Name), `},"key":`...), made.Secrets[0])
-	b = petstore.AppendInstant(b, "expiresAt", made.Sandbox.ExpiresAt)
-	b = petstore.AppendString(append(b, `,"console":`...), s.baseURL+s.signIn(made.Keys[0].ID))
-	x.send(http.StatusCreated, "application/json", append(b, '}'))
+	x.send(http.StatusCreated, "application/json", fmt.Appendf(nil, `{"workspace":{"id":%d,"name":%s},"key":"%s","expiresAt":%s,"console":%s}`,
+		made.ID, petstore.JSON(made.Name), made.Secrets[0], petstore.JSON(made.Sandbox.ExpiresAt), petstore.JSON(s.baseURL+s.signIn(made.Keys[0].ID))))
 	return nil
 }
 
 func (s sandboxes) reset(x *exchange) error {
-	catalogue, err := readCatalogue(x)
+	asked, err := readContents(&form{body: x.body})
 	if err == nil {
-		err = s.service.Reset(x.ctx, x.entry.Workspace, catalogue)
+		err = s.service.Reset(x.ctx, x.entry.Workspace, string(asked.Catalogue))
 	}
 	return x.sendDone(err)
 }
 
-// readCatalogue returns the name of the catalogue that the body asks for, or "".
-func readCatalogue(x *exchange) (name string, err error) {
-	f := &form{body: x.body}
-	f.read(members{"catalogue": assignTo(&name, func(m member) string {
-		text := f.text(m)
-		if text != "" && !slices.Contains(sandbox.Catalogues, text) {
-			f.add("/catalogue", petstore.InvalidEnum, "catalogue must be %s, not %.40q.", strings.Join(sandbox.Catalogues, ", "), text)
-		}
-		return text
-	})})
-	return name, f.err(nil)
+// contents are the body of createSandbox and resetSandbox.
+type contents struct {
+	Catalogue catalogue `json:"catalogue,omitzero"`
+}
+
+// A catalogue is the name of what a sandbox begins with, or "".
+type catalogue string
+
+var readContents = decode(contents{})
+
+func (f *form) catalogue(m member) catalogue {
+	text := f.text(m)
+	if text != "" && !slices.Contains(sandbox.Catalogues, text) {
+		f.add("/catalogue", petstore.InvalidEnum, "catalogue must be %s, not %.40q.", strings.Join(sandbox.Catalogues, ", "), text)
+	}
+	return catalogue(text)
 }
 
 // useCurrentShop has a request to a sandbox use the sandbox's present shop, which changes when

@@ -31,7 +31,7 @@ func (h webhooks) paths() []path {
 	test[0].waits = true
 	return []path{
 		{pattern: "/webhooks", routes: []route{
-			{method: "GET", id: "listWebhooks", scope: webhookScopes, handle: list((*listRequest).position, h.after, positionOfWebhook), query: []string{"limit", "cursor"}},
+			{method: "GET", id: "listWebhooks", scope: webhookScopes, handle: list((*listRequest).position, ofShop(h.after), positionOfWebhook), query: []string{"limit", "cursor"}},
 			{method: "POST", id: "createWebhook", scope: webhookScopes, handle: h.create, body: jsonBody},
 		}},
 		{pattern: one, text: true, routes: []route{
@@ -43,7 +43,7 @@ func (h webhooks) paths() []path {
 		{pattern: one + "/test", text: true, routes: test},
 		{pattern: one + "/replay", text: true, routes: post("replayWebhook", h.replay, jsonBody)},
 		{pattern: one + "/deliveries", text: true, routes: []route{
-			{method: "GET", id: "listDeliveries", scope: webhookScopes, handle: h.deliveries, query: []string{"limit", "cursor"}},
+			{method: "GET", id: "listDeliveries", scope: webhookScopes, handle: list((*listRequest).pageQuery, h.deliveries, positionOfDelivery), query: []string{"limit", "cursor"}},
 		}},
 		{pattern: one + "/deliveries/{deliveryId}/retry", text: true, routes: post("retryDelivery", h.retry, noBody)},
 	}
@@ -114,33 +114,22 @@ func (h webhooks) remove(x *exchange) error {
 
 // test stops when the client disconnects, since it changes nothing.
 func (h webhooks) test(x *exchange) error {
-	answer, err := h.service.Test(x.r.Context(), x.shop(), x.pathID)
-	if err != nil {
-		return err
-	}
-	x.send(http.StatusOK, "application/json", answer.AppendJSON(nil))
-	return nil
+	return x.sendFound(h.service.Test(x.r.Context(), x.shop(), x.pathID))
 }
 
 func (h webhooks) replay(x *exchange) error {
-	after, err := readAfter(&form{body: x.body})
+	from, err := readReplay(&form{body: x.body})
 	if err != nil {
 		return err
 	}
-	return x.sendChanged(h.service.Replay(x.ctx, x.shop(), x.pathID, after, x.caller()))
+	return x.sendChanged(h.service.Replay(x.ctx, x.shop(), x.pathID, from.After, x.caller()))
 }
 
-func (h webhooks) deliveries(x *exchange) error {
-	l, p, err := newListRequestPage(x)
-	if err != nil {
-		return err
-	}
-	page, err := h.service.Deliveries(x.ctx, x.shop(), x.pathID, p)
-	if err != nil {
-		return err
-	}
-	return sendList(l, page, func(d webhook.Delivery) position { return numbered(d.ID) })
+func (h webhooks) deliveries(x *exchange, p petstore.Page) ([]webhook.Delivery, error) {
+	return h.service.Deliveries(x.ctx, x.shop(), x.pathID, p)
 }
+
+func positionOfDelivery(d webhook.Delivery) position { return numbered(d.ID) }
 
 func (h webhooks) retry(x *exchange) error {
 	delivery, err := readID("deliveryId", x.r.PathValue("deliveryId"))
@@ -153,31 +142,16 @@ func (h webhooks) retry(x *exchange) error {
 // readOnlyOfWebhook are the members of a webhook that clients may not set.
 var readOnlyOfWebhook = []string{"id", "createdAt", "after", "failingSince", "secret"}
 
-func readNewWebhook(f *form) (webhook.New, error) {
-	var n webhook.New
-	f.read(f.withReadOnly(readOnlyOfWebhook, members{
-		"url":         assignTo(&n.URL, f.text),
-		"types":       assignTo(&n.Types, f.eventTypes),
-		"description": assignTo(&n.Description, f.text),
-		"state":       f.readOnly,
-	}), "url")
-	return n, f.err(nil)
-}
+// Readers of the bodies for webhooks.
+var (
+	readNewWebhook   = decode(webhook.New{}, append(readOnlyOfWebhook, "state")...)
+	readWebhookPatch = decode(webhook.Patch{}, readOnlyOfWebhook...)
+	readReplay       = decode(replay{})
+)
 
-func readWebhookPatch(f *form) (webhook.Patch, error) {
-	var p webhook.Patch
-	f.read(f.withReadOnly(readOnlyOfWebhook, members{
-		"url":         intoOptional(&p.URL, f.text),
-		"types":       intoOptional(&p.Types, f.eventTypes),
-		"description": intoOptional(&p.Description, f.text),
-		"state":       intoOptional(&p.State, func(m member) webhook.State { return webhook.State(f.text(m)) }),
-	}))
-	return p, f.err(nil)
-}
-
-func readAfter(f *form) (after int64, err error) {
-	f.read(members{"after": assignTo(&after, f.integer)}, "after")
-	return after, f.err(nil)
+// A replay is the body of replayWebhook.
+type replay struct {
+	After int64 `json:"after"`
 }
 
 // eventTypes reads the names of event types. It does not check that they exist.

@@ -22,63 +22,37 @@ type (
 		Type string `json:"type"`
 	}
 	headLine struct {
-		Type           string  `json:"type"`
-		Version        int64   `json:"version"`
-		Workspace      string  `json:"workspace"`
-		ExportedAt     instant `json:"exportedAt"`
-		LastCategoryID int64   `json:"lastCategoryId"`
-		LastPetID      int64   `json:"lastPetId"`
-		LastOrderID    int64   `json:"lastOrderId"`
+		Type           string        `json:"type"`
+		Version        int64         `json:"version"`
+		Workspace      string        `json:"workspace"`
+		ExportedAt     petstore.Time `json:"exportedAt"`
+		LastCategoryID int64         `json:"lastCategoryId"`
+		LastPetID      int64         `json:"lastPetId"`
+		LastOrderID    int64         `json:"lastOrderId"`
 	}
 	categoryLine struct {
-		Type        string  `json:"type"`
-		ID          int64   `json:"id"`
-		Name        string  `json:"name"`
-		Description *string `json:"description"`
+		Type string `json:"type"`
+		petstore.Category
 	}
 	petLine struct {
-		Type       string          `json:"type"`
-		ID         int64           `json:"id"`
-		Name       string          `json:"name"`
-		CategoryID int64           `json:"categoryId"`
-		Status     petstore.Status `json:"status"`
-		Quantity   int64           `json:"quantity"`
+		Type string `json:"type"`
+		petstore.Pet
+		Quantity int64 `json:"quantity"`
 	}
 	orderLine struct {
-		Type     string  `json:"type"`
-		ID       int64   `json:"id"`
-		PetID    int64   `json:"petId"`
-		Quantity int64   `json:"quantity"`
-		ShipDate instant `json:"shipDate"`
-		Complete bool    `json:"complete"`
+		Type string `json:"type"`
+		petstore.Order
 	}
 	movementLine struct {
-		Type     string                `json:"type"`
-		PetID    int64                 `json:"petId"`
-		Number   int64                 `json:"number"`
-		Kind     petstore.MovementKind `json:"kind"`
-		OrderID  int64                 `json:"orderId"`
-		Delta    int64                 `json:"delta"`
-		Quantity int64                 `json:"quantity"`
-		At       instant               `json:"at"`
+		Type  string `json:"type"`
+		PetID int64  `json:"petId"`
+		petstore.Movement
 	}
 	endLine struct {
 		Type string `json:"type"`
 		Counts
 	}
 )
-
-// An instant is a [petstore.Time] in JSON.
-type instant petstore.Time
-
-// UnmarshalText implements [encoding.TextUnmarshaler].
-func (i *instant) UnmarshalText(text []byte) error {
-	t, ok := petstore.ParseTime(string(text))
-	if *i = instant(t); !ok {
-		return errors.New("no date-time")
-	}
-	return nil
-}
 
 // decode reads a line, which must be an object. Its error is a *Fault.
 func decode[T any](line int, text []byte, o ...json.Options) (v T, err error) {
@@ -185,7 +159,7 @@ func (r *ndjsonReader) readHead() error {
 	if err == nil && head.Version != Version {
 		return faultf(r.line, "the file has the version %d; this program reads version %d", head.Version, Version)
 	}
-	r.needsEnd = petstore.Time(head.ExportedAt).Valid
+	r.needsEnd = head.ExportedAt.Valid
 	r.last = petstore.LastIDs{Categories: head.LastCategoryID, Pets: head.LastPetID, Orders: head.LastOrderID}
 	return err
 }
@@ -305,22 +279,20 @@ func (r *row) parse(text []byte) error {
 	switch r.kind {
 	case "category":
 		l, err := decode[categoryLine](r.line, text, strict)
-		r.category = petstore.Category{ID: l.ID, Name: l.Name, Description: l.Description}
+		r.category = l.Category
 		return cmp.Or(err, r.checkID("id", l.ID))
 	case "pet":
 		l, err := decode[petLine](r.line, text, strict)
-		r.petID = l.ID
-		r.pet = petstore.StockedPet{Pet: petstore.Pet{ID: l.ID, Name: l.Name, CategoryID: l.CategoryID, Status: l.Status}, Quantity: l.Quantity}
+		r.petID, r.pet = l.ID, petstore.StockedPet{Pet: l.Pet, Quantity: l.Quantity}
 		return cmp.Or(err, r.checkID("id", l.ID))
 	case "order":
 		l, err := decode[orderLine](r.line, text, strict)
-		r.petID = l.PetID
-		r.order = petstore.Order{ID: l.ID, PetID: l.PetID, Quantity: l.Quantity, ShipDate: petstore.Time(l.ShipDate), Complete: l.Complete}
+		r.petID, r.order = l.PetID, l.Order
 		return cmp.Or(err, r.checkID("petId", l.PetID))
 	case "movement":
 		l, err := decode[movementLine](r.line, text, strict)
-		r.petID = l.PetID
-		r.movement = petstore.Movement{PetID: l.PetID, Number: l.Number, Kind: l.Kind, OrderID: l.OrderID, Delta: l.Delta, Quantity: l.Quantity, At: petstore.Time(l.At)}
+		r.petID, r.movement = l.PetID, l.Movement
+		r.movement.PetID = l.PetID
 		return cmp.Or(err, r.checkID("petId", l.PetID))
 	case "end":
 		_, err := decode[endLine](r.line, text, strict)

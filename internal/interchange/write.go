@@ -69,10 +69,10 @@ type ndjsonWriter struct {
 func (w *ndjsonWriter) Written() Counts { return w.n }
 
 // row writes a line with the members of a row's canonical form, between others.
-func (w *ndjsonWriter) row(before string, row interface{ AppendJSON([]byte) []byte }, after string) error {
+func (w *ndjsonWriter) row(before string, row any, after string) error {
 	w.line = append(append(w.line[:0], before...), ',')
 	at := len(w.line)
-	w.line = row.AppendJSON(w.line)
+	w.line = petstore.AppendJSON(w.line, row)
 	w.line = append(w.line[:at], w.line[at+1:len(w.line)-1]...) // without the braces
 	w.line = append(append(w.line, after...), "}\n"...)
 	_, err := w.to.Write(w.line)
@@ -82,7 +82,7 @@ func (w *ndjsonWriter) row(before string, row interface{ AppendJSON([]byte) []by
 // Begin implements [petstore.Sink].
 func (w *ndjsonWriter) Begin(last petstore.LastIDs) error {
 	_, err := fmt.Fprintf(w.to, `{"type":"petstore","version":%d,"workspace":%s,"exportedAt":"%v","lastCategoryId":%d,"lastPetId":%d,"lastOrderId":%d}`+"\n",
-		Version, petstore.AppendString(nil, w.head.Workspace), w.head.ExportedAt, last.Categories, last.Pets, last.Orders)
+		Version, petstore.JSON(w.head.Workspace), w.head.ExportedAt, last.Categories, last.Pets, last.Orders)
 	return err
 }
 

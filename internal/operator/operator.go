@@ -16,13 +16,13 @@ const Root = "/admin/v1"
 
 // A Plan is the plan of a workspace. The quota is only for enterprise.
 type Plan struct {
-	Plan access.Plan
+	Plan access.Plan `json:"plan"`
 	access.Quota
 }
 
 // A NewWorkspace describes a workspace that is to be created.
 type NewWorkspace struct {
-	Name string
+	Name string `json:"name"`
 	Plan
 }
 
@@ -46,8 +46,8 @@ type Window struct {
 
 // A NewBan is a ban that is to be set.
 type NewBan struct {
-	For    time.Duration
-	Reason string
+	For    time.Duration `json:"for" most:"87600h"` // MaxBan
+	Reason string        `json:"reason"`
 }
 
 // A Key is an API key with what it did. Key is the key itself, which is known only

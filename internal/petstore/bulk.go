@@ -2,7 +2,6 @@ package petstore
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/dustin/go-humanize/english"
 )
@@ -77,11 +76,10 @@ type Batch struct {
 }
 
 // Imported says what came with an import.
-type Imported struct{ Categories, Pets, Orders int64 }
-
-// AppendJSON appends i in its canonical form, see [Pet.AppendJSON].
-func (i Imported) AppendJSON(dst []byte) []byte {
-	return fmt.Appendf(dst, `{"categories":%d,"pets":%d,"orders":%d}`, i.Categories, i.Pets, i.Orders)
+type Imported struct {
+	Categories int64 `json:"categories"`
+	Pets       int64 `json:"pets"`
+	Orders     int64 `json:"orders"`
 }
 
 // A Unit is stored or refused as a whole: a category, or a pet with its orders and its

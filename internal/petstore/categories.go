@@ -15,7 +15,7 @@ func (s *Service) CreateCategory(ctx context.Context, workspace int64, n NewCate
 			made = &Category{Name: n.Name, Description: n.Description}
 			return Effects{SaveCategory: made}, nil
 		},
-	}, func() (int64, canonical) { return made.ID, *made })
+	}, func() (int64, any) { return made.ID, *made })
 }
 
 // ReplaceCategory gives the category new members; an absent description is

@@ -14,7 +14,7 @@ type Created struct {
 // create carries out a change that makes a row of each of the kinds, at most once for an
 // idempotency key. made returns the id and the row that answer the request, and is called
 // after the change.
-func (s *Service) create(ctx context.Context, kinds []RowKind, c *Change, made func() (int64, canonical)) (Created, error) {
+func (s *Service) create(ctx context.Context, kinds []RowKind, c *Change, made func() (int64, any)) (Created, error) {
 	if limit, ok := ctx.Value(rowLimitKey{}).(RowLimit); ok {
 		var full error
 		for _, kind := range kinds {
@@ -39,7 +39,7 @@ func (s *Service) create(ctx context.Context, kinds []RowKind, c *Change, made f
 	c.RequestID, c.By = originOf(ctx)
 	c.Receipt = func() Receipt {
 		id, row := made()
-		return Receipt{ID: id, Body: row.AppendJSON(make([]byte, 0, 128))}
+		return Receipt{ID: id, Body: JSON(row)}
 	}
 	before, err := s.Do(ctx, c)
 	if err != nil {

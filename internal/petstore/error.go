@@ -1,12 +1,15 @@
 package petstore
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // A Code names a failure on the wire. Codes never change.
@@ -56,6 +59,20 @@ type Field struct {
 	Parameter string
 	Code      FieldCode
 	Message   string
+}
+
+// MarshalJSONTo writes f with the one of Pointer and Parameter that is set. The pointer to
+// the whole body is "".
+func (f Field) MarshalJSONTo(to *jsontext.Encoder) error {
+	place, name := "pointer", f.Pointer
+	if f.Parameter != "" {
+		place, name = "parameter", f.Parameter
+	}
+	err := to.WriteToken(jsontext.BeginObject)
+	for _, text := range []string{place, name, "code", string(f.Code), "message", f.Message} {
+		err = cmp.Or(err, to.WriteToken(jsontext.String(text)))
+	}
+	return cmp.Or(err, to.WriteToken(jsontext.EndObject))
 }
 
 // An Error is a failure the caller may see.

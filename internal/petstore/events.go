@@ -1,8 +1,10 @@
 package petstore
 
 import (
+	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // An EventType says what happened, and to which kind of resource.
@@ -52,7 +54,7 @@ type Event struct {
 	Previous  []byte
 }
 
-// AppendJSON appends e in its canonical form, see [Pet.AppendJSON].
+// AppendJSON appends e in its canonical form, see [JSON].
 func (e Event) AppendJSON(dst []byte) []byte {
 	dst = append(dst, `{"id":`...)
 	dst = strconv.AppendInt(dst, e.ID, 10)
@@ -80,7 +82,7 @@ func (e *Effects) Events(at Time, requestID string) []Event {
 	if c := e.SaveCategory; c != nil && c.ID != e.was.category.ID {
 		l.add(CategoryCreated, *c, nil)
 	} else if c != nil {
-		l.update(CategoryUpdated, *c, e.was.category.changes(c))
+		l.update(CategoryUpdated, *c, changes(&e.was.category, c))
 	}
 	if e.SaveOrder != nil {
 		l.order(e.was.order, *e.SaveOrder)
@@ -92,8 +94,9 @@ func (e *Effects) Events(at Time, requestID string) []Event {
 		l.add(PetCreated, p.Pet, nil)
 		l.add(InventoryCreated, p.Item(), nil)
 	} else if p != nil {
-		l.update(InventoryUpdated, p.Item(), e.was.pet.Item().changes(p.Item()))
-		l.update(PetUpdated, p.Pet, e.was.pet.Pet.changes(&p.Pet))
+		was, now := e.was.pet.Item(), p.Item()
+		l.update(InventoryUpdated, now, changes(&was, &now))
+		l.update(PetUpdated, p.Pet, changes(&e.was.pet.Pet, &p.Pet))
 	}
 	if e.DropPet != 0 {
 		l.add(InventoryDeleted, e.was.pet.Item(), nil)
@@ -112,14 +115,14 @@ type eventList struct {
 	events    []Event
 }
 
-func (l *eventList) add(what EventType, r canonical, previous []byte) {
+func (l *eventList) add(what EventType, r any, previous []byte) {
 	l.events = append(l.events, Event{
-		Type: what, CreatedAt: l.at, RequestID: l.requestID, Data: r.AppendJSON(make([]byte, 0, 96)), Previous: previous,
+		Type: what, CreatedAt: l.at, RequestID: l.requestID, Data: JSON(r), Previous: previous,
 	})
 }
 
 // update adds an event unless nothing has changed.
-func (l *eventList) update(what EventType, r canonical, previous []byte) {
+func (l *eventList) update(what EventType, r any, previous []byte) {
 	if previous != nil {
 		l.add(what, r, previous)
 	}
@@ -130,78 +133,35 @@ func (l *eventList) order(was, now Order) {
 	case now.ID != was.ID:
 		l.add(OrderCreated, now, nil)
 	case now.Complete && !was.Complete:
-		l.add(OrderCompleted, now, was.changes(now))
+		l.add(OrderCompleted, now, changes(&was, &now))
 	default:
-		l.update(OrderUpdated, now, was.changes(now))
+		l.update(OrderUpdated, now, changes(&was, &now))
 	}
 }
 
-func (p Pet) changes(now *Pet) []byte {
-	return difference(nil).text("name", p.Name, now.Name).number("categoryId", p.CategoryID, now.CategoryID).
-		text("status", string(p.Status), string(now.Status)).end()
-}
-
-func (c Category) changes(now *Category) []byte {
-	d := difference(nil).text("name", c.Name, now.Name)
-	switch {
-	case c.Description == nil && now.Description != nil:
-		d = append(d.member("description"), "null"...)
-	case c.Description != nil && (now.Description == nil || *now.Description != *c.Description):
-		d = AppendString(d.member("description"), *c.Description)
+// changes returns a JSON object with the members that differ between two values of a
+// struct, as they were before; nil if there are none.
+func changes[T any](was, now *T) (previous []byte) {
+	before, after := reflect.ValueOf(was).Elem(), reflect.ValueOf(now).Elem()
+	for i := range before.NumField() {
+		if reflect.Indirect(before.Field(i)).Equal(reflect.Indirect(after.Field(i))) {
+			continue
+		}
+		if previous == nil {
+			previous = append(make([]byte, 0, 64), '{')
+		} else {
+			previous = append(previous, ',')
+		}
+		name, _, _ := strings.Cut(before.Type().Field(i).Tag.Get("json"), ",")
+		previous = append(AppendString(previous, name), ':')
+		if former := before.Field(i); former.CanInt() { // as of most changes
+			previous = strconv.AppendInt(previous, former.Int(), 10)
+		} else {
+			previous = AppendJSON(previous, former.Interface())
+		}
 	}
-	return d.end()
-}
-
-func (o Order) changes(now Order) []byte {
-	d := difference(nil)
-	switch {
-	case o.ShipDate == now.ShipDate:
-	case o.ShipDate.Valid:
-		d = AppendString(d.member("shipDate"), o.ShipDate.String())
-	default:
-		d = append(d.member("shipDate"), "null"...)
+	if previous != nil {
+		previous = append(previous, '}')
 	}
-	if o.Complete != now.Complete {
-		d = strconv.AppendBool(d.member("complete"), o.Complete)
-	}
-	return d.end()
-}
-
-func (i InventoryItem) changes(now InventoryItem) []byte {
-	return difference(nil).number("quantity", i.Quantity, now.Quantity).text("status", string(i.Status), string(now.Status)).end()
-}
-
-// A difference is the members that changed, as JSON, without its end.
-type difference []byte
-
-// member begins a member with its former value.
-func (d difference) member(name string) difference {
-	if d == nil {
-		d = append(make(difference, 0, 64), '{')
-	} else {
-		d = append(d, ',')
-	}
-	return append(AppendString(d, name), ':')
-}
-
-func (d difference) text(name, was, now string) difference {
-	if was == now {
-		return d
-	}
-	return AppendString(d.member(name), was)
-}
-
-func (d difference) number(name string, was, now int64) difference {
-	if was == now {
-		return d
-	}
-	return strconv.AppendInt(d.member(name), was, 10)
-}
-
-// end returns the object, or nil if nothing has changed.
-func (d difference) end() []byte {
-	if d == nil {
-		return nil
-	}
-	return append(d, '}')
+	return previous
 }

@@ -61,7 +61,7 @@ func (s *Service) AddStock(ctx context.Context, workspace, petID, units int64, o
 			after = f.Pet.Item()
 			return Effects{SavePet: f.Pet, Movement: m}, nil
 		},
-	}, func() (int64, canonical) { return petID, after })
+	}, func() (int64, any) { return petID, after })
 }
 
 // checkUnits returns why units cannot be added to the stock of a pet, or nil.

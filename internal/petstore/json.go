@@ -4,12 +4,41 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// AppendJSON appends p in its canonical form: the members in the order of the
-// description, no white space, absent members omitted. Entity tags, stored
-// answers, exports and response bodies are all this form.
+// JSON returns v in its canonical form: the members in the order of the description, no
+// white space, absent members omitted. Entity tags, stored answers, events, exports and
+// response bodies are all this form. What is encoded most often has a method AppendJSON.
+func JSON(v any) []byte {
+	if often, ok := v.(appender); ok {
+		return often.AppendJSON(make([]byte, 0, 128))
+	}
+	text, err := json.Marshal(v, canonical)
+	if err != nil {
+		panic(err) // no type of ours has a value without a form in JSON
+	}
+	return text
+}
+
+// AppendJSON appends v in its canonical form.
+func AppendJSON(dst []byte, v any) []byte {
+	if often, ok := v.(appender); ok {
+		return often.AppendJSON(dst)
+	}
+	return append(dst, JSON(v)...)
+}
+
+type appender interface {
+	AppendJSON(dst []byte) []byte
+}
+
+// canonical has a byte that is not UTF-8 become U+FFFD, and times written as [Time] is.
+var canonical = json.JoinOptions(jsontext.AllowInvalidUTF8(true), json.WithMarshalers(
+	json.MarshalToFunc(func(to *jsontext.Encoder, t time.Time) error { return At(t).MarshalJSONTo(to) })))
+
+// AppendJSON appends p in its canonical form.
 func (p Pet) AppendJSON(dst []byte) []byte {
 	dst = append(dst, `{"id":`...)
 	dst = strconv.AppendInt(dst, p.ID, 10)
@@ -22,20 +51,7 @@ func (p Pet) AppendJSON(dst []byte) []byte {
 	return append(dst, `"}`...)
 }
 
-// AppendJSON appends c in its canonical form, see [Pet.AppendJSON].
-func (c Category) AppendJSON(dst []byte) []byte {
-	dst = append(dst, `{"id":`...)
-	dst = strconv.AppendInt(dst, c.ID, 10)
-	dst = append(dst, `,"name":`...)
-	dst = AppendString(dst, c.Name)
-	if c.Description != nil {
-		dst = append(dst, `,"description":`...)
-		dst = AppendString(dst, *c.Description)
-	}
-	return append(dst, '}')
-}
-
-// AppendJSON appends o in its canonical form, see [Pet.AppendJSON].
+// AppendJSON appends o in its canonical form.
 func (o Order) AppendJSON(dst []byte) []byte {
 	dst = append(dst, `{"id":`...)
 	dst = strconv.AppendInt(dst, o.ID, 10)
@@ -53,7 +69,7 @@ func (o Order) AppendJSON(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// AppendJSON appends i in its canonical form, see [Pet.AppendJSON].
+// AppendJSON appends i in its canonical form.
 func (i InventoryItem) AppendJSON(dst []byte) []byte {
 	dst = append(dst, `{"petId":`...)
 	dst = strconv.AppendInt(dst, i.PetID, 10)
@@ -61,26 +77,6 @@ func (i InventoryItem) AppendJSON(dst []byte) []byte {
 	dst = strconv.AppendInt(dst, i.Quantity, 10)
 	dst = append(dst, `,"status":"`...)
 	dst = append(dst, i.Status...)
-	return append(dst, `"}`...)
-}
-
-// AppendJSON appends m in its canonical form, see [Pet.AppendJSON], without its pet.
-func (m Movement) AppendJSON(dst []byte) []byte {
-	dst = append(dst, `{"number":`...)
-	dst = strconv.AppendInt(dst, m.Number, 10)
-	dst = append(dst, `,"kind":"`...)
-	dst = append(dst, m.Kind...)
-	dst = append(dst, '"')
-	if m.OrderID != 0 {
-		dst = append(dst, `,"orderId":`...)
-		dst = strconv.AppendInt(dst, m.OrderID, 10)
-	}
-	dst = append(dst, `,"delta":`...)
-	dst = strconv.AppendInt(dst, m.Delta, 10)
-	dst = append(dst, `,"quantity":`...)
-	dst = strconv.AppendInt(dst, m.Quantity, 10)
-	dst = append(dst, `,"at":"`...)
-	dst = m.At.Append(dst)
 	return append(dst, `"}`...)
 }
 

@@ -1,8 +1,10 @@
 package petstore
 
 import (
-	"encoding/json"
 	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
 )
 
 func TestAppendJSON(t *testing.T) {
@@ -10,7 +12,7 @@ func TestAppendJSON(t *testing.T) {
 	empty, text := "", "all \"kinds\""
 	ship := Time{Millis: 1_772_600_767_891, Valid: true}
 	for _, test := range []struct {
-		in   canonical
+		in   any
 		want string
 	}{
 		{Pet{ID: MaxID, Name: "L\"", CategoryID: 3, Status: Sold}, `{"id":9007199254740991,"name":"L\"","categoryId":3,"status":"sold"}`},
@@ -22,10 +24,16 @@ func TestAppendJSON(t *testing.T) {
 			`{"id":1,"petId":2,"quantity":3,"shipDate":"2026-03-04T05:06:07.891Z","complete":true}`},
 		{Order{ID: 1, PetID: 2, Quantity: 3, ShipDate: Time{Valid: true}}, `{"id":1,"petId":2,"quantity":3,"shipDate":"1970-01-01T00:00:00Z","complete":false}`},
 		{InventoryItem{PetID: 2, Quantity: MaxQuantity, Status: Available}, `{"petId":2,"quantity":1000000000,"status":"available"}`},
+		{Movement{PetID: 2, Number: 1, Kind: MovedSet, Delta: -3, At: ship, By: "key"}, `{"number":1,"kind":"set","delta":-3,"quantity":0,"at":"2026-03-04T05:06:07.891Z"}`},
+		{[]Field{{Pointer: "", Code: Required, Message: "m"}, {Parameter: "p", Code: Required, Message: "m"}}, `[{"pointer":"","code":"required","message":"m"},{"parameter":"p","code":"required","message":"m"}]`},
+		{time.Date(2026, 3, 4, 6, 6, 7, 891_999_999, time.FixedZone("", 3600)), `"2026-03-04T05:06:07.891Z"`},
+		{"\xff<\u2028", "\"\ufffd<\u2028\""},
 	} {
-		got := string(test.in.AppendJSON([]byte("x")))
-		if got != "x"+test.want || !json.Valid([]byte(got[1:])) {
-			t.Errorf("%+v.AppendJSON(x) = %s, want x%s", test.in, got, test.want)
+		if got := string(AppendJSON([]byte("x"), test.in)); got != "x"+test.want {
+			t.Errorf("AppendJSON(x, %+v) = %s, want x%s", test.in, got, test.want)
+		}
+		if got, err := json.Marshal(test.in, canonical); string(got) != test.want {
+			t.Errorf("by its tags, %+v is %s, %v, want %s", test.in, got, err, test.want)
 		}
 	}
 }

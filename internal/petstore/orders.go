@@ -27,7 +27,7 @@ func (s *Service) CreateOrder(ctx context.Context, workspace int64, n NewOrder, 
 			}
 			return Effects{SavePet: f.Pet, SaveOrder: made, Movement: m}, nil
 		},
-	}, func() (int64, canonical) { return made.ID, *made })
+	}, func() (int64, any) { return made.ID, *made })
 }
 
 // complete marks the order fulfilled; it ships now unless it has a date.

@@ -33,7 +33,7 @@ func (s *Service) CreatePet(ctx context.Context, workspace int64, n NewPet, once
 			e.Movement = made.move(MovedCreated, stock, f.Now)
 			return e, err
 		},
-	}, func() (int64, canonical) { return made.ID, made.Pet })
+	}, func() (int64, any) { return made.ID, made.Pet })
 }
 
 // ReplacePet gives the pet new members. Without a status it keeps its own.

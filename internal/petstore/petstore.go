@@ -35,58 +35,61 @@ func (s Status) Valid() bool { return s == Available || s == Pending || s == Sol
 
 // A Pet is an entry of the catalogue.
 type Pet struct {
-	ID         int64
-	Name       string
-	CategoryID int64
-	Status     Status
+	ID         int64  `json:"id"`
+	Name       string `json:"name"`
+	CategoryID int64  `json:"categoryId"`
+	Status     Status `json:"status"`
 }
 
 // A Category groups pets. Description is nil if it has none.
 type Category struct {
-	ID          int64
-	Name        string
-	Description *string
+	ID          int64   `json:"id"`
+	Name        string  `json:"name"`
+	Description *string `json:"description,omitzero"`
 }
 
 // An Order takes Quantity units of one pet. Complete is final.
 type Order struct {
-	ID       int64
-	PetID    int64
-	Quantity int64
-	ShipDate Time
-	Complete bool
+	ID       int64 `json:"id"`
+	PetID    int64 `json:"petId"`
+	Quantity int64 `json:"quantity"`
+	ShipDate Time  `json:"shipDate,omitzero"`
+	Complete bool  `json:"complete"`
 }
 
 // An InventoryItem is the stock of one pet: Quantity is what can still be
 // ordered. Its Status is the pet's own.
 type InventoryItem struct {
-	PetID    int64
-	Quantity int64
-	Status   Status
+	PetID    int64  `json:"petId"`
+	Quantity int64  `json:"quantity"`
+	Status   Status `json:"status"`
 }
+
+// The types of what a client says have a field for each member of a body, whose name is in
+// the tag json. A member is required unless the tag has omitzero.
 
 // NewPet is what a client says of a pet. An empty Status means that it said
 // nothing.
 type NewPet struct {
-	Name       string
-	CategoryID int64
-	Status     Status
-	Category   *NewCategory // to add with the pet, which then belongs to it; nil if CategoryID names one
-	Stock      *int64       // nil for 1 if the pet is available, else 0
+	Name       string       `json:"name"`
+	CategoryID int64        `json:"categoryId"`
+	Status     Status       `json:"status,omitzero"`
+	Category   *NewCategory `json:"-"` // to add with the pet, which then belongs to it; nil if CategoryID names one
+	Stock      *int64       `json:"-"` // nil for 1 if the pet is available, else 0
 }
 
 // NewCategory is what a client says of a category.
 type NewCategory struct {
-	Name        string
-	Description *string
+	Name        string  `json:"name"`
+	Description *string `json:"description,omitzero"`
 }
 
 // NewOrder is what a client says of an order to place.
 type NewOrder struct {
-	PetID    int64
-	Quantity int64 // units; 1 unless the client says otherwise
-	ShipDate Time
-	Complete bool // an immediate sale
+	PetID    int64 `json:"petId"`
+	Quantity int64 `json:"quantity,omitzero"` // units; 1 unless the client says otherwise
+	ShipDate Time  `json:"shipDate,omitzero"`
+	Complete bool  `json:"complete,omitzero"` // an immediate sale
 }
 
 // Optional is a member of a merge patch (RFC 7396): absent (the zero value),
@@ -103,6 +106,13 @@ func Some[T any](v T) Optional[T] { return Optional[T]{Present: true, Value: v} 
 // Null returns the member that is null.
 func Null[T any]() Optional[T] { return Optional[T]{Present: true, Null: true} }
 
+// Fill makes the member present, and returns a pointer to its value for the caller to set
+// unless it is null.
+func (o *Optional[T]) Fill(null bool) (value any) {
+	o.Present, o.Null = true, null
+	return &o.Value
+}
+
 // value returns the value of the member, or the zero value if it has none.
 func (o Optional[T]) value() (v T) {
 	if o.Present && !o.Null {
@@ -114,19 +124,19 @@ func (o Optional[T]) value() (v T) {
 // PetPatch changes the members that are present. With a null status the status follows
 // the stock again; the required members cannot be null.
 type PetPatch struct {
-	Name       Optional[string]
-	CategoryID Optional[int64]
-	Status     Optional[Status]
+	Name       Optional[string] `json:"name,omitzero"`
+	CategoryID Optional[int64]  `json:"categoryId,omitzero"`
+	Status     Optional[Status] `json:"status,omitzero"`
 }
 
 // CategoryPatch changes the members that are present.
 type CategoryPatch struct {
-	Name        Optional[string]
-	Description Optional[string]
+	Name        Optional[string] `json:"name,omitzero"`
+	Description Optional[string] `json:"description,omitzero"`
 }
 
 // OrderPatch changes the members that are present.
 type OrderPatch struct {
-	ShipDate Optional[Time]
-	Complete Optional[bool]
+	ShipDate Optional[Time] `json:"shipDate,omitzero"`
+	Complete Optional[bool] `json:"complete,omitzero"`
 }

@@ -11,14 +11,14 @@ import (
 // A guarded is a write that takes a condition.
 type guarded struct {
 	write   func(s *shop, id int64, c Condition) error // of the row with the id
-	row     func(s *shop) canonical                    // that the condition is about
+	row     func(s *shop) any                          // that the condition is about
 	missing Code                                       // if there is no such row
 }
 
-func theCategory(s *shop) canonical { return *s.has.Category }
-func thePet(s *shop) canonical      { return s.has.Pet.Pet }
-func theOrder(s *shop) canonical    { return *s.has.Order }
-func theItem(s *shop) canonical     { return s.has.Pet.Item() }
+func theCategory(s *shop) any { return *s.has.Category }
+func thePet(s *shop) any      { return s.has.Pet.Pet }
+func theOrder(s *shop) any    { return *s.has.Order }
+func theItem(s *shop) any     { return s.has.Pet.Item() }
 
 func guardedWrites() map[string]guarded {
 	ctx := context.Background()
@@ -59,7 +59,7 @@ func TestConditions(t *testing.T) {
 			id := map[Code]int64{CodePetNotFound: petID, CodeCategoryNotFound: categoryID, CodeOrderNotFound: orderID}[g.missing]
 			wantCode(t, "stale", g.write(s, id, stale), CodePreconditionFailed)
 			wantCode(t, "missing", g.write(s, none, stale), g.missing)
-			wantCode(t, "current", g.write(s, id, Condition{IfMatch: &TagSet{Tags: []Tag{TagOf(g.row(s).AppendJSON(nil))}}}), "")
+			wantCode(t, "current", g.write(s, id, Condition{IfMatch: &TagSet{Tags: []Tag{TagOf(JSON(g.row(s)))}}}), "")
 		})
 	}
 	_, err := newShop(t).AddStock(context.Background(), home, none, 1, nil)
@@ -204,7 +204,7 @@ func TestCategoryDescription(t *testing.T) {
 		s.has.Category.Description, test.want.ID = text("Loyal"), categoryID
 		got, err := test.write(s)
 		if err != nil || !reflect.DeepEqual(got, test.want) || !reflect.DeepEqual(*s.wrote.SaveCategory, test.want) {
-			t.Errorf("%s: %s, %v, want %s", what, got.AppendJSON(nil), err, test.want.AppendJSON(nil))
+			t.Errorf("%s: %s, %v, want %s", what, JSON(got), err, JSON(test.want))
 		}
 	}
 }
@@ -219,7 +219,7 @@ func TestCreated(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		create func(*shop) (Created, error)
-		want   canonical
+		want   any
 	}{
 		"pet": {func(s *shop) (Created, error) {
 			return s.CreatePet(ctx, home, NewPet{Name: "Re\u0301my", CategoryID: categoryID}, nil)
@@ -236,8 +236,8 @@ func TestCreated(t *testing.T) {
 	} {
 		s := newShop(t).stocked(Available, 5, 0)
 		made, err := test.create(s)
-		if err != nil || made.Replayed || string(made.Body) != string(test.want.AppendJSON(nil)) {
-			t.Errorf("%s: %+v with %s, %v, want %s", name, made, made.Body, err, test.want.AppendJSON(nil))
+		if err != nil || made.Replayed || string(made.Body) != string(JSON(test.want)) {
+			t.Errorf("%s: %+v with %s, %v, want %s", name, made, made.Body, err, JSON(test.want))
 		}
 		if o := s.wrote.SaveOrder; o != nil && *o != test.want {
 			t.Errorf("%s: wrote %+v, want %+v", name, o, test.want)

@@ -34,14 +34,14 @@ const (
 // quantity; the number of placed less completed and cancelled ones is the
 // number of open orders.
 type Movement struct {
-	PetID    int64
-	Number   int64 // 1, 2, 3, … for each pet
-	Kind     MovementKind
-	OrderID  int64 // 0 if no order moved it
-	Delta    int64 // units added to what can be ordered
-	Quantity int64 // what could be ordered afterwards
-	At       Time
-	By       string // the id of the API key that did it; "" for a command, or if that is not known
+	PetID    int64        `json:"-"`
+	Number   int64        `json:"number"` // 1, 2, 3, … for each pet
+	Kind     MovementKind `json:"kind"`
+	OrderID  int64        `json:"orderId,omitzero"` // 0 if no order moved it
+	Delta    int64        `json:"delta"`            // units added to what can be ordered
+	Quantity int64        `json:"quantity"`         // what could be ordered afterwards
+	At       Time         `json:"at"`
+	By       string       `json:"-"` // the id of the API key that did it; "" for a command, or if that is not known
 }
 
 // move changes the quantity to q and returns the ledger's entry for it.

@@ -35,17 +35,12 @@ type Condition struct {
 	IfNoneMatch *TagSet
 }
 
-// canonical is anything with a canonical form.
-type canonical interface {
-	AppendJSON(dst []byte) []byte
-}
-
 // Check returns precondition_failed unless the condition holds for the current version.
-func (c Condition) Check(now canonical) error {
+func (c Condition) Check(now any) error {
 	if c.IfMatch == nil && c.IfNoneMatch == nil {
 		return nil
 	}
-	tag := TagOf(now.AppendJSON(nil))
+	tag := TagOf(JSON(now))
 	if c.IfMatch != nil && !c.IfMatch.Has(tag) {
 		if slices.Contains(c.IfMatch.Weak, tag) {
 			return Errorf(CodePreconditionFailed, "If-Match has the weak tag W/%q of the current version, and only the strong one matches: send %[1]q. A proxy that compresses responses makes tags weak.", tag)

@@ -13,11 +13,11 @@ func TestTagOf(t *testing.T) {
 	}
 	seen := map[Tag]string{}
 	pet := Pet{ID: 1, Name: "Laika", CategoryID: 2, Status: Available}
-	for _, row := range []canonical{
+	for _, row := range []any{
 		pet, Pet{2, "Laika", 2, Available}, Pet{1, "Belka", 2, Available}, Pet{1, "Laika", 3, Available}, Pet{1, "Laika", 2, Sold},
 		Category{ID: 1}, Order{ID: 1}, Order{ID: 1, Complete: true}, Order{ID: 1, ShipDate: Time{Valid: true}}, InventoryItem{PetID: 1},
 	} {
-		body := string(row.AppendJSON(nil))
+		body := string(JSON(row))
 		tag := TagOf([]byte(body))
 		if !regexp.MustCompile(`^[A-Za-z0-9_-]{16}$`).MatchString(string(tag)) {
 			t.Errorf("TagOf(%s) = %q, want 16 characters of base64url", body, tag)
@@ -27,7 +27,7 @@ func TestTagOf(t *testing.T) {
 		}
 		seen[tag] = body
 	}
-	if got := TagOf(pet.AppendJSON(nil)); seen[got] == "" {
+	if got := TagOf(JSON(pet)); seen[got] == "" {
 		t.Errorf("TagOf of the same pet again = %q, want the same", got)
 	}
 }
@@ -35,7 +35,7 @@ func TestTagOf(t *testing.T) {
 func TestCondition(t *testing.T) {
 	t.Parallel()
 	pet := Pet{ID: 1, Name: "Laika", CategoryID: 2, Status: Available}
-	now := TagOf(pet.AppendJSON(nil))
+	now := TagOf(JSON(pet))
 	for _, test := range []struct {
 		what string
 		c    Condition

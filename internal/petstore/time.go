@@ -1,8 +1,11 @@
 package petstore
 
 import (
+	"errors"
 	"strings"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Time is an instant in milliseconds since the Unix epoch, or no instant at
@@ -64,4 +67,21 @@ func (t Time) String() string {
 		return ""
 	}
 	return string(t.Append(nil))
+}
+
+// MarshalJSONTo writes t as String does, or null for no instant.
+func (t Time) MarshalJSONTo(to *jsontext.Encoder) error {
+	if !t.Valid {
+		return to.WriteToken(jsontext.Null)
+	}
+	return to.WriteToken(jsontext.String(t.String()))
+}
+
+// UnmarshalText reads t by ParseTime.
+func (t *Time) UnmarshalText(text []byte) (err error) {
+	var ok bool
+	if *t, ok = ParseTime(string(text)); !ok {
+		err = errors.New("no date-time")
+	}
+	return err
 }

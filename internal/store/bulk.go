@@ -65,7 +65,7 @@ func (l *load) run(tx Tx) error {
 		}
 	}
 	if i := l.batch.Imported; i != nil {
-		l.group.addEvents(l.in, petstore.Event{Type: petstore.CatalogueImported, CreatedAt: l.group.now, Data: i.AppendJSON(nil)})
+		l.group.addEvents(l.in, petstore.Event{Type: petstore.CatalogueImported, CreatedAt: l.group.now, Data: petstore.JSON(*i)})
 	}
 	var b Batch
 	l.group.write(&b)

@@ -70,12 +70,12 @@ func (c *feedCheck) event(row Row) error {
 // resources compares all resources with their last events.
 func (c *feedCheck) resources(tx Tx) error {
 	err := errors.Join(
-		compareAll(tx, c, dumpedCategories, scanCategory, func(g *petstore.Category) { c.compare("category", g.ID, g.AppendJSON(nil)) }),
+		compareAll(tx, c, dumpedCategories, scanCategory, func(g *petstore.Category) { c.compare("category", g.ID, petstore.JSON(g)) }),
 		compareAll(tx, c, dumpedPets, scanStockedPet, func(p *petstore.StockedPet) {
-			c.compare("pet", p.ID, p.Pet.AppendJSON(nil))
-			c.compare("inventory", p.ID, p.Item().AppendJSON(nil))
+			c.compare("pet", p.ID, petstore.JSON(p.Pet))
+			c.compare("inventory", p.ID, petstore.JSON(p.Item()))
 		}),
-		compareAll(tx, c, dumpedOrders, scanOrder, func(o *petstore.Order) { c.compare("order", o.ID, o.AppendJSON(nil)) }))
+		compareAll(tx, c, dumpedOrders, scanOrder, func(o *petstore.Order) { c.compare("order", o.ID, petstore.JSON(o)) }))
 	if err != nil {
 		return err
 	}

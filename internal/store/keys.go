@@ -77,7 +77,7 @@ func (s *Store) MakeKey(ctx context.Context, m access.KeyRequest) (made access.C
 		}
 		before, err := once(tx, m.Key.WorkspaceID, m.Once, petstore.At(s.now()), func() (_ petstore.Receipt, err error) {
 			made.Key, err = s.makeKey(tx, m, holder)
-			made.Body = access.KeyView{Key: made.Key, At: s.now()}.AppendJSON(nil)
+			made.Body = petstore.JSON(made.Key.View(s.now()))
 			return petstore.Receipt{Body: made.Body}, err
 		})
 		if before != nil {

@@ -185,5 +185,5 @@ func sleep(ctx context.Context, d time.Duration) bool {
 
 // messageOf returns the message that delivers an event.
 func messageOf(w *Webhook, e petstore.Event, now time.Time) Message {
-	return Message{ID: MessageID(w.Workspace, e.ID), URL: w.URL, Secrets: w.secrets(now), Body: e.AppendJSON(nil)}
+	return Message{ID: MessageID(w.Workspace, e.ID), URL: w.URL, Secrets: w.secrets(now), Body: petstore.JSON(e)}
 }

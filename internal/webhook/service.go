@@ -38,17 +38,17 @@ type Service struct {
 
 // A New describes a webhook that is to be created.
 type New struct {
-	URL         string
-	Types       []petstore.EventType // nil: all
-	Description string
+	URL         string               `json:"url"`
+	Types       []petstore.EventType `json:"types,omitzero"` // nil: all
+	Description string               `json:"description,omitzero"`
 }
 
 // A Patch says what to change of a webhook.
 type Patch struct {
-	URL         petstore.Optional[string]
-	Types       petstore.Optional[[]petstore.EventType] // null: all
-	Description petstore.Optional[string]               // null: none
-	State       petstore.Optional[State]
+	URL         petstore.Optional[string]               `json:"url,omitzero"`
+	Types       petstore.Optional[[]petstore.EventType] `json:"types,omitzero"`       // null: all
+	Description petstore.Optional[string]               `json:"description,omitzero"` // null: none
+	State       petstore.Optional[State]                `json:"state,omitzero"`
 }
 
 // Create creates a webhook that gets the events after the latest one. If once is not
@@ -161,7 +161,7 @@ func (s *Service) Test(ctx context.Context, workspace int64, id string) (Answer,
 	now := s.Now()
 	data := append(petstore.AppendString([]byte(`{"webhookId":`), w.ID), '}')
 	event := petstore.Event{Type: "webhook.test", CreatedAt: petstore.At(now), Data: data}
-	answer := s.Sender.Send(ctx, Message{ID: "test_" + rand.Text(), URL: w.URL, Secrets: w.secrets(now), Body: event.AppendJSON(nil)})
+	answer := s.Sender.Send(ctx, Message{ID: "test_" + rand.Text(), URL: w.URL, Secrets: w.secrets(now), Body: petstore.JSON(event)})
 	if ctx.Err() != nil && answer.Status == 0 {
 		return Answer{}, tooManyTests()
 	}

@@ -38,19 +38,19 @@ const (
 
 // A Webhook is a URL to which the events of a workspace are posted.
 type Webhook struct {
-	ID           string // public: "wh_" and letters
-	Workspace    int64
-	URL          string
-	Types        []petstore.EventType // nil: all
-	Description  string
-	State        State
-	CreatedAt    time.Time
-	After        int64     // all events up to this id have a delivery, or are of other types
-	FailingSince time.Time // the first failure since the last success; zero if there is none
-	Failure      string    // the answer to the latest try that failed, in a line; "" if there is none
-	Secret       string    // "whsec_" and Base64
-	OldSecret    string    // signs messages too until OldUntil
-	OldUntil     time.Time
+	ID           string               `json:"id"` // public: "wh_" and letters
+	Workspace    int64                `json:"-"`
+	URL          string               `json:"url"`
+	Types        []petstore.EventType `json:"types,omitempty"` // nil: all
+	Description  string               `json:"description,omitzero"`
+	State        State                `json:"state"`
+	CreatedAt    time.Time            `json:"createdAt"`
+	After        int64                `json:"after"`                 // all events up to this id have a delivery, or are of other types
+	FailingSince time.Time            `json:"failingSince,omitzero"` // the first failure since the last success; zero if there is none
+	Failure      string               `json:"-"`                     // the answer to the latest try that failed, in a line; "" if there is none
+	Secret       string               `json:"-"`                     // "whsec_" and Base64
+	OldSecret    string               `json:"-"`                     // signs messages too until OldUntil
+	OldUntil     time.Time            `json:"-"`
 }
 
 // secrets returns the secrets that sign messages at an instant.
@@ -61,38 +61,13 @@ func (w *Webhook) secrets(now time.Time) []string {
 	return []string{w.Secret}
 }
 
-// AppendJSON appends w in its canonical form, without the secrets.
-func (w Webhook) AppendJSON(dst []byte) []byte {
-	dst = petstore.AppendString(append(dst, `{"id":`...), w.ID)
-	dst = petstore.AppendString(append(dst, `,"url":`...), w.URL)
-	for i, t := range w.Types {
-		if i == 0 {
-			dst = append(dst, `,"types":["`...)
-		} else {
-			dst = append(dst, `,"`...)
-		}
-		dst = append(append(dst, t...), '"')
-	}
-	if len(w.Types) > 0 {
-		dst = append(dst, ']')
-	}
-	if w.Description != "" {
-		dst = petstore.AppendString(append(dst, `,"description":`...), w.Description)
-	}
-	dst = append(append(append(dst, `,"state":"`...), w.State...), '"')
-	dst = petstore.AppendInstant(dst, "createdAt", w.CreatedAt)
-	dst = strconv.AppendInt(append(dst, `,"after":`...), w.After, 10)
-	if !w.FailingSince.IsZero() {
-		dst = petstore.AppendInstant(dst, "failingSince", w.FailingSince)
-	}
-	return append(dst, '}')
-}
-
 // WithSecret returns the canonical form with the secret at its end. The API answers
 // with it only when the secret is new.
 func (w Webhook) WithSecret() []byte {
-	body := w.AppendJSON(make([]byte, 0, 512))
-	return append(petstore.AppendString(append(body[:len(body)-1], `,"secret":`...), w.Secret), '}')
+	return petstore.JSON(struct {
+		Webhook
+		Secret string `json:"secret"`
+	}{w, w.Secret})
 }
 
 // WithoutSecret removes the secret from what WithSecret returned.

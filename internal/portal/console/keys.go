@@ -173,7 +173,7 @@ func showKey(v *visit) (page.Form, error) {
 	p := &sheetPage{
 		Title: access.Printable(k.Name), State: &page.Cell{Text: k.State(v.Now()), Badge: k.State(v.Now())}, Back: page.Link{Title: "API keys", URL: "/console/keys"}, Links: keyLinks(v, &k), Below: true,
 		Forms: []page.Form{{Heading: "Rename", Action: "/console/keys/" + k.ID, Submit: "Save the name", Fields: []page.Field{
-			{Name: "name", Label: "Name", Kind: "text", Value: access.Printable(k.Name), Required: true, Max: access.MaxName}, page.VersionField(access.KeyView{Key: k, At: v.Now()}),
+			{Name: "name", Label: "Name", Kind: "text", Value: access.Printable(k.Name), Required: true, Max: access.MaxName}, page.VersionField(k.View(v.Now())),
 		}}},
 	}
 	p.read = func() error {

@@ -269,6 +269,6 @@ func NumberOf(id string) (int64, error) {
 }
 
 // VersionField is the field that says what was edited.
-func VersionField(row interface{ AppendJSON([]byte) []byte }) Field {
-	return Field{Name: "version", Kind: "hidden", Value: string(petstore.TagOf(row.AppendJSON(nil)))}
+func VersionField(row any) Field {
+	return Field{Name: "version", Kind: "hidden", Value: string(petstore.TagOf(petstore.JSON(row)))}
 }

@@ -149,8 +149,8 @@ func testEachChange(s *tenant) {
 		if e.ID != int64(i)+1 || e.CreatedAt != petstore.At(start) {
 			s.Errorf("event %d has the id %d, of %v, want %v", i, e.ID, e.CreatedAt, start)
 		}
-		if got, err := s.Event(s.ctx, s.workspace, e.ID); err != nil || string(got.AppendJSON(nil)) != string(e.AppendJSON(nil)) {
-			s.Errorf("Event(%d) = %s, %v, want %s", e.ID, got.AppendJSON(nil), err, e.AppendJSON(nil))
+		if got, err := s.Event(s.ctx, s.workspace, e.ID); err != nil || string(petstore.JSON(got)) != string(petstore.JSON(e)) {
+			s.Errorf("Event(%d) = %s, %v, want %s", e.ID, petstore.JSON(got), err, petstore.JSON(e))
 		}
 	}
 	s.wantCode("Event", errOf(s.Event(s.ctx, s.workspace, 99)), petstore.CodeEventNotFound)
@@ -219,13 +219,13 @@ func (s *tenant) wantMirror() {
 	}
 	for _, u := range s.dump().units {
 		if c := u.Category; c != nil {
-			want[fmt.Sprint("category ", c.ID)] = members(c.AppendJSON(nil))
+			want[fmt.Sprint("category ", c.ID)] = members(petstore.JSON(c))
 		}
 		if p := u.Pet; p != nil {
-			want[fmt.Sprint("pet ", p.ID)], want[fmt.Sprint("inventory ", p.ID)] = members(p.Pet.AppendJSON(nil)), members(p.Item().AppendJSON(nil))
+			want[fmt.Sprint("pet ", p.ID)], want[fmt.Sprint("inventory ", p.ID)] = members(petstore.JSON(p.Pet)), members(petstore.JSON(p.Item()))
 		}
 		for _, o := range u.Orders {
-			want[fmt.Sprint("order ", o.ID)] = members(o.AppendJSON(nil))
+			want[fmt.Sprint("order ", o.ID)] = members(petstore.JSON(o))
 		}
 	}
 	if !reflect.DeepEqual(got, want) {

@@ -170,7 +170,7 @@ func testDeliveries(s *tenant) {
 		s.Fatalf("DueDeliveries = %d, %v, want all %d events", len(due), err, len(events))
 	}
 	for i, d := range due {
-		if got, want := string(d.Event.AppendJSON(nil)), string(events[i].AppendJSON(nil)); got != want || d.Tries != 0 {
+		if got, want := string(petstore.JSON(d.Event)), string(petstore.JSON(events[i])); got != want || d.Tries != 0 {
 			s.Errorf("due is %s after %d tries, want %s", got, d.Tries, want)
 		}
 	}
