@@ -207,17 +207,13 @@ func stage(ctx context.Context, from, to string, issued []store.Issued, o Option
 }
 
 // replace replaces the database at path with the file at with. The old write-ahead log
-// is removed first: SQLite would apply it to the new file. A server's record of that is emptied.
+// is removed first: SQLite would apply it to the new file.
 func replace(path, with string) error {
 	return withLock(path, func() error {
 		if err := removeAll(path, "-wal", "-shm", "-journal"); err != nil {
 			return err
 		}
-		if err := rename(with, path); err != nil {
-			return err
-		}
-		_ = os.Truncate(path+lockSuffix, 0) // if this fails, a later log may be refused
-		return nil
+		return rename(with, path)
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -61,14 +62,15 @@ func refuseForeignLog(path string) error {
 
 // checkLog is refuseForeignLog for files to which nobody writes.
 func checkLog(path string) error {
-	if !hasLog(path) {
-		return nil
+	log, err := readLogHeader(path + "-wal")
+	if err != nil || log == nil {
+		return err
 	}
 	file, err := readHeader(path)
 	if err != nil {
 		return err
 	}
-	if why := foreign(file, readLockRecord(path)); why != "" {
+	if why := foreign(file, log, readLockRecord(path)); why != "" {
 		return fmt.Errorf("the log %[1]s-wal is not of this file: %[2]s; to keep the database as it was, put its own file back; to continue with this one, "+
 			"move it and the log away, and run petstore restore on it", path, why)
 	}
@@ -81,15 +83,15 @@ func hasLog(path string) bool {
 	return err == nil && info.Size() > 0
 }
 
-// foreign returns why the log does not belong to a file, or "" if it may. The record may
-// be nil.
-func foreign(file header, t *lockRecord) string {
+// foreign returns why a log does not belong to a file, or "" if it may. The record may
+// be nil, or of another log.
+func foreign(file header, log *logHeader, t *lockRecord) string {
 	switch {
 	case file.size < headerSize:
 		return "it is empty"
 	case file.rollback:
 		return "it was closed in good order, or is a backup"
-	case t == nil:
+	case t == nil || t.Log != log.lineage():
 		return ""
 	case t.File != 0 && t.File != file.inode:
 		return "it is another file than the one that was served"
@@ -133,4 +135,30 @@ func headerOf(f *os.File) (h header, err error) {
 		return h, err
 	}
 	return header{info.Size(), inodeOf(info), b[18] != 2, binary.BigEndian.Uint32(b[24:])}, nil
+}
+
+// A logHeader is what is needed of the header of a write-ahead log
+// (https://sqlite.org/fileformat2.html, section 4.1).
+type logHeader struct{ resets, salt uint32 }
+
+// lineage identifies a log. It stays the same when SQLite overwrites the log from its
+// start, since both numbers then grow by one.
+func (h *logHeader) lineage() uint32 { return h.salt - h.resets }
+
+// readLogHeader returns nil if there is no log, or if it is empty.
+func readLogHeader(path string) (*logHeader, error) {
+	f, err := os.Open(path) //nolint:gosec // beside the database
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var b [32]byte
+	if _, err := io.ReadFull(f, b[:]); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	return &logHeader{binary.BigEndian.Uint32(b[12:]), binary.BigEndian.Uint32(b[16:])}, nil
 }

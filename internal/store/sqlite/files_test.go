@@ -21,7 +21,7 @@ func newDatabase(t *testing.T) database {
 	db := database{filepath.Join(t.TempDir(), "petstore.db")}
 	db.write(t, 2, 100)
 	must(t, os.Truncate(db.path, 8192))
-	db.writeLog(t)
+	db.writeLog(t, 7, 1007)
 	return db
 }
 
@@ -34,9 +34,12 @@ func (db database) write(t *testing.T, mode byte, changes uint32) {
 	writeFile(t, db.path, string(b))
 }
 
-func (db database) writeLog(t *testing.T) {
+func (db database) writeLog(t *testing.T, resets, salt uint32) {
 	t.Helper()
-	writeFile(t, db.path+"-wal", "a log")
+	b := make([]byte, 64)
+	binary.BigEndian.PutUint32(b[12:], resets)
+	binary.BigEndian.PutUint32(b[16:], salt)
+	writeFile(t, db.path+"-wal", string(b))
 }
 
 // replace puts a copy in the place of the file.
@@ -75,12 +78,14 @@ func TestCheckLog(t *testing.T) {
 		want    string // "" if nothing is wrong
 	}{
 		"nothing":             {func(*testing.T, database) {}, ""},
-		"log moved":           {func(t *testing.T, db database) { db.write(t, 2, 150) }, ""},
+		"log moved":           {func(t *testing.T, db database) { db.write(t, 2, 150); db.writeLog(t, 8, 1008) }, ""},
+		"log of no server":    {func(t *testing.T, db database) { db.write(t, 2, 1); db.writeLog(t, 3, 99) }, ""},
 		"log removed":         {func(t *testing.T, db database) { db.remove(t, "-wal") }, ""},
 		"emptied":             {func(t *testing.T, db database) { writeFile(t, db.path, "") }, "it is empty"},
 		"backup copied":       {func(t *testing.T, db database) { db.write(t, 1, 120) }, "is a backup"},
 		"copy moved":          {func(t *testing.T, db database) { db.replace(t) }, "it is another file"},
 		"copy copied":         {func(t *testing.T, db database) { db.write(t, 2, 99) }, "it is older"},
+		"copy, log reset":     {func(t *testing.T, db database) { db.write(t, 2, 99); db.writeLog(t, 8, 1008) }, "it is older"},
 		"counter has wrapped": {func(t *testing.T, db database) { db.write(t, 2, 100+1<<31-1) }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -104,17 +109,25 @@ func TestCheckLog(t *testing.T) {
 	}
 }
 
-// TestLogOfNoServer: after a server was closed in good order, or a backup was restored, a log
-// is not held against what the server has recorded of the file before.
+// TestLogOfNoServer: once the log of a server is gone, a later log is not held against what
+// the server has recorded of the file before.
 func TestLogOfNoServer(t *testing.T) {
 	t.Parallel()
-	for name, replace := range map[string]func(*testing.T, database, *fileLock){
-		"closed": func(t *testing.T, db database, lock *fileLock) {
+	for name, happens := range map[string]func(*testing.T, database, *fileLock){
+		"closed, replaced": func(t *testing.T, db database, lock *fileLock) {
+			db.remove(t, "-wal")
 			must(t, lock.Close())
 			db.replace(t)
 		},
-		"restored": func(t *testing.T, db database, lock *fileLock) {
-			must(t, lock.file.Close()) // as if the server was killed
+		"killed, command, replaced": func(t *testing.T, db database, lock *fileLock) {
+			must(t, lock.file.Close())
+			must(t, refuseForeignLog(db.path)) // the command moves the log into the file, and removes it
+			db.remove(t, "-wal")
+			db.replace(t)
+		},
+		"killed, restored": func(t *testing.T, db database, lock *fileLock) {
+			must(t, lock.file.Close())
+			db.remove(t, "-wal")
 			backup := filepath.Join(t.TempDir(), "backup.db")
 			openAndClose(t, backup)
 			if _, err := Restore(t.Context(), backup, db.path, Options{}); err != nil {
@@ -128,9 +141,8 @@ func TestLogOfNoServer(t *testing.T) {
 			db := newDatabase(t)
 			lock, watch := db.serve(t)
 			watch.Close()
-			db.remove(t, "-wal")
-			replace(t, db, lock)
-			db.writeLog(t)
+			happens(t, db, lock)
+			db.writeLog(t, 0, 4321)
 			must(t, refuseForeignLog(db.path))
 		})
 	}

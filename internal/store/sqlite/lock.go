@@ -13,7 +13,7 @@ import (
 )
 
 // lockSuffix is the suffix of the file that a server locks while it has the database
-// open. The file stays when the server ends, with a lockRecord if the database has a log.
+// open. The file stays when the server ends, with a lockRecord of the database.
 const lockSuffix = "-lock"
 
 // askForLock is the pause between two attempts to get a lock.
@@ -80,26 +80,26 @@ func (l *fileLock) watch() (*fileWatch, error) {
 	if err != nil {
 		return nil, err
 	}
+	log, err := readLogHeader(l.path + "-wal")
+	if err != nil || log == nil {
+		return nil, errors.Join(err, errors.New("the log cannot be read"))
+	}
 	if w.opened, err = os.Open(l.path); err != nil {
 		return nil, err
 	}
 	h, err := headerOf(w.opened)
 	if err == nil {
-		err = (&lockRecord{File: h.inode, Changes: h.changes}).write(l.file)
+		err = (&lockRecord{File: h.inode, Log: log.lineage(), Changes: h.changes}).write(l.file)
 	}
 	return w, err
 }
 
-// Close releases the lock. If the database was closed in good order, so that it has no log,
-// Close removes the record: a later log is not of this server. It does nothing on nil.
-func (l *fileLock) Close() (err error) {
+// Close releases the lock. It does nothing on nil.
+func (l *fileLock) Close() error {
 	if l == nil {
 		return nil
 	}
-	if !hasLog(l.path) {
-		err = l.file.Truncate(0)
-	}
-	return errors.Join(err, l.file.Close())
+	return l.file.Close()
 }
 
 // errServed is the error of whileUnserved if a server has the database.
@@ -132,9 +132,9 @@ type lockRecord struct {
 	Self uint64 `json:"self"` // the inode of the lock file: another one is a copy, as of a whole folder
 	File uint64 `json:"file"` // the inode of the database
 
-	// Changes is the file's change counter when the server had opened it. The name "changes"
-	// was of one that it would have had later.
-	Changes uint32 `json:"changed"`
+	// The state of the log and the file when the server had opened them.
+	Log     uint32 `json:"log"`     // which log, see logHeader.lineage
+	Changes uint32 `json:"changed"` // the file's change counter; "changes" was one that it would have had later
 }
 
 // readLockRecord returns nil if there is no record.
