@@ -36,7 +36,8 @@ type Store interface {
 	// or false if it is not known.
 	PetVersion(workspace int64) (version uint64, known bool)
 	// Follow calls changed soon after another process has changed a key, a plan or a
-	// ban, if the database sends notifications. It returns when ctx ends.
+	// ban, if the database sends notifications. It keeps Err current where no writer
+	// does. It returns when ctx ends.
 	Follow(ctx context.Context, changed func())
 }
 

@@ -89,6 +89,8 @@ func TestRestart(t *testing.T) {
 	a, b, idle := node(t, url, Options{}), node(t, url, Options{}), node(t, url, Options{})
 	p := newPast(t, a)
 	workspace, pet := newStocked(t, a, petstore.MaxQuantity)
+	follow(t, a)
+	follow(t, idle)
 	news := follow(t, b)
 	<-news
 	crowd := buy(t, workspace, pet, 16, a, b)

@@ -4,20 +4,34 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 )
-
-// probeTimeout is how long Err waits for an answer.
-const probeTimeout = 2 * time.Second
 
 // errReplica is returned for a server that answers, but takes no writes.
 var errReplica = errors.New("the server is a replica, and takes no writes")
 
-// Err asks the database, and returns why nothing can be written now, or nil.
+// Err returns why nothing can be written now, or nil, as [DB.Follow] has found last. It
+// does not ask the database.
 func (db *DB) Err() error {
-	ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
-	defer cancel()
-	return toClientError(db.writer.Ping(ctx)) // no connection of it is to a replica
+	if err := db.trouble.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// note keeps for Err whether the database can be reached, and logs when that changes.
+func (db *DB) note(err error) {
+	switch was := db.Err(); {
+	case was == nil && err != nil:
+		db.log.Error("the database cannot be reached", "database", db.name, "err", err)
+	case was != nil && err == nil:
+		db.log.Info("the database can be reached again", "database", db.name)
+	}
+	if err == nil {
+		db.trouble.Store(nil)
+		return
+	}
+	err = toClientError(err)
+	db.trouble.Store(&err)
 }
 
 // Size returns how many bytes the database takes on its server.

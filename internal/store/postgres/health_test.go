@@ -1,9 +1,62 @@
 package postgres
 
 import (
+	"bytes"
+	"log/slog"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
+
+	"example.com/petstore/internal/store/postgres/postgrestest"
 )
+
+// A record is what was logged.
+type record struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (r *record) Write(b []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.text.Write(b)
+}
+
+func (r *record) count(message string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return strings.Count(r.text.String(), message)
+}
+
+// TestServerThatHangs: a node that listens learns that the server does not answer, and that
+// it answers again, and logs each once. Who asks for Err does not wait for the server.
+func TestServerThatHangs(t *testing.T) {
+	t.Parallel()
+	server := postgrestest.Start(t, postgrestest.Lax()...)
+	var log record
+	db := node(t, server.URL("postgres"), Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	<-follow(t, db)
+	listener := 0
+	must(t, direct(t, server.URL("postgres")).QueryRow(t.Context(), "SELECT pid FROM pg_stat_activity WHERE query LIKE 'LISTEN%'").Scan(&listener))
+	signal := func(sig syscall.Signal) {
+		for _, pid := range []int{server.PID(), listener} {
+			_ = syscall.Kill(pid, sig) // the listener has ended when it is to go on again
+		}
+	}
+	t.Cleanup(func() { signal(syscall.SIGCONT) })
+	signal(syscall.SIGSTOP)
+	asked := db.writer.Stat().AcquireCount()
+	eventually(t, "an error", func() bool { return db.Err() != nil })
+	if got := db.writer.Stat().AcquireCount(); got != asked {
+		t.Errorf("Err used %d connections, want none", got-asked)
+	}
+	signal(syscall.SIGCONT)
+	eventually(t, "Err without an error", func() bool { return db.Err() == nil })
+	if away, back := log.count("the database cannot be reached"), log.count("the database can be reached again"); away != 1 || back != 1 {
+		t.Errorf("it was logged %d times that the database cannot be reached, and %d times that it can again, want once each", away, back)
+	}
+}
 
 func TestStatsOfPools(t *testing.T) {
 	t.Parallel()

@@ -45,6 +45,7 @@ type DB struct {
 	readers *pgxpool.Pool
 
 	retries  atomic.Int64
+	trouble  atomic.Pointer[error] // why the database cannot be reached, see note
 	notifier feedNotifier
 	running  sync.WaitGroup
 	closing  sync.Once
