@@ -20,19 +20,23 @@ import (
 	"example.com/petstore/internal/processtest"
 )
 
-// operate runs a command on a server of operators, where the workspace acme has the id 7.
+// operate runs a command on a server of operators, where the workspace acme has the id 7. As soon as that was told, another
+// workspace has the name.
 func operate(t *testing.T, server http.HandlerFunc, args ...string) (code int, out, said string) {
 	t.Helper()
+	id := 7
 	return call(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.FormValue("name") == "acme" {
-			fmt.Fprint(w, `[{"id":7,"name":"acme"}]`)
+			fmt.Fprintf(w, `[{"id":%d,"name":"acme"}]`, id)
+			id++
 			return
 		}
 		server(w, r)
 	}, args...)
 }
 
-// TestOperatorsRequests: arguments and flags arrive where the description of the operator's API says.
+// TestOperatorsRequests: arguments and flags arrive where the description of the operator's API says. A workspace that was
+// looked up by its name is the one that is asked for, also when another has the name by then.
 func TestOperatorsRequests(t *testing.T) {
 	t.Parallel()
 	const id = "key_0123456789abcdef"
