@@ -227,25 +227,6 @@ func TestCodesHaveOneStatus(t *testing.T) {
 	}
 }
 
-func TestTags(t *testing.T) {
-	t.Parallel()
-	doc := load(t)
-	parents := map[string]string{"animals": "Pets", "categories": "Pets", "orders": "Store", "inventory": "Store", "account": "", "keys": "", "events": "", "webhooks": "", "deliveries": "", "Pets": "", "Store": ""}
-	for _, tag := range doc.Tags {
-		parent, _ := tag.Extensions["x-parent"].(string)
-		if want, ok := parents[tag.Name]; !ok || parent != want {
-			t.Errorf("tag %s has the parent %q, want %q", tag.Name, parent, want)
-		}
-		delete(parents, tag.Name)
-	}
-	if len(parents) > 0 {
-		t.Errorf("tags that are not declared: %v", keys(parents))
-	}
-	if doc.Extensions["x-tagGroups"] == nil {
-		t.Errorf("x-tagGroups is missing")
-	}
-}
-
 // TestSeedShapes checks the required members of the shapes that were given.
 func TestSeedShapes(t *testing.T) {
 	t.Parallel()
