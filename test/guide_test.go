@@ -106,7 +106,7 @@ func guideReceiver(t *testing.T, addr, secret string) (said func() string) {
 	t.Helper()
 	node, dir := servertest.Need(t, "node", "nodejs"), t.TempDir()
 	_, port, _ := strings.Cut(addr, ":")
-	verify, receive := fileText(t, "../internal/portal/verify/verify.mjs"), fileText(t, "../internal/portal/verify/receive.mjs")
+	verify, receive := fileText(t, "../examples/verify/verify.mjs"), fileText(t, "../examples/verify/receive.mjs")
 	for name, text := range map[string]string{"verify.mjs": verify, "receive.mjs": strings.Replace(receive, "3000", port, 1)} {
 		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
@@ -138,7 +138,7 @@ func started(t *testing.T, env []string, program string, args ...string) (said f
 func TestMirror(t *testing.T) {
 	t.Parallel()
 	python, dir := servertest.Need(t, "python3", "python3"), t.TempDir()
-	program, err := filepath.Abs("../internal/portal/mirror/mirror.py")
+	program, err := filepath.Abs("../examples/mirror/mirror.py")
 	must(t, err)
 	d := newDemo(t)
 	send := func(method, path, body string) {

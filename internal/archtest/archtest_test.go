@@ -56,7 +56,7 @@ func imports(cell string) []string {
 	}
 	var all []string
 	for name := range strings.SplitSeq(cell, ", ") {
-		if name != "api" && name != "client" {
+		if name != "api" && name != "client" && name != "examples" {
 			name = "internal/" + name
 		}
 		all = append(all, name)
@@ -249,7 +249,7 @@ func TestPackageNames(t *testing.T) {
 // mayReadEnvironment names config, main, which hands os.Getenv on, and the
 // sample program that the guides print for clients.
 func mayReadEnvironment() []string {
-	return []string{"internal/config", "cmd/petstore", "internal/portal/retry"}
+	return []string{"internal/config", "cmd/petstore", "examples/retry"}
 }
 
 func TestTheEnvironmentIsReadInOnePlace(t *testing.T) {

@@ -1,7 +1,6 @@
 package portal
 
 import (
-	"embed"
 	"encoding/json"
 	"net/http"
 	"path"
@@ -9,6 +8,7 @@ import (
 	"strconv"
 
 	"example.com/petstore/api"
+	"example.com/petstore/examples"
 	"example.com/petstore/internal/portal/asset"
 )
 
@@ -44,13 +44,10 @@ func guides() []guide {
 	}
 }
 
-//go:embed retry verify mirror suite
-var programs embed.FS
-
 // program returns a program of the guides, in the language that its name says. The tests run it.
 func program(title, name string) snippet {
 	languages := map[string]string{".sh": "sh", ".mjs": "javascript", ".ts": "javascript", ".py": "python", ".go": "go"}
-	return snippet{title, languages[path.Ext(name)], string(asset.Must(programs.ReadFile(name)))}
+	return snippet{title, languages[path.Ext(name)], string(asset.Must(examples.Files.ReadFile(name)))}
 }
 
 // A failure is one status with its codes, for the guide to errors.

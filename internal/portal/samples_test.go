@@ -111,7 +111,7 @@ func (b *busy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // TestRetryPrograms runs the programs of the guide to limits as they stand there.
 func TestRetryPrograms(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{"bash", "retry/retry.sh"}, {"node", "retry/retry.mjs"}, {"python3", "retry/retry.py"}, {"go", "run", "retry/main.go"}} {
+	for _, args := range [][]string{{"bash", "../../examples/retry/retry.sh"}, {"node", "../../examples/retry/retry.mjs"}, {"python3", "../../examples/retry/retry.py"}, {"go", "run", "../../examples/retry/main.go"}} {
 		t.Run(args[0], func(t *testing.T) {
 			t.Parallel()
 			need(t, args[0])

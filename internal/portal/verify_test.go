@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/petstore/internal/portal/verify"
+	"example.com/petstore/examples/verify"
 	"example.com/petstore/internal/webhook"
 )
 
@@ -69,7 +69,7 @@ func verifiers(t *testing.T) map[string]func(secret string, h http.Header, body 
 		}
 	}
 	read := func(name string) string {
-		text, err := os.ReadFile("verify/" + name)
+		text, err := os.ReadFile("../../examples/verify/" + name)
 		must(t, err)
 		return string(text)
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // suites is where the guide "Test your client" has its test suites.
-const suites = "../../internal/portal/suite"
+const suites = "../../examples/suite"
 
 // TestSuitesOfTheGuide runs each as the guide says: with petstore sandbox.
 func TestSuitesOfTheGuide(t *testing.T) {
