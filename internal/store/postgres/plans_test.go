@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
+	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/storetest"
 	"github.com/jackc/pgx/v5"
@@ -147,5 +149,43 @@ func TestRemovalReadsWhatItRemoves(t *testing.T) {
 		if p := explain(t, readingConn(t, url), remove); p.rows() > 1000 {
 			t.Errorf("to remove 100 rows, %d were read: %s", p.rows(), p)
 		}
+	}
+}
+
+// TestResetUnderLoad: a reset leaves no row that hangs in the air, and nobody
+// waits for it.
+func TestResetUnderLoad(t *testing.T) {
+	t.Parallel()
+	url := newDatabase(t)
+	a, b := node(t, url, Options{}), node(t, url, Options{})
+	workspace, pet := newStocked(t, a, petstore.MaxQuantity)
+	var writers sync.WaitGroup
+	for i := range 8 {
+		s := petstore.NewService([]*DB{a, b}[i%2])
+		writers.Go(func() {
+			for range 40 {
+				shop := shopOf(t, a, workspace)
+				_, err := s.CreateOrder(t.Context(), shop, petstore.NewOrder{PetID: pet, Quantity: 1}, nil)
+				wantRefused(t, err)
+				made, err := s.CreateCategory(t.Context(), shop, petstore.NewCategory{Name: "cats"}, nil)
+				if wantRefused(t, err); err == nil {
+					_, err = s.CreatePet(t.Context(), shop, petstore.NewPet{Name: "Tom", CategoryID: made.ID}, nil)
+					wantRefused(t, err)
+				}
+			}
+		})
+	}
+	for range 5 {
+		must(t, b.ResetWorkspace(t.Context(), workspace, "cli"))
+	}
+	writers.Wait()
+	wantSound(t, a)
+}
+
+// wantRefused fails the test if a write beside a reset failed, unless the workspace was closed or empty.
+func wantRefused(t *testing.T, err error) {
+	t.Helper()
+	if code := petstore.CodeOf(err); err != nil && code != petstore.CodeServiceUnavailable && code != petstore.CodeValidationFailed {
+		t.Errorf("a write beside a reset = %v", err)
 	}
 }
