@@ -224,6 +224,19 @@ func TestRedact(t *testing.T) {
 		"u:p@h:5432/d":                         "u:xxxxx@h:5432/d",
 		"postgres://u@h:5432/d":                "postgres://u@h:5432/d",
 		"shop@home.db":                         "shop@home.db",
+
+		"postgres://app@db:5432/shop?password=pa@tail":              "postgres://xxxxx",
+		"postgres://app@db:5432/shop?sslmode=a&sslpassword=pa@tail": "postgres://xxxxx",
+		"postgres://app@db:5432/shop&password=pa@tail":              "postgres://xxxxx",
+		"postgres://app@db:5432/shop;password=pa@tail":              "postgres://xxxxx",
+		"postgres://db:5432/shop?password=pa@tail":                  "postgres://xxxxx",
+		"postgres://db/shop?password=pa@tail":                       "postgres://xxxxx",
+		"postgres://app@db:5432/shop?passwor%64=pa@tail":            "postgres://xxxxx",
+		"postgres://app@db:5432/shop?a=b&%70assword=tail&c=d":       "postgres://app@db:5432/shop?a=b&%70assword=xxxxx&c=d",
+		"postgres://u:tail&password=x@h/db":                         "postgres://xxxxx",
+		"postgres://u:tail?x@h/db":                                  "postgres://xxxxx",
+		"u:tail://x@h/db":                                           "u:xxxxx@h/db",
+		"db:1?password=tail@x":                                      "xxxxx",
 	} {
 		if got := config.Redact(give); got != want {
 			t.Errorf("Redact(%q) = %q, want %q", give, got, want)
