@@ -145,6 +145,7 @@ func TestFaults(t *testing.T) {
 		{"list on lines of its own", source{file: "trusted-proxies:\n  - 10.0.0.0/8\n  - proxy\n"}, `petstore.yaml:1: "10.0.0.0/8,proxy": `},
 		{"second document without YAML", source{file: "addr: :1\n---\n}\n"}, "petstore.yaml:2: the configuration must be YAML"},
 		{"folder", source{args: []string{"--config=."}}, ".: the configuration cannot be read: is a directory"},
+		{"large file", source{file: "addr: :1\n" + strings.Repeat("#", 1<<20)}, "petstore.yaml: the configuration cannot be read: is larger than 1 MiB"},
 		{"two documents", source{file: "addr: :1\n---\naddr: :2\n"}, "petstore.yaml:2: the configuration must be one document"},
 		{"no YAML", source{file: "db: x\n\taddr: y\n"}, "petstore.yaml:2: the configuration must be YAML"},
 		{"no such file", source{args: []string{"--config=/nowhere/petstore.yaml"}}, "petstore.yaml: the configuration cannot be read: no such file"},
