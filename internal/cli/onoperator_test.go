@@ -84,16 +84,19 @@ func TestOperatorsMistakes(t *testing.T) {
 	t.Parallel()
 	const id = "key_0123456789abcdef"
 	for command, want := range map[string]string{
-		"workspace rename acme zoo":         "2 NEW: It is bad",
-		"key create acme --name zoo":        "2 --name: It is bad",
-		"key rotate " + id:                  "1 All is bad",
-		"key revoke ..":                     `1 There is no key with the id ".."`,
-		"key unban ../workspaces/1":         `1 There is no key with the id "../workspaces/1"`,
-		"key rotate " + id + "/ban":         `1 There is no key with the id "key_0123456789abcdef/ban"`,
-		"key ban key_x --for 1h --reason x": `1 There is no key with the id "key_x"`,
-		"key update pst_x --name x":         "1 This is a key, not its id. Ids of keys begin with key_",
-		"workspace show zoo":                `1 There is no workspace named "zoo"`,
-		"workspace delete acme":             "2 --yes is needed to delete the workspace acme with its keys and all its data: there is no terminal to ask on",
+		"workspace rename acme zoo":                  "2 NEW: It is bad",
+		"key create acme --name zoo":                 "2 --name: It is bad",
+		"key create acme --name a\xff":               `2 --name: "a\xff": must be valid UTF-8`,
+		"workspace rename acme a\xff":                `2 NEW: "a\xff": must be valid UTF-8`,
+		"key ban " + id + " --for 1h --reason a\xff": `2 --reason: "a\xff": must be valid UTF-8`,
+		"key rotate " + id:                           "1 All is bad",
+		"key revoke ..":                              `1 There is no key with the id ".."`,
+		"key unban ../workspaces/1":                  `1 There is no key with the id "../workspaces/1"`,
+		"key rotate " + id + "/ban":                  `1 There is no key with the id "key_0123456789abcdef/ban"`,
+		"key ban key_x --for 1h --reason x":          `1 There is no key with the id "key_x"`,
+		"key update pst_x --name x":                  "1 This is a key, not its id. Ids of keys begin with key_",
+		"workspace show zoo":                         `1 There is no workspace named "zoo"`,
+		"workspace delete acme":                      "2 --yes is needed to delete the workspace acme with its keys and all its data: there is no terminal to ask on",
 	} {
 		t.Run(command, func(t *testing.T) {
 			t.Parallel()
