@@ -237,6 +237,7 @@ func (c *apiCommand) blame(pointer, why string) error {
 		if m.in != "body" || !strings.HasPrefix(pointer+"/", "/"+m.name+"/") {
 			continue
 		}
+		why = strings.TrimPrefix(why, m.name+" ") // it is said before the colon
 		if slices.Contains(c.args, m) {
 			return usagef("%s: %s", m.argument(c.noun), why)
 		}

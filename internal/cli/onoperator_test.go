@@ -84,8 +84,8 @@ func TestOperatorsMistakes(t *testing.T) {
 	t.Parallel()
 	const id = "key_0123456789abcdef"
 	for command, want := range map[string]string{
-		"workspace rename acme zoo":                  "2 NEW: It is bad",
-		"key create acme --name zoo":                 "2 --name: It is bad",
+		"workspace rename acme zoo":                  "2 NEW: must not be bad",
+		"key create acme --name zoo":                 "2 --name: must not be bad",
 		"key create acme --name a\xff":               `2 --name: "a\xff": must be valid UTF-8`,
 		"workspace rename acme a\xff":                `2 NEW: "a\xff": must be valid UTF-8`,
 		"key ban " + id + " --for 1h --reason a\xff": `2 --reason: "a\xff": must be valid UTF-8`,
@@ -109,7 +109,7 @@ func TestOperatorsMistakes(t *testing.T) {
 					t.Errorf("the server was asked for %s", r.URL)
 				}
 				w.WriteHeader(http.StatusBadRequest)
-				fmt.Fprint(w, `{"code":"validation_failed","message":"All is bad.","status":400,"errors":[{"pointer":"/name","code":"x","message":"It is bad."}]}`)
+				fmt.Fprint(w, `{"code":"validation_failed","message":"All is bad.","status":400,"errors":[{"pointer":"/name","code":"x","message":"name must not be bad."}]}`)
 			}, strings.Fields(command)...)
 			if got := fmt.Sprint(code, " ", strings.TrimPrefix(said, "petstore: ")); got != want+"\n" || out != "" {
 				t.Errorf("%s = %q, printed %q, want %q", command, got, out, want)
