@@ -2,7 +2,6 @@ package test
 
 import (
 	"net/http"
-	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -10,34 +9,20 @@ import (
 	"example.com/petstore/test/servertest"
 )
 
-// TestResetBrokenOff ends the command that resets a workspace, and kills the server
-// beside it. The next server ends what was begun.
+// TestResetBrokenOff kills the command that resets a workspace, and the server beside it. The next server ends what was
+// begun. What the command says of an interrupt is internal/cli's to test.
 func TestResetBrokenOff(t *testing.T) {
 	t.Parallel()
-	for said, signal := range map[string]os.Signal{"": os.Kill, "the removal has begun and cannot be undone": os.Interrupt} {
-		t.Run(signal.String(), func(t *testing.T) {
-			t.Parallel()
-			breakOffReset(t, signal, said)
-		})
-	}
-}
-
-func breakOffReset(t *testing.T, signal os.Signal, said string) {
-	t.Helper()
 	m := &movedShop{T: t, dir: t.TempDir()}
 	m.fill(30_000)
 	server := petstore.Start(t, servertest.Options{Dir: m.dir})
 	reset := exec.Command(string(petstore), "workspace", "reset", "acme", "--yes") //nolint:gosec // a test says what to run
 	reset.Dir = m.dir
-	var stderr strings.Builder
-	reset.Stderr = &stderr
 	must(t, reset.Start())
 	m.awaitPets(server.URL, "[]")
-	if err := reset.Process.Signal(signal); err != nil {
-		t.Errorf("the reset ended before its end: %v", err)
-	}
-	if err := reset.Wait(); err == nil || !strings.Contains(stderr.String(), said) {
-		t.Errorf("the reset that was broken off = %v, %q, want an error and %q", err, stderr.String(), said)
+	must(t, reset.Process.Kill())
+	if err := reset.Wait(); err == nil {
+		t.Error("the reset ended before it was killed")
 	}
 	if a := m.ask(server.URL, "POST", "/categories", `{"name":"New"}`, ""); a.status != http.StatusCreated || a.body[:8] != `{"id":8,` {
 		t.Errorf("POST /categories in the middle = %d %s, want the id 8: seven were issued", a.status, a.body)

@@ -20,19 +20,23 @@ import (
 	"example.com/petstore/internal/processtest"
 )
 
-// operate runs a command on a server of operators, where the workspace acme has the id 7.
+// operate runs a command on a server of operators, where the workspace acme has the id 7. As soon as that was told, another
+// workspace has the name.
 func operate(t *testing.T, server http.HandlerFunc, args ...string) (code int, out, said string) {
 	t.Helper()
+	id := 7
 	return call(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.FormValue("name") == "acme" {
-			fmt.Fprint(w, `[{"id":7,"name":"acme"}]`)
+			fmt.Fprintf(w, `[{"id":%d,"name":"acme"}]`, id)
+			id++
 			return
 		}
 		server(w, r)
 	}, args...)
 }
 
-// TestOperatorsRequests: arguments and flags arrive where the description of the operator's API says.
+// TestOperatorsRequests: arguments and flags arrive where the description of the operator's API says. A workspace that was
+// looked up by its name is the one that is asked for, also when another has the name by then.
 func TestOperatorsRequests(t *testing.T) {
 	t.Parallel()
 	const id = "key_0123456789abcdef"
@@ -42,8 +46,9 @@ func TestOperatorsRequests(t *testing.T) {
 		{"workspace show acme", "GET", "/workspaces/7", ""},
 		{"workspace rename acme zoo", "PATCH", "/workspaces/7", `{"name":"zoo"}`},
 		{"workspace set-plan acme pro", "PUT", "/workspaces/7/plan", `{"plan":"pro"}`},
+		{"workspace set-plan acme enterprise --per-minute 5 --per-day 50", "PUT", "/workspaces/7/plan", `{"perDay":50,"perMinute":5,"plan":"enterprise"}`},
 		{"workspace reset acme --yes", "POST", "/workspaces/7/reset", ""},
-		{"workspace delete acme -y", "DELETE", "/workspaces/7", ""},
+		{"workspace delete acme --yes", "DELETE", "/workspaces/7", ""},
 		{"key list acme", "GET", "/workspaces/7/keys?limit=100", ""},
 		{"key create acme", "POST", "/workspaces/7/keys", `{"name":"default"}`},
 		{"key create acme --name till --scope read,write --scope read", "POST", "/workspaces/7/keys", `{"name":"till","scopes":["read","write"]}`},

@@ -206,7 +206,7 @@ func (s *Store) ForgetEvents(ctx context.Context, before petstore.Time) (removed
 	for _, workspace := range feeds {
 		for n := int64(stepRows); n == stepRows && err == nil; removed += n {
 			err = s.db.Step(ctx, 0, func(tx Tx) (err error) {
-				n, err = forgetEvents(tx, workspace, before.Millis)
+				n, err = forgetEvents(tx, &s.options.Dialect, workspace, before.Millis)
 				return err
 			})
 		}
@@ -219,8 +219,11 @@ func (s *Store) ForgetEvents(ctx context.Context, before petstore.Time) (removed
 const selectOldest = `SELECT coalesce(min(CASE WHEN at >= $1 THEN id END) - 1, max(id), 0)
 	FROM (SELECT id, at FROM events WHERE workspace = $2 ORDER BY id LIMIT $3) AS oldest`
 
-// forgetEvents removes some events of one workspace, in one transaction.
-func forgetEvents(tx Tx, workspace, before int64) (n int64, err error) {
+// forgetEvents removes some events of one workspace, in one transaction, unless its shop has ended.
+func forgetEvents(tx Tx, d *Dialect, workspace, before int64) (n int64, err error) {
+	if there, err := exists(tx, "SELECT 1 FROM counters WHERE workspace = $1"+d.Lock, workspace); err != nil || !there {
+		return 0, err
+	}
 	through, err := number(tx, selectOldest, before, workspace, stepRows)
 	if err != nil {
 		return 0, err
@@ -228,7 +231,7 @@ func forgetEvents(tx Tx, workspace, before int64) (n int64, err error) {
 	if n, err = tx.Exec("DELETE FROM events WHERE workspace = $1 AND id <= $2", workspace, through); err != nil || n == 0 {
 		return 0, err
 	}
-	return n, exec(tx, "UPDATE counters SET forgotten = $1 WHERE workspace = $2 AND forgotten < $1", through, workspace) // last, since writes wait for this row
+	return n, exec(tx, "UPDATE counters SET forgotten = $1 WHERE workspace = $2 AND forgotten < $1", through, workspace)
 }
 
 // numbers returns what a query of one column selects.

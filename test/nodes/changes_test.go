@@ -17,7 +17,7 @@ func TestThreeNodes(t *testing.T) {
 	t.Parallel()
 	awaitDay(t)
 	d := deploy(t, newDatabase(t), 3, "--redis="+redistest.Start(t).URL(), fmt.Sprint("--ban-strikes=", strikes), "--ban-grace=0s",
-		"--sandbox", "--sandbox-plan=business", "--sandbox-per-address=4")
+		"--sandbox", "--sandbox-plan=business")
 	for name, part := range map[string]func(*deployment){"changes": changes, "bans": bans, "limits": limits, "resets": resets} {
 		t.Run(name, func(t *testing.T) {
 			of := *d

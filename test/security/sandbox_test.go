@@ -61,3 +61,12 @@ func TestVisitorsGetNoMore(t *testing.T) {
 		t.Errorf("the newest pet is %s, want 43", a.Body)
 	}
 }
+
+// importKind is the media type of importForm.
+const importKind = "multipart/form-data; boundary=x"
+
+// importForm returns the form of the console's import with a file.
+func importForm(do, file string) string {
+	return "--x\r\nContent-Disposition: form-data; name=\"do\"\r\n\r\n" + do + "\r\n--x\r\n" +
+		"Content-Disposition: form-data; name=\"file\"; filename=\"pets.csv\"\r\n\r\n" + file + "\r\n--x--\r\n"
+}

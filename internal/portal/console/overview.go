@@ -47,7 +47,10 @@ func showOverview(v *visit) error {
 	o.Low, errs[3] = lowOnStock(v)
 	o.Open, errs[4] = openOrders(v)
 	o.Hooks, errs[5] = failingWebhooks(v)
-	return cmp.Or(cmp.Or(errs[:]...), v.Render(http.StatusOK, "overview", "Overview", o))
+	if err := cmp.Or(errs[:]...); err != nil {
+		return err
+	}
+	return v.Render(http.StatusOK, "overview", "Overview", o)
 }
 
 // usedSince returns what a key of the workspace did on each day from the one that holds from, or what all of them and the

@@ -338,9 +338,9 @@ func TestDownloadsAreOneByOne(t *testing.T) {
 	g.get("/console/orders.csv").want(200, "")
 }
 
-// TestWhoReadsIsCheckedAgain: after a wait no page and no download is sent to somebody whose session or key has ended meanwhile, or
-// whose key is banned. A download is broken off once a part of it was sent.
-func TestWhoReadsIsCheckedAgain(t *testing.T) {
+// TestSessionsAreCheckedAgain: after a wait no page and no download is sent to somebody whose session or key has ended meanwhile, or
+// whose key is banned. A download is broken off once a part of it was sent, and a form does nothing of which the rest came later.
+func TestSessionsAreCheckedAgain(t *testing.T) {
 	t.Parallel()
 	for what, end := range map[string]func(*house, access.Key){
 		"revoked": func(h *house, k access.Key) { h.revoke(k.ID) },
@@ -359,10 +359,27 @@ func TestWhoReadsIsCheckedAgain(t *testing.T) {
 			w := h.workspace("shop")
 			h.signedIn(w, access.Read|access.Write).upload("import", "name,category\n"+strings.Repeat(strings.Repeat("M", 93)+",Dogs\n", 500)).leadsTo("/console/pets")
 			signIn := func() (*guest, access.Key) {
-				k, secret := h.key(w, access.Read, time.Time{})
+				k, secret := h.key(w, access.Read|access.Write, time.Time{})
 				g := h.guest()
 				g.post("/console/signin", "key", secret).leadsTo("/console")
 				return g, k
+			}
+			for path, send := range map[string]func(*guest) answer{
+				"/console/categories/new": func(g *guest) answer { return g.post("/console/categories/new", "name", "Late") },
+				"/console/pets/import":    func(g *guest) answer { return g.upload("import", "name,category\nTom,Late\n") },
+			} {
+				early, k := signIn()
+				early.house = &house{t: t, url: h.serve(heldGate{openGate{new(atomic.Int64), new(atomic.Int64)}, path, func() {
+					h.advance(2 * time.Second)
+					end(h, k)
+				}}, func(*http.Request) {})}
+				a := send(early)
+				if signIn := strings.HasPrefix(a.header.Get("Location"), "/console/signin"); signIn == (what == "banned") || !signIn && a.status != http.StatusTooManyRequests {
+					t.Errorf("the rest of %s is answered %d, %q", path, a.status, a.header)
+				}
+			}
+			if late, err := h.shop.Categories(t.Context(), w.Shop, petstore.CategoryQuery{Name: "late", Page: petstore.Page{Limit: 1}}); err != nil || len(late) > 0 {
+				t.Errorf("the forms have made %+v, %v", late, err)
 			}
 			for _, path := range []string{"/console/categories.csv", "/console/categories"} {
 				early, k := signIn()
@@ -402,6 +419,25 @@ type endingGate struct {
 func (g endingGate) Enter(write bool) (leave func(), err error) {
 	g.end()
 	return g.openGate.Enter(write)
+}
+
+// A heldGate calls end when a form is let in whose fields have not been read, or when a file is read.
+type heldGate struct {
+	openGate
+	path string
+	end  func()
+}
+
+func (g heldGate) Admit(e *access.Entry[*ratelimit.Caller]) ratelimit.Decision {
+	if g.path != "/console/pets/import" {
+		g.end()
+	}
+	return g.openGate.Admit(e)
+}
+
+func (g heldGate) Hold(int64) error {
+	g.end()
+	return nil
 }
 
 // TestEchoesAreBounded: a page shows no more of what was entered than a field can have, and none of a long query.

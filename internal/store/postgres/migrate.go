@@ -109,7 +109,7 @@ func (m migrated) HasMigrations() (there bool, err error) {
 		return false, err
 	}
 	var older bool
-	err = m.conn.QueryRow(m.ctx, "SELECT EXISTS (SELECT 1 FROM migrations WHERE version = 1 AND name IN ('init', 'tables', 'shop'))").Scan(&older)
+	err = m.conn.QueryRow(m.ctx, "SELECT EXISTS (SELECT 1 FROM migrations WHERE version = 1 AND name IN ('init', 'tables', 'shop', 'petstore'))").Scan(&older)
 	if err == nil && older {
 		err = errOlder
 	}

@@ -13,12 +13,12 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// applicationID marks a file as ours, in the header that SQLite keeps for this: "PETF"
+// applicationID marks a file as ours, in the header that SQLite keeps for this: "PETG"
 // in ASCII. Files from before the first release, which had other tables, have one of
 // earlierIDs.
-const applicationID = 0x50455446
+const applicationID = 0x50455447
 
-var earlierIDs = []int64{0x50455453, 0x50455444, 0x50455445}
+var earlierIDs = []int64{0x50455453, 0x50455444, 0x50455445, 0x50455446}
 
 var errEarlier = errors.New("was made by a version of petstore from before the first release, and has other tables: " +
 	"export each workspace with that version (petstore export), and import the files into a new database with this one (petstore import)")

@@ -1,7 +1,7 @@
 -- Instants are milliseconds since the Unix epoch. The workspace stands first in each
 -- key of a shop's tables: it is the unit of isolation.
 
-PRAGMA application_id = 0x50455446; -- marks the file as ours: "PETF" in ASCII
+PRAGMA application_id = 0x50455447; -- marks the file as ours: "PETG" in ASCII
 PRAGMA user_version = 1; -- the version of the schema
 
 CREATE TABLE migrations (
