@@ -182,7 +182,7 @@ func (c *apiCommand) registerFlags(flags *pflag.FlagSet) {
 	for _, m := range c.flags {
 		usage := m.usage()
 		if value, given := c.values[m.name]; given {
-			usage += fmt.Sprintf(" (default %v)", value)
+			usage += fmt.Sprintf(" (default %#v)", value) // with the quotes of a text
 		}
 		if f := flags.VarPF(m, m.flag, "", usage); m.form == "bool" {
 			f.NoOptDefVal = "true"

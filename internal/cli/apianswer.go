@@ -32,9 +32,10 @@ var secrets = map[string]string{"MadeKey": "key", "MadeWebhook": "secret"}
 // printAnswer prints an answer. As JSON, it is laid out over lines and otherwise unchanged.
 func (c *apiCommand) printAnswer(answer json.RawMessage) error {
 	shownOnce := cmp.Or(c.secret, secrets[c.result.Name])
+	if err := json.Unmarshal(answer, new(json.RawMessage)); err != nil {
+		return fmt.Errorf("the answer to %s: %w", c.OperationID, err)
+	}
 	switch {
-	case !json.Valid(answer):
-		return fmt.Errorf("the answer to %s is not JSON", c.OperationID)
 	case shownOnce != "":
 		return c.printSecret(answer, shownOnce, c.columns())
 	case c.show != nil:

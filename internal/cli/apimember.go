@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"net/url"
@@ -220,6 +221,9 @@ func (m *member) String() string { return "" }
 
 // Set implements pflag.Value. The values of a list add up, and each counts once.
 func (m *member) Set(text string) (err error) {
+	if !utf8.ValidString(text) { // JSON would have another character in its place
+		return errors.New("must be valid UTF-8")
+	}
 	if slices.Contains(m.nulls, text) {
 		m.value = nil
 		return nil

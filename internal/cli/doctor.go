@@ -10,6 +10,7 @@ import (
 
 	"example.com/petstore/internal/node"
 	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/postgres"
 	"example.com/petstore/internal/store/sqlite"
 )
@@ -84,9 +85,14 @@ func failed(check string, err error) finding {
 	if e, ok := errors.AsType[*petstore.Error](err); ok && e.Err != nil {
 		err = e.Err // its message is for the clients of a server
 	}
-	advice := "check that --db is right, and that this user can read and write the database; petstore migrate up creates and migrates it"
-	if sqlite.IsDamage(err) {
+	advice := "check that --db is right, and that this user can read and write the database"
+	switch {
+	case sqlite.IsDamage(err):
 		advice = adviceDamaged
+	case errors.Is(err, store.ErrLacking):
+		advice = "make a backup, then run petstore migrate up"
+	case errors.Is(err, sqlite.ErrMissing):
+		advice += "; petstore migrate up creates and migrates it"
 	}
 	return finding{check, "problem", explain(err), advice}
 }

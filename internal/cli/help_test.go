@@ -22,6 +22,8 @@ func TestHelpSaysDefaultsOnce(t *testing.T) {
 			}
 			if usage := one.FlagUsages(); strings.Count(usage, "(default") > most {
 				t.Errorf("%s --help says more than %d defaults: %s", cmd.CommandPath(), most, usage)
+			} else if strings.Contains(usage, "default default") {
+				t.Errorf("%s --help does not quote a default: %s", cmd.CommandPath(), usage)
 			}
 		})
 		for _, c := range cmd.Commands() {

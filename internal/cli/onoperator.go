@@ -207,6 +207,8 @@ func (c *apiCommand) refusal(ctx context.Context, server string, err error) erro
 	switch {
 	case own:
 		return err
+	case isUnreadable(err) && server != "" && ctx.Err() == nil:
+		return fmt.Errorf("%s has no operator's API: %s", server, withoutPrefix(err))
 	case !answered || ctx.Err() != nil:
 		return apiError(ctx, err)
 	case e.Code == "route_not_found": // of the public listener
@@ -222,12 +224,20 @@ func (c *apiCommand) refusal(ctx context.Context, server string, err error) erro
 	return &petstore.Error{Code: petstore.Code(e.Code), Message: e.Message}
 }
 
+// isUnreadable reports whether err is about an answer that is no JSON, or not that of the operation.
+func isUnreadable(err error) bool {
+	_, noJSON := errors.AsType[*json.SyntaxError](err)
+	_, other := errors.AsType[*json.UnmarshalTypeError](err)
+	return noJSON || other
+}
+
 // blame returns the error for the flag or the argument that is a member of the body with the pointer, or nil if none is.
 func (c *apiCommand) blame(pointer, why string) error {
 	for _, m := range slices.Concat(c.args, c.flags) {
 		if m.in != "body" || !strings.HasPrefix(pointer+"/", "/"+m.name+"/") {
 			continue
 		}
+		why = strings.TrimPrefix(why, m.name+" ") // it is said before the colon
 		if slices.Contains(c.args, m) {
 			return usagef("%s: %s", m.argument(c.noun), why)
 		}

@@ -89,16 +89,19 @@ func TestOperatorsMistakes(t *testing.T) {
 	t.Parallel()
 	const id = "key_0123456789abcdef"
 	for command, want := range map[string]string{
-		"workspace rename acme zoo":         "2 NEW: It is bad",
-		"key create acme --name zoo":        "2 --name: It is bad",
-		"key rotate " + id:                  "1 All is bad",
-		"key revoke ..":                     `1 There is no key with the id ".."`,
-		"key unban ../workspaces/1":         `1 There is no key with the id "../workspaces/1"`,
-		"key rotate " + id + "/ban":         `1 There is no key with the id "key_0123456789abcdef/ban"`,
-		"key ban key_x --for 1h --reason x": `1 There is no key with the id "key_x"`,
-		"key update pst_x --name x":         "1 This is a key, not its id. Ids of keys begin with key_",
-		"workspace show zoo":                `1 There is no workspace named "zoo"`,
-		"workspace delete acme":             "2 --yes is needed to delete the workspace acme with its keys and all its data: there is no terminal to ask on",
+		"workspace rename acme zoo":                  "2 NEW: must not be bad",
+		"key create acme --name zoo":                 "2 --name: must not be bad",
+		"key create acme --name a\xff":               `2 --name: "a\xff": must be valid UTF-8`,
+		"workspace rename acme a\xff":                `2 NEW: "a\xff": must be valid UTF-8`,
+		"key ban " + id + " --for 1h --reason a\xff": `2 --reason: "a\xff": must be valid UTF-8`,
+		"key rotate " + id:                           "1 All is bad",
+		"key revoke ..":                              `1 There is no key with the id ".."`,
+		"key unban ../workspaces/1":                  `1 There is no key with the id "../workspaces/1"`,
+		"key rotate " + id + "/ban":                  `1 There is no key with the id "key_0123456789abcdef/ban"`,
+		"key ban key_x --for 1h --reason x":          `1 There is no key with the id "key_x"`,
+		"key update pst_x --name x":                  "1 This is a key, not its id. Ids of keys begin with key_",
+		"workspace show zoo":                         `1 There is no workspace named "zoo"`,
+		"workspace delete acme":                      "2 --yes is needed to delete the workspace acme with its keys and all its data: there is no terminal to ask on",
 	} {
 		t.Run(command, func(t *testing.T) {
 			t.Parallel()
@@ -111,7 +114,7 @@ func TestOperatorsMistakes(t *testing.T) {
 					t.Errorf("the server was asked for %s", r.URL)
 				}
 				w.WriteHeader(http.StatusBadRequest)
-				fmt.Fprint(w, `{"code":"validation_failed","message":"All is bad.","status":400,"errors":[{"pointer":"/name","code":"x","message":"It is bad."}]}`)
+				fmt.Fprint(w, `{"code":"validation_failed","message":"All is bad.","status":400,"errors":[{"pointer":"/name","code":"x","message":"name must not be bad."}]}`)
 			}, strings.Fields(command)...)
 			if got := fmt.Sprint(code, " ", strings.TrimPrefix(said, "petstore: ")); got != want+"\n" || out != "" {
 				t.Errorf("%s = %q, printed %q, want %q", command, got, out, want)
@@ -129,7 +132,9 @@ func TestNotAnOperatorsAPI(t *testing.T) {
 	}{
 		{400, "Client sent an HTTP request to an HTTPS server.\n", `has no operator's API: 400: this is not a response of Petstore: Bad Request: "Client sent an HTTP request to an HTTPS server."`},
 		{302, "", `GET /admin/v1/workspaces: 302 leads to "/signin": is the URL of the server right?`},
-		{200, "<html>", `the answer to listWorkspaces: invalid character '<' looking for beginning of value`},
+		{200, "<html>", `has no operator's API: the answer to listWorkspaces: invalid character '<' looking for beginning of value`},
+		{200, "", `has no operator's API: the answer to listWorkspaces: unexpected end of JSON input`},
+		{200, `{"pets":[]}`, `has no operator's API: the answer to listWorkspaces: json: cannot unmarshal object into Go value of type []json.RawMessage`},
 		{404, `{"code":"route_not_found","message":"No.","status":404}`, "has no operator's API; give the URL of the operations listener (--ops-addr of serve)"},
 	} {
 		code, _, said := call(t, func(w http.ResponseWriter, _ *http.Request) {

@@ -72,17 +72,27 @@ func slashInPassword(text string) bool {
 
 var (
 	redisURL = regexp.MustCompile(`(?i)^rediss?://`)
+	// scheme matches the scheme of a URL.
+	scheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
 	// userPassword matches what stands before a host. A password may contain any character, escaped or not.
 	userPassword = regexp.MustCompile(`(?s)^([^:]*:).*@`)
-	// passwordParameter matches a parameter whose name contains "password".
-	passwordParameter = regexp.MustCompile(`(?i)(password[^?&=]*=)[^&]*`)
+	// query matches what shows that an @ behind it may belong to a parameter.
+	query = regexp.MustCompile(`(?is)[?&]|password.*=`)
+	// passwordParameter matches a parameter whose name contains "password", or may do so: with a character that is
+	// escaped.
+	passwordParameter = regexp.MustCompile(`(?i)((?:password|[?&][^?&=]*%)[^?&=]*=)[^&]*`)
 )
 
 // Redact returns s with the passwords of a URL replaced: that of its user, and those in
 // its query. It replaces too much rather than too little: all that stands between the
-// first colon behind the scheme and the last @.
+// first colon behind the scheme and the last @, and all behind the scheme if that @ may
+// be in the query.
 func Redact(s string) string {
-	begin := strings.Index(s, "://") + 1 // behind the colon of the scheme, if there is one
-	rest := userPassword.ReplaceAllString(s[begin:], "${1}xxxxx@")
+	begin := len(scheme.FindString(s))
+	rest := s[begin:]
+	if at := strings.LastIndex(rest, "@"); at >= 0 && query.MatchString(rest[:at]) {
+		return s[:begin] + "xxxxx"
+	}
+	rest = userPassword.ReplaceAllString(rest, "${1}xxxxx@")
 	return s[:begin] + passwordParameter.ReplaceAllString(rest, "${1}xxxxx")
 }

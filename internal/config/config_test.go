@@ -145,6 +145,7 @@ func TestFaults(t *testing.T) {
 		{"list on lines of its own", source{file: "trusted-proxies:\n  - 10.0.0.0/8\n  - proxy\n"}, `petstore.yaml:1: "10.0.0.0/8,proxy": `},
 		{"second document without YAML", source{file: "addr: :1\n---\n}\n"}, "petstore.yaml:2: the configuration must be YAML"},
 		{"folder", source{args: []string{"--config=."}}, ".: the configuration cannot be read: is a directory"},
+		{"large file", source{file: "addr: :1\n" + strings.Repeat("#", 1<<20)}, "petstore.yaml: the configuration cannot be read: is larger than 1 MiB"},
 		{"two documents", source{file: "addr: :1\n---\naddr: :2\n"}, "petstore.yaml:2: the configuration must be one document"},
 		{"no YAML", source{file: "db: x\n\taddr: y\n"}, "petstore.yaml:2: the configuration must be YAML"},
 		{"no such file", source{args: []string{"--config=/nowhere/petstore.yaml"}}, "petstore.yaml: the configuration cannot be read: no such file"},
@@ -224,6 +225,19 @@ func TestRedact(t *testing.T) {
 		"u:p@h:5432/d":                         "u:xxxxx@h:5432/d",
 		"postgres://u@h:5432/d":                "postgres://u@h:5432/d",
 		"shop@home.db":                         "shop@home.db",
+
+		"postgres://app@db:5432/shop?password=pa@tail":              "postgres://xxxxx",
+		"postgres://app@db:5432/shop?sslmode=a&sslpassword=pa@tail": "postgres://xxxxx",
+		"postgres://app@db:5432/shop&password=pa@tail":              "postgres://xxxxx",
+		"postgres://app@db:5432/shop;password=pa@tail":              "postgres://xxxxx",
+		"postgres://db:5432/shop?password=pa@tail":                  "postgres://xxxxx",
+		"postgres://db/shop?password=pa@tail":                       "postgres://xxxxx",
+		"postgres://app@db:5432/shop?passwor%64=pa@tail":            "postgres://xxxxx",
+		"postgres://app@db:5432/shop?a=b&%70assword=tail&c=d":       "postgres://app@db:5432/shop?a=b&%70assword=xxxxx&c=d",
+		"postgres://u:tail&password=x@h/db":                         "postgres://xxxxx",
+		"postgres://u:tail?x@h/db":                                  "postgres://xxxxx",
+		"u:tail://x@h/db":                                           "u:xxxxx@h/db",
+		"db:1?password=tail@x":                                      "xxxxx",
 	} {
 		if got := config.Redact(give); got != want {
 			t.Errorf("Redact(%q) = %q, want %q", give, got, want)

@@ -12,9 +12,12 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
+// maxFile is the size of the largest file that is read. All settings together have a few KiB.
+const maxFile = 1 << 20
+
 // readFile reads a YAML mapping, and returns its names and values by turns.
 func readFile(path string) ([]*yaml.Node, error) {
-	data, err := os.ReadFile(path)
+	data, err := readAll(path)
 	if err != nil {
 		if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 			err = pathErr.Err
@@ -37,6 +40,20 @@ func readFile(path string) ([]*yaml.Node, error) {
 		return nil, &Fault{at(path, doc.Content[0].Line), "the configuration must be lines of NAME: VALUE"}
 	}
 	return doc.Content[0].Content, nil
+}
+
+// readAll returns the contents of a file, or an error if it is larger than maxFile.
+func readAll(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(data) > maxFile {
+		err = errors.New("is larger than 1 MiB")
+	}
+	return data, err
 }
 
 // at returns the origin of a line of a file.

@@ -96,7 +96,10 @@ func (s *Migrations) Status(c Migrated) ([]Migration, error) {
 	return status, nil
 }
 
-// Lacking returns an error if a migration was not applied.
+// ErrLacking says that the database lacks migrations.
+var ErrLacking = errors.New("run petstore migrate up")
+
+// Lacking returns ErrLacking, with how many they are, if a migration was not applied.
 func Lacking(status []Migration) error {
 	n := 0
 	for _, m := range status {
@@ -107,7 +110,7 @@ func Lacking(status []Migration) error {
 	if n == 0 {
 		return nil
 	}
-	return fmt.Errorf("lacks %d of %d migrations; run petstore migrate up", n, len(status))
+	return fmt.Errorf("lacks %d of %d migrations; %w", n, len(status), ErrLacking)
 }
 
 // Up applies the migrations that the database lacks, each in a transaction of its own, and

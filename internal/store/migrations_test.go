@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -36,7 +37,7 @@ func TestLacking(t *testing.T) {
 	t.Parallel()
 	status := LoadMigrations(files("0001_a.sql", "0002_b.sql", "0003_c.sql", "0004_d.sql")).All()
 	status[0].Applied = true
-	if err := Lacking(status); err == nil || err.Error() != "lacks 3 of 4 migrations; run petstore migrate up" {
+	if err := Lacking(status); !errors.Is(err, ErrLacking) || err.Error() != "lacks 3 of 4 migrations; run petstore migrate up" {
 		t.Errorf("Lacking = %v, want three", err)
 	}
 	if err := Lacking(status[:1]); err != nil {

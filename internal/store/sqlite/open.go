@@ -141,7 +141,8 @@ func (db *DB) Close() error {
 	return err
 }
 
-var errMissing = errors.New("the file does not exist")
+// ErrMissing says that there is no file of the database.
+var ErrMissing = errors.New("the file does not exist")
 
 // prepareFile returns the absolute path, and creates an empty file with the
 // right mode: SQLite gives its -wal and -shm files the same one.
@@ -171,7 +172,7 @@ func prepareFile(path string, o Options) (string, error) {
 	case hasLog(abs):
 		return "", fmt.Errorf("the file is missing, but its log %s-wal is there: put it back, or restore a backup with petstore restore FILE", abs)
 	case o.NoMigrate:
-		return "", errMissing
+		return "", ErrMissing
 	}
 	f, err := os.OpenFile(abs, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

@@ -130,7 +130,7 @@ func MigrateStatus(ctx context.Context, path string) (all []store.Migration, err
 		all, err = c.known.Status(c)
 		return err
 	})
-	if errors.Is(err, errMissing) || errors.Is(err, errEmpty) {
+	if errors.Is(err, ErrMissing) || errors.Is(err, errEmpty) {
 		return known.All(), nil
 	}
 	return all, err
