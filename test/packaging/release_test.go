@@ -71,7 +71,7 @@ func copySources(t *testing.T, from string) string {
 	to := filepath.Join(t.TempDir(), "some", "other", "folder")
 	must(t, os.MkdirAll(to, 0o755))
 	args := []string{"-R"}
-	for _, name := range []string{"api", "client", "cmd", "internal", "deploy", "docs", "go.mod", "go.sum", "README.md", "CHANGELOG.md", "SECURITY.md", "LICENSE"} {
+	for _, name := range []string{"api", "client", "cmd", "examples", "internal", "deploy", "docs", "go.mod", "go.sum", "README.md", "CHANGELOG.md", "SECURITY.md", "LICENSE"} {
 		args = append(args, filepath.Join(from, name))
 	}
 	run(t, from, nil, "cp", append(args, to)...)
