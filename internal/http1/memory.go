@@ -60,9 +60,7 @@ func counted(h http.Handler) http.Handler {
 		ctx, cancel := context.WithCancel(r.Context())
 		a := &meteredWriter{ResponseWriter: w, m: m, ctx: ctx, cancel: cancel, holder: m.holder()}
 		defer a.end()
-		outer := r
 		r = r.WithContext(ctx)
-		defer func() { outer.Pattern = r.Pattern }() // for who traces
 		h.ServeHTTP(a, r)
 		if r.ProtoMajor == 2 && a.written {
 			// Otherwise net/http would send the rest of its buffer after the request is

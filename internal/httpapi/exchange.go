@@ -115,7 +115,7 @@ var exchanges = sync.Pool{New: func() any { return new(exchange) }}
 
 func newExchange(e *env, w http.ResponseWriter, r *http.Request, now time.Time) *exchange {
 	x := exchanges.Get().(*exchange)
-	*x = exchange{env: e, w: w, r: r, began: now, ctx: r.Context(), fields: x.fields[:0]}
+	*x = exchange{env: e, w: w, r: r, began: now, ctx: r.Context(), path: nowhere, fields: x.fields[:0]}
 	if x.plain, _ = w.(http1.FieldWriter); x.plain == nil {
 		x.ctx = context.WithoutCancel(x.ctx)
 	}

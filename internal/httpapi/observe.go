@@ -49,7 +49,7 @@ var knownMethods = []string{
 func (b *observer) report(x *exchange, took time.Duration) {
 	o := Observation{
 		At: x.began, RequestID: x.id, Path: redact(x.r.URL.Path), Query: redactQuery(x.r.URL.RawQuery), Code: string(x.code),
-		Pattern: x.r.Pattern, Method: "OTHER", Status: x.status, Duration: took, Outcome: "free",
+		Pattern: x.path.pattern, Method: "OTHER", Status: x.status, Duration: took, Outcome: "free",
 	}
 	if slices.Contains(knownMethods, x.r.Method) {
 		o.Method = x.r.Method

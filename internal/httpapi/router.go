@@ -38,12 +38,10 @@ func newRouter(paths []path) router {
 
 // find sets the path that the request's URL matches, and the first id in it.
 func (t router) find(x *exchange) {
-	x.path = nowhere
 	if u := x.r.URL; ours(u) && clean(u.Path) && !t.findShort(x) { // others would be redirected
 		t.mux.ServeHTTP(x, x.r)
 	}
 	x.route = x.path.route(x.r.Method)
-	x.r.Pattern = x.path.pattern // for tracing
 }
 
 // findShort does what mux does, for the paths of nearly all requests and much faster. It reports

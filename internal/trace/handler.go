@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
-	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -54,9 +53,9 @@ func Describe(ctx context.Context, method, pattern string, status int, requestID
 	if method == "OTHER" {
 		name, verb = "HTTP", "_OTHER"
 	}
-	if route := strings.TrimPrefix(pattern, method+" "); route != "" && route != "/" {
-		name += " " + route
-		span.SetAttributes(attribute.String("http.route", route))
+	if pattern != "" {
+		name += " " + pattern
+		span.SetAttributes(attribute.String("http.route", pattern))
 	}
 	span.SetName(name)
 	span.SetAttributes(
