@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"example.com/petstore/internal/petstore"
@@ -28,10 +29,10 @@ func (n *node) chores() []chore {
 }
 
 // run does the chore at once, and then each interval until ctx ends.
-func (n *node) run(ctx context.Context, c chore) {
+func (c chore) run(ctx context.Context, log *slog.Logger) {
 	every(ctx, c.interval, func(ctx context.Context) {
 		if err := c.do(ctx); err != nil && ctx.Err() == nil {
-			n.log.Error(c.failed, "err", err)
+			log.Error(c.failed, "err", err)
 		}
 	})
 }

@@ -64,11 +64,11 @@ func (n *node) listen() (*sockets, error) {
 
 // warnPublicOps logs a warning if the operations listener can be reached from
 // beyond this machine and its private network: it has no password.
-func (n *node) warnPublicOps(addr net.Addr) {
+func warnPublicOps(log *slog.Logger, addr net.Addr) {
 	if !isPublic(addr.String()) {
 		return
 	}
-	n.log.Warn("the operations listener can be reached from other networks and has no password: bind --ops-addr to a loopback or private address, or guard it by a firewall",
+	log.Warn("the operations listener can be reached from other networks and has no password: bind --ops-addr to a loopback or private address, or guard it by a firewall",
 		"addr", addr.String())
 }
 

@@ -205,7 +205,7 @@ func (n *node) startBackground(ctx context.Context) (stop func() error) {
 	})
 	running.Go(func() { every(ctx, recheckKeys, func(context.Context) { n.connections.Recheck(n.keyIsValid) }) })
 	for _, c := range n.chores() {
-		running.Go(func() { n.run(ctx, c) })
+		running.Go(func() { c.run(ctx, n.log) })
 	}
 	if n.deliverer != nil {
 		running.Go(func() { n.deliverer.Run(ctx) })

@@ -69,7 +69,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	n.warnTrustAll()
 	s := newServers(n.log)
 	if sockets.ops != nil {
-		n.warnPublicOps(sockets.ops.Addr())
+		warnPublicOps(n.log, sockets.ops.Addr())
 		s.startOps(sockets.ops, n.Config.OpsHosts)
 	}
 	if err := n.open(ctx, sockets.inherited); err != nil {
