@@ -150,8 +150,8 @@ func CheckNameMember(fields []petstore.Field, name *string) []petstore.Field {
 	return append(fields, f)
 }
 
-// Printable escapes the characters that a name must not contain. Names that were stored
-// before CheckName existed may have them.
+// Printable escapes the characters that a name must not contain. Texts from elsewhere, such
+// as error messages, may have them.
 func Printable(text string) string {
 	if strings.IndexFunc(text, unseen) < 0 {
 		return text

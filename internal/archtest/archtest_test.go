@@ -56,7 +56,7 @@ func imports(cell string) []string {
 	}
 	var all []string
 	for name := range strings.SplitSeq(cell, ", ") {
-		if name != "api" && name != "client" && name != "examples" {
+		if name != "api" && name != "examples" {
 			name = "internal/" + name
 		}
 		all = append(all, name)

@@ -20,7 +20,7 @@ type Folder struct {
 	lock *os.File
 }
 
-// Make makes a folder in [os.TempDir], whose name has what it is for, such as backup.
+// Make makes a folder in [os.TempDir], whose name has what it is for, such as sandbox.
 // First it calls Sweep.
 func Make(what string) (*Folder, error) {
 	Sweep()
