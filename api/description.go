@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 )
 
 // A Description is what the reference and the commands read of the description.
@@ -99,11 +100,17 @@ type Schema struct {
 	Name string `json:"-"` // among the components, or ""
 }
 
-// Parse reads the description.
-func Parse() *Description { return parse(jsonText) }
+var (
+	public = sync.OnceValue(func() *Description { return parse(jsonText) })
+	admin  = sync.OnceValue(func() *Description { return parse(adminJSON) })
+)
 
-// ParseAdmin reads the description of the operator's API.
-func ParseAdmin() *Description { return parse(adminJSON) }
+// Parse returns the description, which is read at the first call. All callers share it, and
+// must not change it.
+func Parse() *Description { return public() }
+
+// ParseAdmin is Parse for the description of the operator's API.
+func ParseAdmin() *Description { return admin() }
 
 func parse(text string) *Description {
 	d := new(Description)
@@ -130,6 +137,15 @@ func (d *Description) Operations() []*Operation {
 		}
 	}
 	return list
+}
+
+// Responses returns those of every operation and then the unrouted ones, by status. They may
+// be references.
+func (d *Description) Responses() (all Ordered[*Response]) {
+	for _, o := range d.Operations() {
+		all = append(all, o.Responses...)
+	}
+	return append(all, d.Unrouted...)
 }
 
 // Of returns the parameters of an operation: of the path, of the query, then of the headers.

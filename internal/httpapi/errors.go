@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"slices"
 	"strconv"
 	"sync"
 
@@ -50,11 +49,7 @@ var (
 func statusesOf(described ...*api.Description) map[petstore.Code]int {
 	all := map[petstore.Code]int{}
 	for _, d := range described {
-		lists := []api.Ordered[*api.Response]{d.Unrouted}
-		for _, operation := range d.Operations() {
-			lists = append(lists, operation.Responses)
-		}
-		for _, r := range slices.Concat(lists...) {
+		for _, r := range d.Responses() {
 			status, _ := strconv.Atoi(r.Key) // each is a number
 			for _, code := range d.Response(r.Value).Codes {
 				all[petstore.Code(code)] = status

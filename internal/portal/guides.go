@@ -63,12 +63,8 @@ type codeExample struct {
 
 // failures returns every error code of the description under its status, in ascending order.
 func (d *description) failures() []failure {
-	var all api.Ordered[*response]
-	for _, o := range d.Operations() {
-		all = append(all, o.Responses...)
-	}
 	var list []failure
-	for _, r := range append(all, d.Unrouted...) {
+	for _, r := range d.Responses() {
 		n, _ := strconv.Atoi(r.Key)
 		i := slices.IndexFunc(list, func(f failure) bool { return f.Status == n })
 		if i < 0 && n >= 400 {
