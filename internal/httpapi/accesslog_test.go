@@ -13,7 +13,7 @@ import (
 // for what differs every time, the lines are the same.
 func TestAccessLog(t *testing.T) {
 	t.Parallel()
-	var out lockedBuffer
+	var out processtest.Buffer
 	l := httpapi.NewAccessLog(&out)
 	fast, plain := openService(t, func(o *httpapi.Options) { o.AccessLog = l }), openService(t)
 	for _, s := range []*service{fast, plain} {
@@ -63,7 +63,7 @@ func linesOf(t *testing.T, text string) []map[string]any {
 // TestAccessLogDoesNotWait checks that a lone line is written soon.
 func TestAccessLogDoesNotWait(t *testing.T) {
 	t.Parallel()
-	var out lockedBuffer
+	var out processtest.Buffer
 	s := openService(t, func(o *httpapi.Options) { o.AccessLog = httpapi.NewAccessLog(&out) })
 	s.get("/pets").want(200, "")
 	processtest.Eventually(t, "the line is written", func() bool { return strings.Contains(out.String(), `"operation":"listPets"`) })

@@ -1,7 +1,6 @@
 package httpapi_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,7 +10,6 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -52,7 +50,7 @@ type service struct {
 	start   time.Time // when it opened
 	clock   *storetest.Clock
 	fault   *faultyStore
-	log     *lockedBuffer
+	log     *processtest.Buffer
 	bans    chan ratelimit.Ban
 
 	netHTTPOnly bool         // nothing is answered on the connection
@@ -112,23 +110,6 @@ func guarded[T any](s *faultyStore, read func() (T, error)) (T, error) {
 	return read()
 }
 
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
-}
-
 // openService starts a service. Options may be changed before it starts.
 func openService(t testing.TB, change ...func(*httpapi.Options)) *service {
 	t.Helper()
@@ -163,7 +144,7 @@ func (s *service) front(server *http.Server) *http1.Front {
 // prepareService returns a service that nobody serves yet.
 func prepareService(t testing.TB, cfg ratelimit.Config, change ...func(*httpapi.Options)) *service {
 	t.Helper()
-	s := &service{t: t, start: startOfService, clock: storetest.NewClock(startOfService), log: &lockedBuffer{}, bans: make(chan ratelimit.Ban, 16)}
+	s := &service{t: t, start: startOfService, clock: storetest.NewClock(startOfService), log: &processtest.Buffer{}, bans: make(chan ratelimit.Ban, 16)}
 	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "petstore.db"), sqlite.Options{Now: s.clock.Now})
 	must(t, err)
 	t.Cleanup(func() { _ = db.Close() })

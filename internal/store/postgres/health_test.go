@@ -1,40 +1,21 @@
 package postgres
 
 import (
-	"bytes"
 	"log/slog"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 
+	"example.com/petstore/internal/processtest"
 	"example.com/petstore/internal/store/postgres/postgrestest"
 )
-
-// A record is what was logged.
-type record struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (r *record) Write(b []byte) (int, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.text.Write(b)
-}
-
-func (r *record) count(message string) int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return strings.Count(r.text.String(), message)
-}
 
 // TestServerThatHangs: a node that listens learns that the server does not answer, and that
 // it answers again, and logs each once. Who asks for Err does not wait for the server.
 func TestServerThatHangs(t *testing.T) {
 	t.Parallel()
 	server := postgrestest.Start(t, postgrestest.Lax()...)
-	var log record
+	var log processtest.Buffer
 	db := node(t, server.URL("postgres"), Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
 	<-follow(t, db)
 	listener := 0
@@ -54,7 +35,7 @@ func TestServerThatHangs(t *testing.T) {
 	}
 	signal(syscall.SIGCONT)
 	eventually(t, "Err without an error", func() bool { return db.Err() == nil })
-	if away, back := log.count("the database cannot be reached"), log.count("the database can be reached again"); away != 1 || back != 1 {
+	if away, back := strings.Count(log.String(), "the database cannot be reached"), strings.Count(log.String(), "the database can be reached again"); away != 1 || back != 1 {
 		t.Errorf("it was logged %d times that the database cannot be reached, and %d times that it can again, want once each", away, back)
 	}
 }
