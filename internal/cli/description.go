@@ -4,7 +4,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 	"unicode"
 
 	"example.com/petstore/api"
@@ -22,11 +21,11 @@ type (
 	schema    = api.Schema
 )
 
-// These return the embedded descriptions, which are decoded when a command first needs them.
-var (
-	readDescription = sync.OnceValue(func() *description { return &description{api.Parse(), apiOverrides, false} })
-	readAdmin       = sync.OnceValue(func() *description { return &description{api.ParseAdmin(), operatorOverrides, true} })
-)
+// readDescription returns the embedded description of the API.
+func readDescription() *description { return &description{api.Parse(), apiOverrides, false} }
+
+// readAdmin returns that of the operator's API.
+func readAdmin() *description { return &description{api.ParseAdmin(), operatorOverrides, true} }
 
 // result returns the schema of the successful response to o, or nil if it has no body.
 func (d *description) result(o *operation) *schema {
