@@ -2,7 +2,6 @@ package access
 
 import (
 	"context"
-	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -48,7 +47,7 @@ type Directory[S any] struct {
 	byHash      map[Hash]*Entry[S]
 	next        *lookup // the look-up that callers may join; nil if there is none
 
-	renewed uint64 // the last generation in which all keys were read again; used by Run
+	renewed uint64 // the last generation in which all keys were read again; used by Renew
 }
 
 // A lookup reads the keys that several callers wait for.
@@ -94,44 +93,19 @@ func (d *Directory[S]) Refresh(ctx context.Context) error {
 	return nil
 }
 
-// Run refreshes the directory in intervals until ctx ends, reads the keys again that were
-// not used since something has changed, and removes those that have ended. It logs when
-// the store becomes unavailable, and when it is available again.
-func (d *Directory[S]) Run(ctx context.Context, every time.Duration, log *slog.Logger) {
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	for away := false; ; {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		err := d.Refresh(ctx)
-		if err == nil {
-			err = d.renew(time.Now().Add(every / 2))
-		}
-		switch {
-		case ctx.Err() != nil || away == (err != nil):
-		case away:
-			log.Info("keys are refreshed again")
-		default:
-			log.Error("keys could not be refreshed", "err", err)
-		}
-		away = err != nil
-	}
-}
-
 // renewBatch is how many keys are read again at once, since other look-ups wait
 // meanwhile.
 const renewBatch = 128
 
-// renew reads the keys again that were not read in this generation, until a time.
-func (d *Directory[S]) renew(until time.Time) error {
+// Renew reads keys again that were not used since something has changed, for so long, and
+// removes those that have ended.
+func (d *Directory[S]) Renew(within time.Duration) error {
+	began := time.Now()
 	for ids := range slices.Chunk(d.stale(), renewBatch) {
 		if err := d.lookUp(false, func(q *lookup) { q.ids = append(q.ids, ids...) }); err != nil {
 			return err
 		}
-		if time.Now().After(until) {
+		if time.Since(began) > within {
 			break
 		}
 	}

@@ -59,7 +59,7 @@ func (c *Config) Settings() []Setting {
 		{Name: "sandbox-webhooks", Usage: "give the keys of sandboxes the scope manage, so that they can create webhooks and keys", value: yesOrNo(&c.Sandbox.Webhooks)},
 		{Name: "backup-every", Usage: "back up the SQLite database every `DURATION`; 0 for never", value: Duration(&c.Backup.Every, 0)},
 		{Name: "backup-dir", Usage: "store backups in `DIR`", value: text(&c.Backup.Dir)},
-		{Name: "backup-keep", Default: "7", Usage: "keep the newest `N` scheduled backups", value: shown(Whole(&c.Backup.Keep, 1, 10000))},
+		{Name: "backup-keep", Default: "7", Usage: "keep the newest `N` backups", value: shown(Whole(&c.Backup.Keep, 1, 10000))},
 		{Name: "ban-strikes", Default: "20", Usage: "ban a key after `N` strikes", value: shown(Whole(&c.Ban.Strikes, 1, 1000))},
 		{Name: "ban-window", Default: "1m", Usage: "count strikes within `DURATION`", value: Duration(&c.Ban.Window, 1)},
 		{Name: "ban-grace", Default: "2s", Usage: "forgive refused requests for `DURATION` after the first one", value: Duration(&c.Ban.Grace, 0)},

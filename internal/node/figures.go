@@ -59,7 +59,7 @@ func (n *node) collectStore(to metricSink) {
 	}
 	if n.backups.every > 0 {
 		newest := max(0, n.backups.newest().UnixMilli()) // the zero time is long before 1970
-		to.gauge("petstore_backup_newest_timestamp_seconds", "When the newest scheduled backup was made; 0 if there is none.", float64(newest)/1000)
+		to.gauge("petstore_backup_newest_timestamp_seconds", "When the newest backup was made; 0 if there is none.", float64(newest)/1000)
 		to.gauge("petstore_backup_interval_seconds", "How often there is to be a backup.", n.backups.every.Seconds())
 	}
 }

@@ -6,12 +6,13 @@ package node
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/http1"
@@ -30,8 +31,7 @@ import (
 
 // How often the background tasks run.
 const (
-	recheckKeys = 250 * time.Millisecond // connections must not be counted for a workspace longer than a second after their key was revoked or banned
-	refreshKeys = 250 * time.Millisecond // revocations and bans must be in effect within a second
+	refreshKeys = 250 * time.Millisecond // revocations and bans must be in effect within a second, also for what connections are counted for
 	saveLimits  = 500 * time.Millisecond // a crash may lose the counts of a second at most, including the time to save them
 	saveUsage   = 2 * time.Second        // the console shows what is saved, and a crash may lose the rest
 )
@@ -187,47 +187,37 @@ func (n *node) publicURL(addr net.Addr) string {
 // and saves the last counts.
 func (n *node) startBackground(ctx context.Context) (stop func() error) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	var running sync.WaitGroup
-	var saved, counted error
-	running.Go(func() { n.keys.Run(ctx, refreshKeys, n.log) })
-	running.Go(func() { n.store.Follow(ctx, func() { _ = n.keys.Refresh(ctx) }) }) // Run tries again and logs
-	running.Go(func() {
-		saved = keepSaving(ctx, saveLimits, func(ctx context.Context) error { return n.limiter.Save(ctx, n.store) }) // a metric counts those that fail
-	})
-	running.Go(func() {
-		counted = keepSaving(ctx, saveUsage, func(ctx context.Context) error {
-			err := n.usage.Save(ctx)
-			if err != nil {
-				n.log.Error("usage could not be saved", "err", err)
-			}
-			return err
+	var running errgroup.Group
+	start := func(task func(context.Context)) {
+		running.Go(func() error {
+			task(ctx)
+			return nil
 		})
+	}
+	start(func(ctx context.Context) {
+		n.store.Follow(ctx, func() { _ = n.keys.Refresh(ctx) }) // the chore tries again and logs
 	})
-	running.Go(func() { every(ctx, recheckKeys, func(context.Context) { n.connections.Recheck(n.keyIsValid) }) })
+	running.Go(func() error {
+		return keepSaving(ctx, saveLimits, "counts of the limiter", func(ctx context.Context) error { return n.limiter.Save(ctx, n.store) })
+	})
+	running.Go(func() error { return keepSaving(ctx, saveUsage, "usage", n.usage.Save) })
 	for _, c := range n.chores() {
-		running.Go(func() { c.run(ctx, n.log) })
+		start(func(ctx context.Context) { c.run(ctx, n.log) })
 	}
 	if n.deliverer != nil {
-		running.Go(func() { n.deliverer.Run(ctx) })
+		start(n.deliverer.Run)
 	}
 	if n.sandboxes != nil {
-		running.Go(func() { n.sandboxes.Run(ctx) })
+		start(n.sandboxes.Run)
 	}
-	running.Go(func() { n.backups.run(ctx) })
 	return func() error {
 		cancel()
-		running.Wait()
+		err := running.Wait()
 		n.storing.Wait()
 		if n.access != nil {
 			n.access.Flush()
 		}
-		if saved != nil {
-			return fmt.Errorf("the last counts of the limiter could not be saved: %w", saved)
-		}
-		if counted != nil {
-			return fmt.Errorf("the last usage could not be saved: %w", counted)
-		}
-		return nil
+		return err
 	}
 }
 
