@@ -39,6 +39,7 @@ func (n *node) openLimiter() (err error) {
 	})
 	if err == nil {
 		n.limiter = n.redis.Limiter
+		n.redis.Check()
 	}
 	return err
 }

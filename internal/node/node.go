@@ -204,6 +204,11 @@ func (n *node) startBackground(ctx context.Context) (stop func() error) {
 	for _, c := range n.chores() {
 		start(func(ctx context.Context) { c.run(ctx, n.log) })
 	}
+	if n.redis != nil {
+		start(func(ctx context.Context) {
+			every(ctx, ratelimit.CheckInterval, func(context.Context) { n.redis.Check() })
+		})
+	}
 	if n.deliverer != nil {
 		start(n.deliverer.Run)
 	}
