@@ -80,7 +80,7 @@ func TestNoBackupYet(t *testing.T) {
 	t.Parallel()
 	n, m := &node{store: openStore(t), backups: newTestScheduler(t.TempDir(), time.Now)}, newMetrics("")
 	m.MustRegister(collector(n.collectStore))
-	_, _, body := get(t, probes(nil, m, slog.New(slog.DiscardHandler)), "/metrics")
+	_, _, body := get(t, probes(nil, m.Registry, slog.New(slog.DiscardHandler)), "/metrics")
 	if !strings.Contains(body, "\npetstore_backup_newest_timestamp_seconds 0\n") {
 		t.Errorf("the metrics of a server without a backup are\n%s", body)
 	}

@@ -32,7 +32,7 @@ func (n *node) operations(ctx context.Context, phase *phase, public string) (htt
 	if err != nil {
 		return nil, err
 	}
-	machines := probes(checks, n.metrics, n.log)
+	machines := probes(checks, n.metrics.Registry, n.log)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch path := r.URL.Path + "/"; {
 		case path == "//":
