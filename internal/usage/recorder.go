@@ -1,7 +1,6 @@
 package usage
 
 import (
-	"context"
 	"sync"
 	"time"
 )
@@ -9,8 +8,8 @@ import (
 // A Recorder counts the requests that this process answers, and holds the latest of them. Its methods may be called
 // concurrently. What it holds is bounded, whatever the number of workspaces and of requests.
 type Recorder struct {
+	Store // what all processes have saved, some seconds late
 	now   func() time.Time
-	store Store
 
 	mu     sync.Mutex
 	rows   map[span]*Row         // that are not saved yet
@@ -31,7 +30,7 @@ const maxUnsaved = 50_000
 
 // NewRecorder returns a recorder that has counted nothing yet. Save saves what it counts in store.
 func NewRecorder(store Store, now func() time.Time) *Recorder {
-	return &Recorder{now: now, store: store, rows: map[span]*Row{}, logs: map[int64]*requestLog{}}
+	return &Recorder{Store: store, now: now, rows: map[span]*Row{}, logs: map[int64]*requestLog{}}
 }
 
 // Record counts a request of a workspace. It does not touch the store.
@@ -79,10 +78,4 @@ func (r *Recorder) add(row *Row) {
 	} else if len(r.rows) < maxUnsaved {
 		r.rows[at] = new(*row)
 	}
-}
-
-// Usage returns the rows that q selects. They are what all processes have saved: some seconds late. Those of all
-// workspaces cost a row for each workspace and span.
-func (r *Recorder) Usage(ctx context.Context, q Query) ([]Row, error) {
-	return r.store.Usage(ctx, q)
 }

@@ -13,7 +13,7 @@ const maxRows = 100 // in one call of AddUsage; others wait for its transaction
 func (r *Recorder) Save(ctx context.Context) (err error) {
 	for some := range slices.Chunk(r.take(), maxRows) {
 		if err == nil {
-			err = r.store.AddUsage(ctx, some)
+			err = r.AddUsage(ctx, some)
 		}
 		if err != nil {
 			r.hold(some)
@@ -47,7 +47,7 @@ func (r *Recorder) hold(rows []Row) {
 func (r *Recorder) Forget(ctx context.Context) (err error) {
 	for interval, keep := range map[Interval]time.Duration{Minute: KeepMinutes, Hour: KeepHours, Day: KeepHours} {
 		before := r.now().Add(-keep - time.Duration(interval)*time.Second).Unix()
-		_, failed := r.store.ForgetUsage(ctx, interval, before)
+		_, failed := r.ForgetUsage(ctx, interval, before)
 		err = errors.Join(err, failed)
 	}
 	return err
