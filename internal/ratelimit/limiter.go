@@ -72,15 +72,6 @@ func (l *Limiter) Caller(before *Caller, workspaceID int64, keyID string, limits
 	return c
 }
 
-// Stored notes that a ban of the limiter was stored, so that Caller notices if it is lifted before the key is read again. If
-// the key was read before the ban was stored, but its handle is asked for after, Caller lifts the ban until the key is read
-// again.
-func (l *Limiter) Stored(c *Caller, b *Ban) {
-	c.subject.mu.Lock()
-	defer c.subject.mu.Unlock()
-	c.stored = b
-}
-
 // workspace returns the subject of a workspace, a new one if there is none.
 func (l *Limiter) workspace(id int64) *subject {
 	l.mu.Lock()
