@@ -77,9 +77,8 @@ func (n *node) open(ctx context.Context, inherited bool) (err error) {
 	if n.store, err = OpenStore(ctx, n.Config, store.OpenOptions{Log: n.log, Serve: true, Wait: wait}); err != nil {
 		return err
 	}
-	n.metrics = newMetrics(n.Version)
-	if err = n.openLimiter(); err != nil {
-		return errors.Join(err, n.store.Close())
+	if n.redis != nil {
+		n.redis.Check()
 	}
 	n.service, n.usage = petstore.NewService(n.store), usage.NewRecorder(n.store, n.now)
 	if n.Config.LogFormat == "json" && n.tracer == nil { // the access log does not contain trace ids

@@ -50,14 +50,14 @@ type Serving struct {
 // the reason. It checks the settings before that, so that no new database is left
 // behind if they are wrong.
 func Run(ctx context.Context, o Options) (err error) {
-	if err := CheckLimiter(o.Config, o.Origins); err != nil {
-		return err
-	}
-	n := &node{Options: o, now: time.Now, started: time.Now()}
+	n := &node{Options: o, now: time.Now, started: time.Now(), metrics: newMetrics(o.Version)}
 	if err := n.openLog(ctx); err != nil {
 		return err
 	}
 	defer n.stopTraces()
+	if err := n.openLimiter(); err != nil {
+		return err
+	}
 	limitMemory(n.log)
 	n.budget = newBudget(debug.SetMemoryLimit(-1))
 	n.connections = http1.NewLimit(n.budget.limits(n.Config))

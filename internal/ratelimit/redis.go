@@ -22,12 +22,6 @@ type RedisOptions struct {
 	Deny bool
 }
 
-// CheckURL returns an error if the URL cannot be used. It asks no server. The error contains no password.
-func CheckURL(url string) error {
-	_, err := clientOptions(url)
-	return err
-}
-
 // Redis has the Limiter of any number of nodes, which share all counts. Redis (5 or later) or Valkey has one key for each
 // workspace and one for each address; each decision is one script on one key, by the server's clock. Each node counts
 // strikes and begins bans by itself; Caller tells it of those of other nodes and of the operator.
