@@ -28,6 +28,9 @@ func (n *node) chores() []chore {
 		{10 * time.Minute, "old events could not be removed", n.forgetEvents},
 		{10 * time.Minute, "old usage could not be removed", n.usage.Forget},
 	}
+	if n.certificate != nil {
+		all = append(all, chore{rereadCertificate, "the new certificate cannot be used; the one before stays", n.certificate.read})
+	}
 	if n.backups.every > 0 {
 		all = append(all, chore{n.backups.interval(), "the scheduled backup failed", n.backups.makeIfDue})
 	}

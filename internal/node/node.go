@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -61,6 +62,7 @@ type node struct {
 	access      *httpapi.AccessLog // nil if requests are logged to n.log
 	budget      budget
 	connections *http1.Limit // of the public listener
+	certificate *certificate // of the public listener; nil without TLS
 }
 
 // waitForServer is how long to wait for another server of the same SQLite file, which
@@ -179,7 +181,11 @@ func (n *node) publicURL(addr net.Addr) string {
 	if n.Config.BaseURL != "" {
 		return n.Config.BaseURL
 	}
-	return withScheme(n.Config, LocalURL(addr.String()))
+	url := LocalURL(addr.String())
+	if n.certificate != nil {
+		url = "https" + strings.TrimPrefix(url, "http")
+	}
+	return url
 }
 
 // startBackground starts the background tasks. The function that it returns ends them,
