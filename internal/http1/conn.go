@@ -36,8 +36,9 @@ type Front struct {
 	options  Options
 	draining atomic.Bool
 
-	mu  sync.Mutex
-	all map[*conn]struct{} // the connections that were not handed over to net/http
+	mu    sync.Mutex
+	all   map[*conn]struct{}         // the connections that were not handed over to net/http
+	first map[net.Conn]*firstRequest // those whose first request net/http has not answered
 }
 
 // open returns a new connection.
@@ -298,8 +299,8 @@ func (c *conn) releaseBuffer() {
 	}
 }
 
-// HTTP2 reports whether the client has begun with HTTP/2 (RFC 9113 §3.4).
-func (c *conn) HTTP2() bool { return c.http2.Load() }
+// begunHTTP2 reports whether the client has begun with HTTP/2 (RFC 9113 §3.4).
+func (c *conn) begunHTTP2() bool { return c.http2.Load() }
 
 // SetReadDeadline implements net.Conn for net/http. The first deadline after the
 // connection was handed over is the one for the body. net/http may count it from long

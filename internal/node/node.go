@@ -125,12 +125,12 @@ func (n *node) pages(secret []byte, baseURL string) page.Options {
 	}
 }
 
-// frontend returns the server of the public listener. public is the URL at which
-// clients reach it.
-func (n *node) frontend(ctx context.Context, public string) (frontend, error) {
+// frontend returns the server of the public listener, its front and the console. public
+// is the URL at which clients reach it.
+func (n *node) frontend(ctx context.Context, public string) (*http.Server, *http1.Front, *console.Console, error) {
 	secret, err := n.store.Secret(ctx)
 	if err != nil {
-		return frontend{}, err
+		return nil, nil, nil, err
 	}
 	var keys []string
 	if n.sandboxes != nil {
@@ -144,14 +144,14 @@ func (n *node) frontend(ctx context.Context, public string) (frontend, error) {
 		NotFound: http.HandlerFunc(httpapi.NotFound),
 	})
 	if err != nil {
-		return frontend{}, err
+		return nil, nil, nil, err
 	}
 	pages, err := console.New(console.Options{
 		Page: n.pages(secret, n.Config.BaseURL), Service: n.service, Bulk: n.store, Events: n.events(), Webhooks: n.webhooks,
 		Sandboxes: n.sandboxes, PagesPerMinute: n.Config.ConsolePages, Imports: n.budget.imports(),
 	})
 	if err != nil {
-		return frontend{}, err
+		return nil, nil, nil, err
 	}
 	api, err := httpapi.New(httpapi.Options{
 		Service: n.service, Access: n.store, Keys: n.keys, Limiter: n.limiter, OnBan: n.banStarted,
@@ -163,7 +163,7 @@ func (n *node) frontend(ctx context.Context, public string) (frontend, error) {
 		Reads: n.budget.reads(n.store.Stats().Readers), Writes: n.budget.writes(),
 	})
 	if err != nil {
-		return frontend{}, err
+		return nil, nil, nil, err
 	}
 	n.api = api
 	n.metrics.MustRegister(collector(n.collect))
@@ -172,7 +172,7 @@ func (n *node) frontend(ctx context.Context, public string) (frontend, error) {
 	server.HTTP2.MaxConcurrentStreams = n.budget.streams(n.connections.Connections().Capacity)
 	server.Protocols.SetUnencryptedHTTP2(n.Config.H2C == "on")
 	front := http1.New(server, http1.Options{Plain: httpapi.Plain, NotPlain: httpapi.NotPlain, Malformed: api.Malformed})
-	return frontend{server, front.Listener, front.Drain, pages}, nil
+	return server, front, pages, nil
 }
 
 // publicURL returns the URL at which clients reach the API: the base URL, or the

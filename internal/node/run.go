@@ -115,17 +115,17 @@ func (n *node) startListeners(ctx context.Context, s *servers, on *sockets) (Ser
 	if serving.Demo, err = n.prepare(ctx); err != nil {
 		return serving, err
 	}
-	front, err := n.frontend(ctx, serving.URL)
+	server, front, pages, err := n.frontend(ctx, serving.URL)
 	if err != nil {
 		return serving, err
 	}
 	if serving.Demo != nil {
-		serving.Demo.SignIn = serving.URL + front.console.SignInPath(serving.Demo.keyID)
+		serving.Demo.SignIn = serving.URL + pages.SignInPath(serving.Demo.keyID)
 	}
 	if n.tracer != nil {
-		front.server.Handler = n.tracer.Handler(front.server.Handler)
+		server.Handler = n.tracer.Handler(server.Handler)
 	}
-	s.startPublic(front, on.public)
+	s.startPublic(server, front, on.public)
 	s.phase.set(nil)
 	return serving, nil
 }
