@@ -153,20 +153,17 @@ func (l *Limiter) PeekWorkspace(id int64, limits Limits) Decision {
 	if s == nil {
 		s = newWorkspace(id) // which is not kept
 	}
+	return l.peek(s, limits)
+}
+
+// PeekAddress returns the windows of an address, without counting anything. The outcome is Admitted.
+func (l *Limiter) PeekAddress(a netip.Addr) Decision {
+	return l.peek(l.addresses.subject(a, l.now().UnixNano(), false), l.cfg.AddressLimits)
+}
+
+func (l *Limiter) peek(s *subject, limits Limits) Decision {
 	l.refresh(s)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.windows.current(l.now().UnixNano()).describe(limits)
-}
-
-// PeekAddress returns what AdmitAddress would decide now, without counting anything.
-func (l *Limiter) PeekAddress(a netip.Addr) Decision {
-	s := l.addresses.subject(a, l.now().UnixNano(), false)
-	l.refresh(s)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := l.now().UnixNano()
-	w := s.windows.current(now)
-	_, o := w.admit(s.limits)
-	return newDecision(w, o, 0, s.limits, now)
 }
