@@ -59,7 +59,7 @@ const maxRemovals = 64
 // New returns a service.
 func New(o Options) *Service {
 	return &Service{
-		Options: o, Simulator: Simulator{now: o.Now}, filling: make(chan struct{}, 1), removals: make(chan int64, maxRemovals), pending: make(map[rowKey]int64),
+		Options: o, Simulator: Simulator{now: o.Now, seen: make(map[int64][]series)}, filling: make(chan struct{}, 1), removals: make(chan int64, maxRemovals), pending: make(map[rowKey]int64),
 	}
 }
 
