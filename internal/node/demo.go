@@ -122,17 +122,12 @@ func (n *node) fillDemo(ctx context.Context, workspace int64) error {
 func (n *node) addDemoWebhooks(ctx context.Context, workspace int64) error {
 	const demoNode = "demo"
 	now := n.now()
-	change := func(id string, edit func(*webhook.Webhook)) error {
-		_, err := n.store.ChangeWebhook(ctx, webhook.Change{Workspace: workspace, ID: id, By: string(actor), Action: "webhook.create", Edit: func(w *webhook.Webhook, _ webhook.Feed) error {
-			edit(w)
+	paused := webhook.Patch{State: petstore.Optional[webhook.State]{Present: true, Value: webhook.Paused}}
+	for _, id := range []string{"wh_4QK2NDJ7TBWX5M3YAFR6CVHZLP", "wh_OLDKNDJ7TBWX5M3YAFR6CVHZLP"} {
+		_, err := n.store.ChangeWebhook(ctx, webhook.Change{Workspace: workspace, By: string(actor), Action: "webhook.create", Edit: func(w *webhook.Webhook, _ webhook.Feed) error {
+			*w = webhook.Webhook{ID: id, Workspace: workspace, URL: "https://example.com/petstore", State: webhook.Active, CreatedAt: now, Secret: webhook.MintSecret()}
 			return nil
 		}})
-		return err
-	}
-	for _, id := range []string{"wh_4QK2NDJ7TBWX5M3YAFR6CVHZLP", "wh_OLDKNDJ7TBWX5M3YAFR6CVHZLP"} {
-		err := change("", func(w *webhook.Webhook) {
-			*w = webhook.Webhook{ID: id, Workspace: workspace, URL: "https://example.com/petstore", State: webhook.Active, CreatedAt: now, Secret: webhook.MintSecret()}
-		})
 		if err == nil {
 			_, err = n.store.HoldWebhooks(ctx, webhook.Lease{Node: demoNode, Now: now, Until: now.Add(time.Minute)})
 		}
@@ -140,7 +135,7 @@ func (n *node) addDemoWebhooks(ctx context.Context, workspace int64) error {
 			_, err = n.store.QueueDeliveries(ctx, id, demoNode, now, 1000)
 		}
 		if err == nil {
-			err = change(id, func(w *webhook.Webhook) { w.State = webhook.Paused })
+			_, err = n.webhooks.Update(ctx, workspace, id, paused, petstore.Condition{}, string(actor))
 		}
 		if err != nil {
 			return err
