@@ -84,16 +84,11 @@ func (n *node) collectRequests(to metricSink) {
 }
 
 func (n *node) collectSandboxes(to metricSink) {
-	s := n.sandboxes.Stats()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	if n, err := n.store.CountSandboxes(ctx); err == nil {
 		to.gauge("petstore_sandboxes", "Sandboxes that there are, on all nodes.", float64(n))
 	}
-	to.count("petstore_sandboxes_created_total", "Sandboxes that were created.", float64(s.Created))
-	to.count("petstore_sandboxes_refused_total", "Sandboxes that were refused, because there were too many of one address or of all.", float64(s.Refused))
-	to.count("petstore_sandbox_resets_total", "Resets of sandboxes by their keys.", float64(s.Resets))
-	to.count("petstore_simulated_faults_total", "Requests that failed, or took long, because they asked for it.", float64(s.Simulated))
 }
 
 // A collector reads its metrics whenever they are collected.

@@ -1,6 +1,5 @@
 // Package sandbox creates workspaces for visitors: they start in a known state, can be
-// reset to it, and expire. It also parses the faults that requests ask for, and counts
-// them. Package httpapi answers the requests.
+// reset to it, and expire. It also parses the faults that requests ask for. Package httpapi answers the requests.
 package sandbox
 
 import (
@@ -10,7 +9,6 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"example.com/petstore/internal/access"
@@ -48,8 +46,6 @@ type Service struct {
 
 	mu      sync.Mutex
 	pending map[rowKey]int64 // rows that are being created now, on this node
-
-	stats struct{ created, refused, resets atomic.Int64 }
 }
 
 // maxRemovals is how many shops may wait for Run to remove them. If there are more, Reset
@@ -61,14 +57,6 @@ func New(o Options) *Service {
 	return &Service{
 		Options: o, Simulator: Simulator{now: o.Now, seen: make(map[int64][]series)}, filling: make(chan struct{}, 1), removals: make(chan int64, maxRemovals), pending: make(map[rowKey]int64),
 	}
-}
-
-// Stats are counters since the start.
-type Stats struct{ Created, Refused, Resets, Simulated int64 }
-
-// Stats returns the present counters.
-func (s *Service) Stats() Stats {
-	return Stats{s.stats.created.Load(), s.stats.refused.Load(), s.stats.resets.Load(), s.Simulator.simulated.Load()}
 }
 
 // A Created is a new sandbox with its keys. Their secrets are not stored.
@@ -124,14 +112,9 @@ func (s *Service) Create(ctx context.Context, from netip.Addr, catalogue string,
 		})
 		return err
 	})
-	switch petstore.CodeOf(err) {
-	case access.CodeSandboxesFull, access.CodeTooManySandboxes:
-		s.stats.refused.Add(1)
-	}
 	if err != nil {
 		return Created{}, err
 	}
-	s.stats.created.Add(1)
 	s.Log.Info("a sandbox was created", "audit", "sandbox.create", "workspace", made.ID, "address", from.String())
 	return made, nil
 }
@@ -153,7 +136,6 @@ func (s *Service) Reset(ctx context.Context, w *access.Workspace, catalogue stri
 	}); err != nil {
 		return err
 	}
-	s.stats.resets.Add(1)
 	select {
 	case s.removals <- before:
 	default:

@@ -4,14 +4,12 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
-// A Simulator counts the requests that were made to fail.
+// A Simulator counts the requests with an id that were made to fail.
 type Simulator struct {
-	now       func() time.Time
-	simulated atomic.Int64
+	now func() time.Time
 
 	mu   sync.Mutex
 	seen map[int64][]series // by the shop; those that failed last come last
@@ -30,19 +28,14 @@ const (
 	keepSeries = time.Hour
 )
 
-// Applies reports whether the fault applies to a request to a shop, and counts it if so.
+// Applies reports whether the fault applies to a request to a shop. A fault with an ID is
+// counted then.
 func (s *Simulator) Applies(shop int64, f *Fault) bool {
+	if f.ID == "" {
+		return true
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if f.ID != "" && !s.count(shop, f) {
-		return false
-	}
-	s.simulated.Add(1)
-	return true
-}
-
-// count reports whether a request of the fault's series is to fail, and counts it if so.
-func (s *Simulator) count(shop int64, f *Fault) bool {
 	now := s.now()
 	old := func(one series) bool { return now.Sub(one.last) >= keepSeries }
 	if s.seen[shop] == nil { // one shop more, so others may go
