@@ -217,9 +217,6 @@ func (n *node) startBackground(ctx context.Context) (stop func() error) {
 	if n.deliverer != nil {
 		start(n.deliverer.Run)
 	}
-	if n.sandboxes != nil {
-		start(n.sandboxes.Run)
-	}
 	return func() error {
 		cancel()
 		err := running.Wait()

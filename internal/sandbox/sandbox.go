@@ -41,21 +41,16 @@ type Service struct {
 	Options
 	Simulator Simulator
 
-	filling  chan struct{} // holds a token while a shop is filled: other writes wait for one such transaction at most
-	removals chan int64    // shops whose rows are to be removed
+	filling chan struct{} // holds a token while a shop is filled: other writes wait for one such transaction at most
 
 	mu      sync.Mutex
 	pending map[rowKey]int64 // rows that are being created now, on this node
 }
 
-// maxRemovals is how many shops may wait for Run to remove them. If there are more, Reset
-// removes one itself.
-const maxRemovals = 64
-
 // New returns a service.
 func New(o Options) *Service {
 	return &Service{
-		Options: o, Simulator: Simulator{now: o.Now, seen: make(map[int64][]series)}, filling: make(chan struct{}, 1), removals: make(chan int64, maxRemovals), pending: make(map[rowKey]int64),
+		Options: o, Simulator: Simulator{now: o.Now, seen: make(map[int64][]series)}, filling: make(chan struct{}, 1), pending: make(map[rowKey]int64),
 	}
 }
 
@@ -129,38 +124,10 @@ func (s *Service) Reset(ctx context.Context, w *access.Workspace, catalogue stri
 			return err
 		}
 	}
-	var before int64
-	if err := s.fill(ctx, func() (err error) {
-		before, err = s.Store.ResetSandbox(ctx, w.ID, rows)
+	return s.fill(ctx, func() error {
+		_, err := s.Store.ResetSandbox(ctx, w.ID, rows) // Store.Resume removes the former rows
 		return err
-	}); err != nil {
-		return err
-	}
-	select {
-	case s.removals <- before:
-	default:
-		s.remove(ctx, before)
-	}
-	return nil
-}
-
-// Run removes the former rows of sandboxes that were reset, until ctx ends.
-func (s *Service) Run(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case shop := <-s.removals:
-			s.remove(ctx, shop)
-		}
-	}
-}
-
-// remove removes the rows of a shop. If it fails, Store.Resume removes them later.
-func (s *Service) remove(ctx context.Context, shop int64) {
-	if err := s.Store.RemoveShop(ctx, shop); err != nil && ctx.Err() == nil {
-		s.Log.Warn("the former rows of a sandbox that was reset could not be removed", "err", err)
-	}
+	})
 }
 
 var errQuota = petstore.Errorf(CodeQuotaExceeded, "A sandbox can have %d pets, orders and categories each. Delete some, or reset it by POST /account/reset.", MaxRows)
