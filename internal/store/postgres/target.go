@@ -20,18 +20,12 @@ const leaveTimeout = 5 * time.Second
 
 // A Target is a transaction of a database that is filled: see [store.MoveTarget]. One
 // goroutine at a time uses it.
-type Target struct {
-	sqlTx
-	conn *pgx.Conn
-}
+type Target struct{ migrated }
 
 // OpenTarget migrates the database at url, as Open does, and keeps nodes and other
 // processes that would fill it out until Close. It returns an error while a node is
 // connected.
 func OpenTarget(ctx context.Context, url string, now func() time.Time) (*Target, error) {
-	if _, err := MigrateUp(ctx, url, now); err != nil {
-		return nil, err
-	}
 	name, err := describe(url)
 	if err != nil {
 		return nil, err
@@ -40,10 +34,13 @@ func OpenTarget(ctx context.Context, url string, now func() time.Time) (*Target,
 	if err != nil {
 		return nil, fmt.Errorf("database %s: %w", name, err)
 	}
-	t := &Target{sqlTx{ctx, c}, c}
-	err = t.lockExclusively(ctx)
+	t := &Target{migrated{sqlTx{ctx, c}, c}}
+	_, err = known.Up(t, now)
 	if err == nil {
-		_, err = t.Exec("BEGIN")
+		err = t.lockExclusively(ctx)
+	}
+	if err == nil {
+		err = t.Script("BEGIN; DELETE FROM meta; DELETE FROM access_state") // which a new database has, too
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("database %s: %w", name, err), t.Close(ctx))
@@ -87,32 +84,28 @@ func (t *Target) lockExclusively(ctx context.Context) error {
 	}
 }
 
-// Columns implements [store.MoveTarget].
-func (t *Target) Columns() ([]store.MovedColumn, error) {
-	rows, err := t.querier.Query(t.ctx, `SELECT r.relname::text, a.attname::text, a.atttypid = 'boolean'::regtype
-		FROM pg_class r JOIN pg_attribute a ON a.attrelid = r.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
-		WHERE r.relnamespace = $1::text::regnamespace AND r.relkind IN ('r', 'p') AND NOT r.relispartition AND r.relname NOT IN ('migrations', 'meta', 'access_state')
-		ORDER BY r.relname, a.attnum`, schema)
+// Tables implements [store.MoveTarget].
+func (t *Target) Tables() ([]store.MovedTable, error) {
+	rows, err := t.querier.Query(t.ctx, `SELECT r.relname::text, array_agg(a.attname::text ORDER BY a.attnum), array_agg(a.atttypid = 'boolean'::regtype ORDER BY a.attnum)
+		FROM pg_class r JOIN pg_attribute a ON a.attrelid = r.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '' AND a.attname <> 'only_one'
+		WHERE r.relnamespace = $1::text::regnamespace AND r.relkind IN ('r', 'p') AND NOT r.relispartition AND r.relname <> 'migrations'
+		GROUP BY r.relname ORDER BY r.relname`, schema)
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, pgx.RowToStructByPos[store.MovedColumn])
+	return pgx.CollectRows(rows, pgx.RowToStructByPos[store.MovedTable])
 }
 
 // Fill implements [store.MoveTarget]: it inserts the rows by COPY.
-func (t *Target) Fill(table string, columns []string, rows [][]any) error {
-	if len(rows) == 0 {
-		return nil
-	}
-	_, err := t.CopyFrom(t.ctx, pgx.Identifier{schema, table}, columns, pgx.CopyFromRows(rows))
-	return err
+func (t *Target) Fill(table *store.MovedTable, next func() ([]any, error)) (int64, error) {
+	return t.CopyFrom(t.ctx, pgx.Identifier{schema, table.Name}, table.Columns, pgx.CopyFromFunc(next))
 }
 
 // ContinueIDs implements [store.MoveTarget].
 func (t *Target) ContinueIDs(last map[string]int64) error {
 	var b store.Batch
 	for table, id := range last {
-		b.Exec("SELECT setval(pg_get_serial_sequence($1, 'id'), greatest(max(id), $2::bigint)) FROM "+table, table, id)
+		b.Exec("SELECT setval(pg_get_serial_sequence($1, 'id'), $2)", table, id)
 	}
 	return t.Run(&b)
 }
