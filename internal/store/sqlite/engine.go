@@ -80,7 +80,7 @@ func (a engine) Followed(ctx context.Context, state int64) error {
 
 // AwaitFollower implements [access.Store].
 func (a engine) AwaitFollower(ctx context.Context) (bool, error) {
-	if err := whileUnserved(a.db.path, func() error { return nil }); !errors.Is(err, errServed) {
+	if err := whileUnserved(a.db.path, func() error { return nil }); !errors.Is(err, ErrInUse) {
 		return true, err
 	}
 	for deadline := time.Now().Add(awaitFollower); time.Now().Before(deadline); {

@@ -37,7 +37,6 @@ func (c *conn) becomeSource() error {
 	if err != nil {
 		return err
 	}
-	c.SetBusyTimeout(0)
 	return c.lockAlone()
 }
 
