@@ -131,29 +131,17 @@ func (db *DB) Close() error {
 	return nil
 }
 
-// PoolStats are numbers of this node for metrics that SQLite does not have, counted since
-// Open.
-type PoolStats struct {
-	Retries int64  // tries after the first one
-	Pools   []Pool // named by their use: "write" and "read"
-}
-
-// A Pool is how the connections of one kind are used.
-type Pool struct {
-	Name string
-	*pgxpool.Stat
-}
-
 // Stats returns the present numbers.
 func (db *DB) Stats() store.Stats {
 	s, readers := db.ChangeStats(), db.readers.Stat()
+	s.Retries = db.retries.Load()
 	s.Readers, s.IdleReaders = int(readers.MaxConns()), int(readers.MaxConns()-readers.AcquiredConns()) // they are opened when they are needed
 	return s
 }
 
-// PoolStats returns the present numbers.
-func (db *DB) PoolStats() PoolStats {
-	return PoolStats{db.retries.Load(), []Pool{{"write", db.writer.Stat()}, {"read", db.readers.Stat()}}}
+// Pools returns how the connections are used now, and were since Open, by what they are for.
+func (db *DB) Pools() map[string]*pgxpool.Stat {
+	return map[string]*pgxpool.Stat{"write": db.writer.Stat(), "read": db.readers.Stat()}
 }
 
 // Failed returns nil, since the server may always come back.
