@@ -28,6 +28,7 @@ var dialect = store.Dialect{
 	RaiseWorkspaces: "SELECT setval(s, " + store.Raised("coalesce(pg_sequence_last_value(s), 0)") + ")" +
 		" FROM (SELECT pg_get_serial_sequence('workspaces', 'id')::regclass AS s) AS sequence",
 	NextWorkspace: "SELECT nextval(pg_get_serial_sequence('workspaces', 'id'))",
+	Size:          "SELECT pg_database_size(current_database())",
 }
 
 // gatherStatistics has plans made for the tables as they are now. Autovacuum does so only a

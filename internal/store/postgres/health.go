@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"context"
 	"errors"
 )
 
@@ -31,10 +30,4 @@ func (db *DB) note(err error) {
 	}
 	err = toClientError(err)
 	db.trouble.Store(&err)
-}
-
-// Size returns how many bytes the database takes on its server.
-func (db *DB) Size(ctx context.Context) (n int64, err error) {
-	err = db.readers.QueryRow(ctx, "SELECT pg_database_size(current_database())").Scan(&n)
-	return n, err
 }

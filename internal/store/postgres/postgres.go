@@ -9,6 +9,7 @@ package postgres
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"log/slog"
 	"runtime"
@@ -44,11 +45,14 @@ type DB struct {
 	writer  *pgxpool.Pool // connections of the committers, and for rare writes
 	readers *pgxpool.Pool
 
-	retries  atomic.Int64
-	trouble  atomic.Pointer[error] // why the database cannot be reached, see note
-	notifier feedNotifier
-	running  sync.WaitGroup
-	closing  sync.Once
+	retries atomic.Int64
+	trouble atomic.Pointer[error] // why the database cannot be reached, see note
+
+	node    string        // names the sender in messages of feeds: a node gets its own messages too
+	feeds   chan int64    // workspaces with new events, of which other nodes are to be notified
+	quit    chan struct{} // closed to end notifyOthers
+	running sync.WaitGroup
+	closing sync.Once
 }
 
 var (
@@ -86,7 +90,7 @@ func open(ctx context.Context, url, name string, o Options) (_ *DB, err error) {
 	if err := becomeCurrent(ctx, url, o); err != nil {
 		return nil, err
 	}
-	db := &DB{url: url, name: name, now: o.Now, log: o.Log, notifier: newFeedNotifier()}
+	db := &DB{url: url, name: name, now: o.Now, log: o.Log, node: rand.Text(), feeds: make(chan int64, notifyWaiting), quit: make(chan struct{})}
 	db.Store = store.New(engine{db}, store.Options{
 		Dialect: dialect, Now: o.Now, NoEvents: o.NoEvents, Written: db.written,
 	})
@@ -124,7 +128,7 @@ func (db *DB) disconnect() {
 func (db *DB) Close() error {
 	db.closing.Do(func() {
 		db.EndChanges()
-		close(db.notifier.quit)
+		close(db.quit)
 		db.running.Wait()
 		db.disconnect()
 	})

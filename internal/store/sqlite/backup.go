@@ -108,19 +108,6 @@ func Backup(ctx context.Context, from, to string) error {
 	return rename(partial, to)
 }
 
-// Size returns how many bytes the database has in its file and its log.
-func (db *DB) Size(context.Context) (int64, error) {
-	info, err := os.Stat(db.path)
-	if err != nil {
-		return 0, err
-	}
-	n := info.Size()
-	if info, err := os.Stat(db.path + "-wal"); err == nil {
-		n += info.Size()
-	}
-	return n, nil
-}
-
 // rename renames a file durably.
 func rename(from, to string) error {
 	if err := os.Rename(from, to); err != nil {

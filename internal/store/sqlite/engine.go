@@ -54,6 +54,7 @@ var dialect = store.Dialect{
 	RaiseWorkspaces: "UPDATE sqlite_sequence SET seq = " + store.Raised("seq") + " WHERE name = 'workspaces'",
 	NextWorkspace:   "UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'workspaces' RETURNING seq",
 	CheckStructure:  checkStructure,
+	Size:            "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
 }
 
 func among(ids []int64) (condition string, arg any) {
