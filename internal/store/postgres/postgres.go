@@ -10,7 +10,6 @@ package postgres
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
 	"log/slog"
 	"runtime"
 	"sync"
@@ -71,56 +70,31 @@ var (
 // Errors are one line that names the database, without its password. A database that a
 // newer version of this program has migrated is refused.
 func Open(ctx context.Context, url string, o Options) (*DB, error) {
-	name, err := describe(url)
+	o = o.WithDefaults(max(8, 4*runtime.GOMAXPROCS(0)))
+	err := administer(ctx, url, func(c migrated) error { return c.becomeCurrent(o) })
 	if err != nil {
 		return nil, err
 	}
-	db, err := open(ctx, url, name, o.WithDefaults(max(8, 4*runtime.GOMAXPROCS(0))))
+	name, err := describe(url)
 	if err != nil {
-		return nil, fmt.Errorf("database %s: %w", name, err)
-	}
-	db.running.Go(db.notifyOthers)
-	for range committers {
-		db.running.Go(db.CommitChanges)
-	}
-	return db, nil
-}
-
-func open(ctx context.Context, url, name string, o Options) (_ *DB, err error) {
-	if err := becomeCurrent(ctx, url, o); err != nil {
 		return nil, err
 	}
 	db := &DB{url: url, name: name, now: o.Now, log: o.Log, node: rand.Text(), feeds: make(chan int64, notifyWaiting), quit: make(chan struct{})}
 	db.Store = store.New(engine{db}, store.Options{
 		Dialect: dialect, Now: o.Now, NoEvents: o.NoEvents, Written: db.written,
 	})
-	defer func() {
-		if err != nil {
-			db.disconnect()
-		}
-	}()
-	for _, p := range []struct {
-		pool **pgxpool.Pool
-		use  use
-		size int
-	}{
-		{&db.writer, writing, committers + store.MaxPatient + 2},
-		{&db.readers, reading, o.Readers},
-	} {
-		if *p.pool, err = db.openPool(ctx, p.use, p.size); err != nil {
-			return nil, err
-		}
+	if db.writer, err = db.openPool(ctx, writing, committers+store.MaxPatient+2); err != nil {
+		return nil, err
+	}
+	if db.readers, err = db.openPool(ctx, reading, o.Readers); err != nil {
+		db.writer.Close()
+		return nil, err
+	}
+	db.running.Go(db.notifyOthers)
+	for range committers {
+		db.running.Go(db.CommitChanges)
 	}
 	return db, nil
-}
-
-// disconnect closes the connections that are open.
-func (db *DB) disconnect() {
-	for _, p := range []*pgxpool.Pool{db.writer, db.readers} {
-		if p != nil {
-			p.Close()
-		}
-	}
 }
 
 // Close waits for the writes and reads under way, then disconnects. Later calls
@@ -130,7 +104,8 @@ func (db *DB) Close() error {
 		db.EndChanges()
 		close(db.quit)
 		db.running.Wait()
-		db.disconnect()
+		db.writer.Close()
+		db.readers.Close()
 	})
 	return nil
 }
