@@ -370,11 +370,11 @@ func TestMoveIsRefused(t *testing.T) {
 	})
 	t.Run("served target", func(t *testing.T) {
 		url, _ := emptyDatabase(t)
-		db, err := postgres.Open(t.Context(), url, postgres.Options{})
+		db, err := postgres.Open(t.Context(), url+"&application_name=shop", postgres.Options{})
 		ok(t, err)
 		_, err = db.AccessState(t.Context())
 		ok(t, err)
-		wantRefused(t, try{from: from, to: url}, "stop the nodes that are connected to it first")
+		wantRefused(t, try{from: from, to: url}, "stop the nodes and the migrate-store that are connected to it first")
 		ok(t, db.Close())
 	})
 	t.Run("other data", func(t *testing.T) {

@@ -60,7 +60,7 @@ func parameters(u use) map[string]string {
 	return p
 }
 
-// settings returns the statement that sets up a session. given are the settings of the
+// settings returns the statements that set up a session, and keep a [Target] out while it lasts. given are the settings of the
 // database's URL; one that the server does not know is an error.
 func settings(given map[string]string, u use) string {
 	all := parameters(u)
@@ -75,6 +75,9 @@ func settings(given map[string]string, u use) string {
 	set := "SELECT set_config(name, value, false) FROM (VALUES " + strings.Join(values, ", ") + ") AS s (name, value) WHERE current_setting(name, true) IS DISTINCT FROM value"
 	if _, there := given["transaction_timeout"]; !there {
 		set += "; SELECT set_config(name, '0', false) FROM pg_settings WHERE name = 'transaction_timeout' AND setting <> '0'"
+	}
+	if u != administering {
+		set += fmt.Sprintf("; SELECT pg_advisory_lock_shared(%d)", moveLock)
 	}
 	return set
 }

@@ -10,13 +10,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// moveLock is the key of the advisory lock that a process holds while it fills a
-// database.
+// moveLock is the key of the advisory lock that a process holds while it fills a database.
+// Each session of a node shares it.
 const moveLock int64 = 0x5045_5453_0000_0003
-
-// leaveTimeout is how long OpenTarget waits for the sessions of a process that was
-// killed to end.
-const leaveTimeout = 5 * time.Second
 
 // A Target is a transaction of a database that is filled: see [store.MoveTarget]. One
 // goroutine at a time uses it.
@@ -37,7 +33,7 @@ func OpenTarget(ctx context.Context, url string, now func() time.Time) (*Target,
 	t := &Target{migrated{sqlTx{ctx, c}, c}}
 	_, err = known.Up(t, now)
 	if err == nil {
-		err = t.lockExclusively(ctx)
+		err = t.lockExclusively()
 	}
 	if err == nil {
 		err = t.Script("BEGIN; DELETE FROM meta; DELETE FROM access_state") // which a new database has, too
@@ -50,38 +46,32 @@ func OpenTarget(ctx context.Context, url string, now func() time.Time) (*Target,
 
 // Close rolls back a transaction that is not committed, gives back the lock, and disconnects.
 func (t *Target) Close(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), connectTimeout)
 	defer cancel()
 	// The server also does this when it notices the end of the connection, perhaps after the next command has begun.
 	_, _ = t.conn.PgConn().Exec(ctx, "ROLLBACK; SELECT pg_advisory_unlock_all()").ReadAll()
 	return t.conn.Close(ctx)
 }
 
+// tryMoveLock asks for the lock for five seconds. It does not wait for it: new sessions of nodes
+// would then wait, too.
+const tryMoveLock = `DO $$ BEGIN
+	FOR n IN 1..50 LOOP
+		IF pg_try_advisory_lock(%d) THEN RETURN; END IF;
+		PERFORM pg_sleep(0.1);
+	END LOOP;
+	RAISE lock_not_available;
+END $$`
+
 // lockExclusively returns an error if a node or another Target uses the database. It
 // first waits a moment, since the sessions of a process that was killed may not have
 // ended yet.
-func (t *Target) lockExclusively(ctx context.Context) error {
-	waits, cancel := context.WithTimeout(ctx, leaveTimeout)
-	defer cancel()
-	for n := 0; ; n++ {
-		var locked bool
-		var others int
-		err := t.conn.QueryRow(ctx, `SELECT pg_try_advisory_lock($1), (SELECT count(*) FROM pg_stat_activity
-			WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name = 'petstore')`, moveLock).Scan(&locked, &others)
-		if err != nil {
-			return err
-		}
-		if locked && others == 0 {
-			return nil
-		}
-		if pause(waits, min(n, 4)) == nil {
-			continue
-		}
-		if !locked {
-			return errors.New("another migrate-store is filling it")
-		}
-		return fmt.Errorf("is in use: stop the nodes that are connected to it first (%d sessions)", others)
+func (t *Target) lockExclusively() error {
+	err := t.Script(fmt.Sprintf(tryMoveLock, moveLock))
+	if state(err) == stateLockNotAvailable {
+		err = errors.New("is in use: stop the nodes and the migrate-store that are connected to it first")
 	}
+	return err
 }
 
 // Tables implements [store.MoveTarget].
