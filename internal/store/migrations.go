@@ -51,11 +51,6 @@ func (s *Migrations) Latest() int { return len(s.all) }
 // ErrNewer says that a newer version of the program has migrated the database.
 var ErrNewer = errors.New("was made by a newer version of petstore")
 
-// Newer returns ErrNewer with the version that a database has.
-func (s *Migrations) Newer(has int) error {
-	return fmt.Errorf("%w (schema %d; this one knows 1 to %d)", ErrNewer, has, s.Latest())
-}
-
 // All returns all migrations, as of a database that has none.
 func (s *Migrations) All() []Migration { return slices.Clone(s.all) }
 
@@ -88,7 +83,7 @@ func (s *Migrations) Status(c Migrated) ([]Migration, error) {
 			return nil, err
 		}
 		if version > int64(s.Latest()) {
-			return nil, s.Newer(int(version))
+			return nil, fmt.Errorf("%w (schema %d; this one knows 1 to %d)", ErrNewer, version, s.Latest())
 		}
 		m.Version, m.At = int(version), time.UnixMilli(millis).UTC()
 		status[version-1] = m

@@ -71,11 +71,7 @@ func (db *DB) look() {
 
 // touchFile writes the first page as it is. The file's change counter grows.
 func touchFile(c *conn) error {
-	version, err := c.number("PRAGMA user_version")
-	if err != nil {
-		return err
-	}
-	return c.exec(fmt.Sprintf("PRAGMA user_version=%d", version))
+	return c.exec(fmt.Sprintf("PRAGMA application_id=%d", applicationID))
 }
 
 // abandoned reports whether the connections must not be closed: SQLite would move the

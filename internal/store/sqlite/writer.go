@@ -127,7 +127,7 @@ func (db *DB) checkForeignCommit() error {
 	}
 	db.versions.all.Add(2)
 	db.WakeAllReaders()
-	err = db.writer.checkSchema()
+	_, err = known.Status(db.writer)
 	if errors.Is(err, store.ErrNewer) {
 		db.fail(err)
 	}
