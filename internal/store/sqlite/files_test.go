@@ -174,7 +174,7 @@ func TestLost(t *testing.T) {
 			switch {
 			case test.want == "" && err != nil:
 				t.Fatalf("Check = %v, want nil", err)
-			case test.want != "" && (!ok || !strings.Contains(err.Error(), test.want) || lost.Whole != test.whole):
+			case test.want != "" && (!ok || !strings.Contains(err.Error(), test.want) || lost.whole != test.whole):
 				t.Fatalf("Check = %v, want %q, whole: %t", err, test.want, test.whole)
 			}
 			must(t, lock.Close())

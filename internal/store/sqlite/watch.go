@@ -81,7 +81,7 @@ func (db *DB) abandoned() bool {
 		return false
 	}
 	lost, ok := errors.AsType[*lostError](db.files.Check())
-	return ok && !lost.Whole
+	return ok && !lost.whole
 }
 
 // A fileWatch notices that the files of an open database were removed or replaced. The file is
@@ -111,19 +111,20 @@ func newFileWatch(path string) (*fileWatch, error) {
 // Check returns a *lostError if the files are no longer those that were opened.
 func (w *fileWatch) Check() error {
 	if what := changed(w.path, w.fileInfo); what != "" {
-		return &lostError{path: w.path, what: what}
+		return &lostError{fmt.Errorf("%s %s while it was in use; put it back with its log beside it, or restore a backup with petstore restore FILE, and start again", w.path, what), false}
 	}
-	if w.log != nil {
-		if what := changed(w.path+"-wal", w.log); what != "" {
-			return &lostError{path: w.path, what: what, Whole: true}
-		}
+	if what := changed(w.path+"-wal", w.log); what != "" {
+		return &lostError{fmt.Errorf("%s-wal %s while it was in use; what it had is in the database when the server has ended: start again", w.path, what), true}
 	}
 	return nil
 }
 
-// changed returns what happened to a file, or "". A file that cannot be read may still
-// exist.
+// changed returns what happened to a file, or "", as for nil, which was not there. A file that
+// cannot be read may still exist.
 func changed(path string, was fs.FileInfo) string {
+	if was == nil {
+		return ""
+	}
 	now, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -136,14 +137,7 @@ func changed(path string, was fs.FileInfo) string {
 
 // A lostError says what happened to the files of an open database, and what to do.
 type lostError struct {
-	Whole bool // the database file is unchanged: only its log was lost
+	error
 
-	path, what string
-}
-
-func (e *lostError) Error() string {
-	if e.Whole {
-		return fmt.Sprintf("%s-wal %s while it was in use; what it had is in the database when the server has ended: start again", e.path, e.what)
-	}
-	return fmt.Sprintf("%s %s while it was in use; put it back with its log beside it, or restore a backup with petstore restore FILE, and start again", e.path, e.what)
+	whole bool // the database file is unchanged: only its log was lost
 }
