@@ -150,18 +150,22 @@ func (s *Store) commit(changes []*change, patient bool) {
 	g := s.group(changes)
 	g.Patient = patient
 	err := guard(func() error { return s.db.Group(context.Background(), g) })
-	if errors.Is(err, ErrLocked) {
+	switch {
+	case errors.Is(err, ErrLocked):
 		s.setAside(g.locked())
 		s.commit(changes, false)
-		return
-	}
-	if err != nil && petstore.CodeOf(err) != petstore.CodeServiceUnavailable && len(changes) > 1 {
+	case err != nil && petstore.CodeOf(err) != petstore.CodeServiceUnavailable && len(changes) > 1:
 		s.split.Add(1)
 		for i := range changes {
 			s.commit(changes[i:i+1], patient)
 		}
-		return
+	default:
+		s.answer(g, err)
 	}
+}
+
+// answer tells all of a group what became of it.
+func (s *Store) answer(g *Group, err error) {
 	if err != nil {
 		s.lost.Add(1)
 	} else if len(g.changes) > 0 {
