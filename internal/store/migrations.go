@@ -108,30 +108,31 @@ func Lacking(status []Migration) error {
 	return fmt.Errorf("lacks %d of %d migrations; %w", n, len(status), ErrLacking)
 }
 
-// Up applies the migrations that the database lacks, each in a transaction of its own, and
-// returns them. A database that lacks none is not written to.
+// Up applies the migrations that the database lacks, in one transaction, and returns them. A
+// database that lacks none is not written to.
 func (s *Migrations) Up(c Migrated, now func() time.Time) (applied []Migration, err error) {
 	status, err := s.Status(c)
-	if err != nil {
+	if err != nil || Lacking(status) == nil {
 		return nil, err
 	}
-	for _, m := range status {
-		if m.Applied {
-			continue
+	err = c.Exclusively(func() error {
+		if status, err = s.Status(c); err != nil { // another process may have migrated it
+			return err
 		}
-		err = c.Exclusively(func() error {
-			if status, err := s.Status(c); err != nil || status[m.Version-1].Applied { // by another process
-				return err
+		for _, m := range status {
+			if m.Applied {
+				continue
 			}
 			m.Applied, m.At = true, now().UTC().Truncate(time.Millisecond)
-			return s.apply(c, m)
-		})
-		if err != nil {
-			return applied, fmt.Errorf("migration %d (%s): %w", m.Version, m.Name, err)
-		}
-		if m.Applied {
+			if err := s.apply(c, m); err != nil {
+				return fmt.Errorf("migration %d (%s): %w", m.Version, m.Name, err)
+			}
 			applied = append(applied, m)
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return applied, nil
 }
