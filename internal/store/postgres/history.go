@@ -37,10 +37,7 @@ func continueHistory(ctx context.Context, c *pgx.Conn, now func() time.Time, log
 	}
 	return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
 		x := sqlTx{ctx, tx}
-		if _, err := x.Exec("SET LOCAL lock_timeout = 0"); err != nil { // it waits for all writes under way
-			return err
-		}
-		if _, err := x.Exec("SELECT pg_advisory_xact_lock($1)", accessLock); err != nil {
+		if _, err := x.Exec("SELECT set_config('lock_timeout', '0', true), pg_advisory_xact_lock($1)", accessLock); err != nil { // it waits for all writes under way
 			return err
 		}
 		if current, kept, err = historyOf(ctx, tx); err != nil || current == kept { // another session was faster
