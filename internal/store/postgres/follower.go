@@ -9,9 +9,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// channel is the channel of NOTIFY on which nodes tell each other that access changed.
-// That for feeds is feedChannel.
-const channel = "petstore_access"
+// channel is the channel of NOTIFY on which nodes tell each other that access changed, by an
+// empty message, and of new events, see onFeedMessage.
+const channel = "petstore"
 
 const (
 	listenAgain  = time.Second     // the pause before the node listens again after its connection was lost
@@ -54,10 +54,10 @@ func (db *DB) listen(ctx context.Context, changed func()) error {
 		case err != nil:
 			return err
 		case n == nil:
-		case n.Channel == feedChannel:
-			db.onFeedMessage(n.Payload)
-		default:
+		case n.Payload == "":
 			changed()
+		default:
+			db.onFeedMessage(n.Payload)
 		}
 	}
 }
@@ -72,7 +72,7 @@ func (db *DB) openListener(ctx context.Context) (*pgx.Conn, error) {
 	starting, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	if err = continueHistory(starting, c, db.now, db.log); err == nil {
-		_, err = c.Exec(starting, "LISTEN "+channel+"; LISTEN "+feedChannel)
+		_, err = c.Exec(starting, "LISTEN "+channel)
 	}
 	if err != nil {
 		_ = c.Close(context.WithoutCancel(ctx)) // the first failure is what counts

@@ -74,6 +74,6 @@ func raiseIDs(x sqlTx, now petstore.Time, history string) error {
 	if err := store.Restored(x, &dialect, now, max(n-1, 1), max(n-1, 1)); err != nil {
 		return err
 	}
-	_, err = x.Exec("SELECT pg_notify($1, ''), pg_notify($2, 'history')", channel, feedChannel) // of all workspaces, see onFeedMessage
+	_, err = x.Exec("SELECT pg_notify($1, ''), pg_notify($1, 'history')", channel) // of all workspaces, see onFeedMessage
 	return err
 }

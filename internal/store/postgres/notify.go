@@ -7,10 +7,6 @@ import (
 	"time"
 )
 
-// feedChannel is the channel of NOTIFY on which nodes tell each other which workspaces
-// have new events.
-const feedChannel = "petstore_feeds"
-
 const (
 	notifyPause   = 5 * time.Millisecond // between the messages that a node sends at once
 	notifyTimeout = time.Second          // for sending them, also when the node ends
@@ -44,7 +40,7 @@ func (db *DB) notifyOthers() {
 		}
 		if len(feeds) > 0 {
 			ctx, cancel := context.WithTimeout(context.Background(), notifyTimeout)
-			_, _ = db.writer.Exec(ctx, "SELECT pg_notify($1, $2::text || ' ' || w) FROM unnest($3::bigint[]) w", feedChannel, db.node, feeds)
+			_, _ = db.writer.Exec(ctx, "SELECT pg_notify($1, $2::text || ' ' || w) FROM unnest($3::bigint[]) w", channel, db.node, feeds)
 			cancel()
 			time.Sleep(notifyPause)
 		}

@@ -81,12 +81,6 @@ func checkLog(path string) error {
 	return nil
 }
 
-// hasLog reports whether there is a log of the file at path, which may be missing.
-func hasLog(path string) bool {
-	info, err := os.Stat(path + "-wal")
-	return err == nil && info.Size() > 0
-}
-
 // foreign returns why a log does not belong to a file, of both of which it has the first
 // bytes, or "" if it may. The record may be nil, or of another log.
 func foreign(file []byte, inode uint64, log []byte, r *lockRecord) string {

@@ -169,6 +169,7 @@ func prepareFile(path string, o Options) (string, error) {
 		return "", fmt.Errorf("the directory %s does not exist", filepath.Dir(abs))
 	}
 	info, err := os.Stat(abs)
+	log, _ := os.Stat(abs + "-wal") // nil if there is none
 	switch {
 	case err == nil && info.IsDir():
 		return "", errors.New("is a directory")
@@ -180,7 +181,7 @@ func prepareFile(path string, o Options) (string, error) {
 		return filepath.EvalSymlinks(abs) // SQLite names the log by the file that a link leads to
 	case !errors.Is(err, fs.ErrNotExist):
 		return "", err
-	case hasLog(abs):
+	case log != nil && log.Size() > 0:
 		return "", fmt.Errorf("the file is missing, but its log %s-wal is there: put it back, or restore a backup with petstore restore FILE", abs)
 	case o.NoMigrate:
 		return "", ErrMissing

@@ -87,14 +87,11 @@ func (db *DB) toClientError(err error) error {
 	if _, ok := errors.AsType[*petstore.Error](err); ok {
 		return err
 	}
-	switch severityOf(err) {
-	case fatal:
+	severity := severityOf(err)
+	if severity == fatal {
 		db.fail(err)
-		return petstore.Unavailable(err)
-	case temporary:
-		return petstore.Unavailable(err)
 	}
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if severity != ordinary || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return petstore.Unavailable(err)
 	}
 	return err

@@ -94,8 +94,8 @@ type fileWatch struct {
 }
 
 // newFileWatch returns a watch of the files of the database at path, which is open.
-func newFileWatch(path string) (*fileWatch, error) {
-	w, err := &fileWatch{path: path}, error(nil)
+func newFileWatch(path string) (w *fileWatch, err error) {
+	w = &fileWatch{path: path}
 	if w.file, err = os.Open(path); err != nil { //nolint:gosec // the database
 		return nil, err
 	}
