@@ -199,6 +199,7 @@ type Stats struct {
 	Writes      int64 // writes in them, refused ones included
 	LostGroups  int64 // groups that were answered with an error
 	SplitGroups int64 // groups that were tried again one by one
+	Retries     int64 // transactions that the engine tried again
 	Waiting     int   // changes that wait for a commit now
 
 	Readers     int // connections for reading that may be open

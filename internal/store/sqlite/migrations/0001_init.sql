@@ -2,7 +2,6 @@
 -- key of a shop's tables: it is the unit of isolation.
 
 PRAGMA application_id = 0x50455447; -- marks the file as ours: "PETG" in ASCII
-PRAGMA user_version = 1; -- the version of the schema
 
 CREATE TABLE migrations (
   version INTEGER PRIMARY KEY,
