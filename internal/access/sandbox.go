@@ -46,11 +46,6 @@ type Sandboxes interface {
 	// keys, and returns their shops, whose rows are still to be removed.
 	EndSandboxes(ctx context.Context) (shops []int64, err error)
 
-	// MostContents returns the most rows that a shop may have. A kind of which fewer than
-	// few ids were issued counts with the number of ids, without reading its rows. The
-	// others are counted as by Contents.
-	MostContents(ctx context.Context, shop, few int64) (Contents, error)
-
 	CountSandboxes(ctx context.Context) (int64, error)
 }
 

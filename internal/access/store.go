@@ -52,8 +52,9 @@ type Store interface {
 	// one of them. It returns CodeWorkspaceExists if another workspace has the new name.
 	// edit may be called several times.
 	UpdateWorkspace(ctx context.Context, workspace int64, by Actor, edit func(*Workspace)) (Workspace, error)
-	// Contents counts the rows of a workspace, by reading them.
-	Contents(ctx context.Context, workspace int64) (Contents, error)
+	// Contents counts the rows of a shop, by reading them. A kind of which fewer than few ids
+	// were issued counts with the number of ids, and its rows are not read.
+	Contents(ctx context.Context, shop, few int64) (Contents, error)
 	// ResetWorkspace removes the categories, pets, orders, ledger and receipts of a
 	// workspace. It keeps the keys, and no id is issued again. The first transaction gives
 	// the workspace another shop; writes to the one before return the error of Resetting.
@@ -143,7 +144,7 @@ type Store interface {
 	EndSessions(ctx context.Context, keyID string) error // all of that key
 }
 
-// Contents are the numbers of rows of a workspace.
+// Contents are the numbers of rows of a shop.
 type Contents struct{ Categories, Pets, Orders int64 }
 
 // MaxKeys is how many live keys a workspace can have.

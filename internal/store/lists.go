@@ -60,7 +60,7 @@ func (l *list[T]) read(tx Tx) (page []T, err error) {
 		first, count := &statement{}, &statement{}
 		tested := "SELECT " + l.columns + " FROM (" + l.rows(first, l.columns+l.tested, nil, firstTested) + ") " + l.table
 		first.WriteString(tested + " WHERE TRUE" + first.and(l.tests) + " ORDER BY id" + l.order() + " LIMIT " + first.arg(l.page.Limit))
-		if page, err = l.rowsOf(tx, first); err != nil || len(page) == l.page.Limit {
+		if page, err = RowsOf(tx, l.scan, first.String(), first.args...); err != nil || len(page) == l.page.Limit {
 			return page, err
 		}
 		if rows, err = number(tx, "SELECT count(*) FROM ("+l.rows(count, "id", nil, firstTested)+") "+l.table, count.args...); err != nil {
@@ -72,12 +72,7 @@ func (l *list[T]) read(tx Tx) (page []T, err error) {
 	} else if err := l.find(tx, s); err != nil {
 		return nil, err
 	}
-	return l.rowsOf(tx, s)
-}
-
-// rowsOf returns the rows that a query for the page selects.
-func (l *list[T]) rowsOf(tx Tx, s *statement) ([]T, error) {
-	return appendRows(tx, make([]T, 0, min(l.page.Limit, petstore.MaxPage+1)), l.scan, s.String(), s.args...)
+	return RowsOf(tx, l.scan, s.String(), s.args...)
 }
 
 // findByValue makes an index of values the one that find uses: one with a column that has

@@ -94,7 +94,7 @@ func testRename(s *tenant) {
 		s.workspace:     {Categories: 1, Pets: 1, Orders: 1},
 		other.workspace: {Categories: 1, Pets: 1},
 	} {
-		same(s, "Contents", want)(s.Contents(s.ctx, workspace))
+		same(s, "Contents", want)(s.Contents(s.ctx, workspace, 0))
 	}
 }
 
@@ -128,7 +128,7 @@ func testMissingAccess(s *tenant) {
 		s.wantCode("Workspace", errOf(s.Workspace(s.ctx, name)), access.CodeWorkspaceNotFound)
 	}
 	s.wantCode("UpdateWorkspace", errOf(s.UpdateWorkspace(s.ctx, 99, "cli", func(*access.Workspace) {})), access.CodeWorkspaceNotFound)
-	s.wantCode("Contents", errOf(s.Contents(s.ctx, 99)), access.CodeWorkspaceNotFound)
+	s.wantCode("Contents", errOf(s.Contents(s.ctx, 99, 0)), access.CodeWorkspaceNotFound)
 	s.wantCode("ResetWorkspace", s.ResetWorkspace(s.ctx, 99, "cli"), access.CodeWorkspaceNotFound)
 	s.wantCode("DeleteWorkspace", s.DeleteWorkspace(s.ctx, 99, "cli"), access.CodeWorkspaceNotFound)
 	s.wantCode("create", s.create(access.Key{ID: "key_x", WorkspaceID: 99}), access.CodeWorkspaceNotFound)

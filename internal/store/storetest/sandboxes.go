@@ -67,7 +67,7 @@ func (s *tenant) resetNow(w access.Workspace) (before int64, err error) {
 // wantSeed checks that a shop has the seed and no more, and that everything is numbered from 1.
 func (s *tenant) wantSeed() {
 	s.Helper()
-	same(s, "Contents", access.Contents{Categories: 1, Pets: 2})(s.Contents(s.ctx, s.workspace))
+	same(s, "Contents", access.Contents{Categories: 1, Pets: 2})(s.Contents(s.ctx, s.workspace, 0))
 	s.wantItem(2, 3, petstore.Available)
 	s.wantIDs(petstore.EventQuery{Oldest: true, Limit: 10})
 	once := &petstore.Idempotency{Operation: "POST /store/orders", Key: "k"}
@@ -126,7 +126,7 @@ func testSandboxResetsAtOnce(s *tenant) {
 	now, err := s.WorkspaceByID(s.ctx, w.ID)
 	must(s, err)
 	for shop := w.Shop; shop <= now.Shop+1; shop++ {
-		if has, err := s.Contents(s.ctx, shop); shop != now.Shop && petstore.CodeOf(err) != access.CodeWorkspaceNotFound {
+		if has, err := s.Contents(s.ctx, shop, 0); shop != now.Shop && petstore.CodeOf(err) != access.CodeWorkspaceNotFound {
 			s.Errorf("Contents(%d) = %+v, %v, want none but of %d", shop, has, err, now.Shop)
 		}
 	}
@@ -192,7 +192,7 @@ func testSandboxByOperator(s *tenant) {
 	shop.workspace = now.Shop
 	shop.wantEmpty()
 	must(s, s.DeleteWorkspace(s.ctx, w.ID, "cli"))
-	s.wantCode("Contents", errOf(s.Contents(s.ctx, now.Shop)), access.CodeWorkspaceNotFound)
+	s.wantCode("Contents", errOf(s.Contents(s.ctx, now.Shop, 0)), access.CodeWorkspaceNotFound)
 	s.wantCode("ResetSandbox of an ordinary workspace", errOf(s.ResetSandbox(s.ctx, s.workspace, nil)), access.CodeNotASandbox)
 	s.clock.Advance(10 * 365 * 24 * time.Hour)
 	same(s, "EndSandboxes", []int64{})(s.EndSandboxes(s.ctx))
