@@ -117,7 +117,7 @@ type Store interface {
 	Note(ctx context.Context, e AuditEntry) error
 
 	// UseLink marks a link as used and adds the entry. It reports false, and adds
-	// nothing, if the link was used before, in any process. It forgets links some time
+	// nothing, if the link was used before, in any process. Links are forgotten a day
 	// after their end, so callers must refuse these first.
 	UseLink(ctx context.Context, l Link, e AuditEntry) (first bool, err error)
 
@@ -226,10 +226,6 @@ type Link struct {
 	Hash  [32]byte // of the link's secret part
 	Until time.Time
 }
-
-// LinkGrace is how long a used link is remembered after its end, for nodes
-// whose clocks are behind.
-const LinkGrace = time.Hour
 
 // An Actor names who changes a store, for the audit log: "cli", "console:KEYID",
 // "operator", "limiter".
