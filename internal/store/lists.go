@@ -80,7 +80,7 @@ func (l *list[T]) read(tx Tx) (page []T, err error) {
 // keeps a planner from testing rows in the order of ids instead.
 func (l *list[T]) findByValue(index, column string, values []any, matches ...condition) {
 	l.find = func(_ Tx, s *statement) error {
-		ids := "SELECT id FROM " + l.table + l.dialect.Hint(index) + l.where(s) + s.in(column, values) + s.and(matches) + s.and(l.tests) +
+		ids := "SELECT id FROM " + l.table + l.dialect.Hint(index) + l.where(s) + " AND " + s.in(column, values) + s.and(matches) + s.and(l.tests) +
 			" ORDER BY id + 0" + l.order() + " LIMIT " + strconv.Itoa(max(l.page.Limit, petstore.MaxPage+1)) // a planner knows how few they are
 		s.WriteString("SELECT " + l.columns + " FROM " + l.table + " WHERE workspace = $1 AND id IN (" + ids + ") ORDER BY id + 0" +
 			l.order() + " LIMIT " + s.arg(l.page.Limit))
@@ -127,7 +127,7 @@ func (l *list[T]) where(s *statement) string {
 		for i, id := range l.ids {
 			ids[i] = id
 		}
-		return workspace + s.in("id", ids)
+		return workspace + " AND " + s.in("id", ids)
 	}
 	beyond := " AND id > "
 	if l.page.Newest {
@@ -174,8 +174,8 @@ func (s *statement) and(all []condition) (text string) {
 	return text
 }
 
-// in returns the condition, after AND, that a column has one of some values. There are few
-// different lengths, since engines keep each statement prepared.
+// in returns the condition that a column has one of some values. There are few different
+// lengths, since engines keep each statement prepared.
 func (s *statement) in(column string, values []any) string {
 	for len(values)&(len(values)-1) > 0 {
 		values = append(slices.Clip(values), values[0])
@@ -184,5 +184,5 @@ func (s *statement) in(column string, values []any) string {
 	for i, v := range values {
 		parameters[i] = s.arg(v)
 	}
-	return " AND " + column + " IN (" + strings.Join(parameters, ", ") + ")"
+	return column + " IN (" + strings.Join(parameters, ", ") + ")"
 }

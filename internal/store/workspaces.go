@@ -143,7 +143,7 @@ func (s *Store) WorkspacePage(ctx context.Context, after int64, limit int, names
 	}
 	where := "id > " + q.arg(after)
 	if len(names) > 0 {
-		where += q.in("name", some)
+		where += " AND " + q.in("name", some)
 	}
 	where += " ORDER BY id LIMIT " + q.arg(limit)
 	return readRows(ctx, s, scanWorkspace, selectWorkspaces+where, q.args...)
