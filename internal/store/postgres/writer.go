@@ -78,9 +78,7 @@ func (db *DB) try(ctx context.Context, g *store.Group) (sent bool, err error) {
 		return false, err
 	}
 	b.Reset()
-	if err := g.Write(b); err != nil {
-		return false, err
-	}
+	g.Write(b)
 	b.Exec("COMMIT")
 	return true, confirmed(c.Conn(), func() error { return sqlTx{ctx, c}.Run(b) })
 }
