@@ -23,8 +23,8 @@ func (s *Store) Load(ctx context.Context, workspace int64, b *petstore.Batch) ([
 	case err != nil:
 		return nil, err
 	}
+	l.group.notify()
 	if i := b.Imported; i != nil {
-		s.options.Written(workspace)
 		if gather := s.options.Dialect.Gather; gather != "" && i.Categories+i.Pets+i.Orders >= largeImport {
 			_ = s.db.Write(ctx, func(tx Tx) error { return exec(tx, gather) }) // if it fails, the database does so by itself some time
 		}
@@ -82,7 +82,6 @@ func (l *load) begin(tx Tx) error {
 	l.group.begin()
 	l.in = l.group.workspace(l.workspace)
 	var b Batch
-	l.group.lock(&b)
 	l.find(&b)
 	if err := tx.Run(&b); err != nil || l.in.open {
 		return err
@@ -92,6 +91,9 @@ func (l *load) begin(tx Tx) error {
 
 // keep gives a unit its ids and puts its rows among those to write.
 func (l *load) keep(u *petstore.Unit) error {
+	if u.Change != nil {
+		return l.change(u.Change)
+	}
 	g, last := l.group, &l.in.last
 	if c := u.Category; c != nil {
 		l.issue(petstore.CategoryRow, &c.ID, &last.categories)
@@ -123,6 +125,13 @@ func (l *load) keep(u *petstore.Unit) error {
 	return nil
 }
 
+// change decides a change on the rows as the units before it left them.
+func (l *load) change(c *petstore.Change) error {
+	m := groupedChange{change: &change{Change: c}, workspace: l.in}
+	l.group.decideOne(&m)
+	return m.err
+}
+
 // issue sets *id to the next id unless it has one, and notes the row.
 func (l *load) issue(kind petstore.RowKind, id, last *int64) {
 	if assignID(id, last) {
@@ -151,8 +160,19 @@ var findRows = [petstore.RowKinds]string{
 	petstore.LedgerRow:   "SELECT pet FROM movements WHERE workspace = $1 AND kind = 'deleted' AND pet", // that of a pet which is there comes with the pet
 }
 
-// find adds the statements that look for the ids which the batch names.
+// find adds the statements that lock the workspace, load the rows which changes need, and look
+// for the ids which the other units name.
 func (l *load) find(b *Batch) {
+	for i := range l.batch.Units {
+		if u := &l.batch.Units[i]; u.Change != nil {
+			l.in.need(u.Change.Needs)
+			if u.In != nil {
+				l.in.categories = need(l.in.categories, u.In.ID)
+			}
+		}
+	}
+	l.group.lock(b)
+	l.group.loadRows(b, l.in)
 	for kind, named := range l.named() {
 		if len(named) == 0 {
 			continue
@@ -173,6 +193,8 @@ func (l *load) named() foundRows {
 	for i := range l.batch.Units {
 		u := &l.batch.Units[i]
 		switch {
+		case u.Change != nil:
+			continue
 		case u.Category != nil:
 			n[petstore.CategoryRow][u.Category.ID] = true
 			continue

@@ -61,7 +61,10 @@ func (r *dryRun) Categories(_ context.Context, _ int64, q petstore.CategoryQuery
 
 // Load implements [petstore.Bulk].
 func (r *dryRun) Load(_ context.Context, _ int64, b *petstore.Batch) ([]petstore.Refusal, error) {
-	l := &load{store: r.store, workspace: r.workspace, batch: b, existing: newFoundRows()}
+	l := &load{store: r.store, workspace: r.workspace, batch: b, existing: newFoundRows(), group: r.store.group(nil)}
+	l.group.dialect = &r.dialect
+	l.group.begin()
+	l.in = l.group.workspace(r.workspace)
 	var queries Batch
 	l.find(&queries)
 	if err := r.tx.Run(&queries); err != nil {
@@ -69,7 +72,12 @@ func (r *dryRun) Load(_ context.Context, _ int64, b *petstore.Batch) ([]petstore
 	}
 	refused, err := b.Insert(func(kind petstore.RowKind, id int64) bool {
 		return l.has(kind, id) || r.kept[kind].has(id)
-	}, r.keep)
+	}, func(u *petstore.Unit) error {
+		if u.Change != nil {
+			return r.change(l, u.Change)
+		}
+		return r.keep(u)
+	})
 	if errors.Is(err, petstore.ErrRefused) {
 		err = nil
 	}
@@ -102,20 +110,10 @@ func (r *dryRun) keep(u *petstore.Unit) error {
 	return nil
 }
 
-// Amend implements [petstore.Bulk].
-func (r *dryRun) Amend(_ context.Context, _ int64, changes []*petstore.Change, _ bool, _ string, _ int) ([]error, error) {
-	g := r.store.amendment(changes)
-	g.dialect = &r.dialect
-	var b Batch
-	g.Load(&b)
-	if err := r.tx.Run(&b); err != nil {
-		return nil, err
+// change decides a change, which may move a pet to a category that was loaded before.
+func (r *dryRun) change(l *load, c *petstore.Change) error {
+	if id := c.Needs.CategoryID; r.kept[petstore.CategoryRow].has(id) {
+		l.group.categories[rowID{r.workspace, id}] = &loadedRow[petstore.Category]{row: petstore.Category{ID: id}}
 	}
-	for _, c := range changes {
-		if id := c.Needs.CategoryID; r.kept[petstore.CategoryRow].has(id) {
-			g.categories[rowID{r.workspace, id}] = &loadedRow[petstore.Category]{row: petstore.Category{ID: id}}
-		}
-	}
-	g.decide()
-	return g.refusals(), nil
+	return l.change(c)
 }

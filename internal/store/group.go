@@ -17,7 +17,6 @@ type Group struct {
 	dialect *Dialect
 	changes []groupedChange
 	writes  []*change // carried out behind the changes
-	whole   bool      // nothing is written if a change is refused
 	Patient bool      // it waits for the locks of its workspaces however long others hold them
 
 	now        petstore.Time
@@ -142,9 +141,7 @@ func (g *Group) Run(tx Tx) error {
 		return err
 	}
 	b.Reset()
-	if err := g.Write(&b); err != nil {
-		return err
-	}
+	g.Write(&b)
 	if err := tx.Run(&b); err != nil {
 		return err
 	}
@@ -176,10 +173,7 @@ func (g *Group) Load(b *Batch) {
 		c.err = nil
 		w := g.workspace(c.Workspace)
 		g.changes[i] = groupedChange{change: c, workspace: w}
-		w.pets, w.categories, w.orders = need(w.pets, c.Needs.PetID), need(w.categories, c.Needs.CategoryID), need(w.orders, c.Needs.OrderID)
-		if c.Needs.CategoryUse {
-			w.uses = need(w.uses, c.Needs.CategoryID)
-		}
+		w.need(c.Needs)
 	}
 	g.lock(b)
 	for i := range g.changes {
@@ -210,6 +204,14 @@ func (g *Group) workspace(id int64) *groupedWorkspace {
 		g.workspaces = slices.Insert(g.workspaces, i, &groupedWorkspace{id: id})
 	}
 	return g.workspaces[i]
+}
+
+// need adds the rows that a change needs to those that are loaded.
+func (w *groupedWorkspace) need(n petstore.Needs) {
+	w.pets, w.categories, w.orders = need(w.pets, n.PetID), need(w.categories, n.CategoryID), need(w.orders, n.OrderID)
+	if n.CategoryUse {
+		w.uses = need(w.uses, n.CategoryID)
+	}
 }
 
 // need adds an id, unless it is 0, to some that are in order.

@@ -10,13 +10,9 @@ import (
 
 // Write decides the changes, and adds the statements for all effects. Of a row that several
 // changed, the last state is written.
-func (g *Group) Write(b *Batch) error {
+func (g *Group) Write(b *Batch) {
 	g.decide()
-	if g.whole && slices.ContainsFunc(g.changes, func(m groupedChange) bool { return m.err != nil }) {
-		return petstore.ErrRefused
-	}
 	g.write(b)
-	return nil
 }
 
 // write adds the statements for the rows that were changed.
