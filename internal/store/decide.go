@@ -90,7 +90,6 @@ func (g *Group) inUse(w *groupedWorkspace, category int64) bool {
 // A decision is what a change writes.
 type decision struct {
 	petstore.Effects
-	isNew  struct{ pet, category, order bool }
 	events []petstore.Event
 }
 
@@ -101,13 +100,13 @@ func (g *Group) ask(m *groupedChange) (d decision, err error) {
 		return d, err
 	}
 	if p := d.SavePet; p != nil {
-		d.isNew.pet = assignID(&p.ID, &last.pets)
+		assignID(&p.ID, &last.pets)
 	}
 	if c := d.SaveCategory; c != nil {
-		d.isNew.category = assignID(&c.ID, &last.categories)
+		assignID(&c.ID, &last.categories)
 	}
-	if order := d.SaveOrder; order != nil {
-		d.isNew.order = assignID(&order.ID, &last.orders)
+	if o := d.SaveOrder; o != nil {
+		assignID(&o.ID, &last.orders)
 	}
 	d.Link()
 	if d.Movement != nil {
@@ -146,20 +145,13 @@ func (w *groupedWorkspace) usedUp() error {
 func (g *Group) apply(m *groupedChange, d *decision) {
 	w := m.workspace
 	if p := d.SavePet; p != nil {
-		if row := g.pets.saved(rowID{w.id, p.ID}, d.isNew.pet); row != nil {
-			row.StockedPet = *p
-		}
+		g.pets.saved(rowID{w.id, p.ID}).StockedPet = *p
 	}
 	if c := d.SaveCategory; c != nil {
-		if row := g.categories.saved(rowID{w.id, c.ID}, d.isNew.category); row != nil {
-			*row = *c
-		}
+		*g.categories.saved(rowID{w.id, c.ID}) = *c
 	}
-	var order *storedOrder
-	if saved := d.SaveOrder; saved != nil {
-		if order = g.orders.saved(rowID{w.id, saved.ID}, d.isNew.order); order != nil {
-			order.Order = *saved
-		}
+	if o := d.SaveOrder; o != nil {
+		g.orders.saved(rowID{w.id, o.ID}).Order = *o
 	}
 	if d.Movement != nil {
 		movement := storedMovement{Movement: *d.Movement, id: w.last.movements}
@@ -167,8 +159,8 @@ func (g *Group) apply(m *groupedChange, d *decision) {
 		if pet := g.pets[rowID{w.id, movement.PetID}]; pet != nil {
 			movement.before, pet.row.lastMovement = pet.row.lastMovement, movement.id
 		}
-		if d.isNew.order {
-			order.placed = movement.id
+		if movement.Kind == petstore.MovedPlaced || movement.Kind == petstore.MovedSale {
+			g.orders.saved(rowID{w.id, movement.OrderID}).placed = movement.id
 		}
 		g.movements = append(g.movements, movementTable.values(w.id, &movement))
 	}

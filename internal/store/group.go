@@ -85,15 +85,12 @@ func (r rows[T]) has(id rowID) *T {
 	return nil
 }
 
-// saved returns the row to change, or nil if it is neither there nor new.
-func (r rows[T]) saved(id rowID, isNew bool) *T {
-	if isNew {
+// saved returns the row to change. One that was not loaded is new.
+func (r rows[T]) saved(id rowID) *T {
+	if r[id] == nil {
 		r[id] = &loadedRow[T]{isNew: true}
 	}
-	if l := r[id]; l != nil {
-		return &l.row
-	}
-	return nil
+	return &r[id].row
 }
 
 // drop removes a row, if it is there.
@@ -208,16 +205,18 @@ func (g *Group) workspace(id int64) *groupedWorkspace {
 
 // need adds the rows that a change needs to those that are loaded.
 func (w *groupedWorkspace) need(n petstore.Needs) {
-	w.pets, w.categories, w.orders = need(w.pets, n.PetID), need(w.categories, n.CategoryID), need(w.orders, n.OrderID)
+	w.pets, w.categories, w.orders = append(w.pets, n.PetID), append(w.categories, n.CategoryID), append(w.orders, n.OrderID)
 	if n.CategoryUse {
-		w.uses = need(w.uses, n.CategoryID)
+		w.uses = append(w.uses, n.CategoryID)
 	}
 }
 
-// need adds an id, unless it is 0, to some that are in order.
-func need(ids []int64, id int64) []int64 {
-	if i, there := slices.BinarySearch(ids, id); !there && id != 0 {
-		ids = slices.Insert(ids, i, id)
+// distinct returns each of some ids once, in their order; 0 is none.
+func distinct(ids []int64) []int64 {
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	if len(ids) > 0 && ids[0] == 0 {
+		return ids[1:]
 	}
 	return ids
 }
@@ -237,6 +236,7 @@ func (g *Group) lock(b *Batch) {
 // loadRows adds the statements that load the rows of a workspace which the changes need.
 func (g *Group) loadRows(b *Batch, w *groupedWorkspace) {
 	petID := func(p *storedPet) int64 { return p.ID }
+	w.orders, w.pets, w.categories, w.uses = distinct(w.orders), distinct(w.pets), distinct(w.categories), distinct(w.uses)
 	if len(w.orders) > 0 {
 		among, ids := g.dialect.Among(w.orders)
 		loadAll(b, g.orders, scanStoredOrder, func(o *storedOrder) int64 { return o.ID }, ordersToChange+among, w.id, ids)

@@ -77,7 +77,7 @@ func (s *Store) fillShop(tx Tx, shop int64, rows []petstore.Unit) error {
 	if err := s.openShop(tx, shop); err != nil {
 		return err
 	}
-	return (&load{store: s, workspace: shop, batch: &petstore.Batch{Units: rows}}).run(tx)
+	return (&load{Group: s.group(nil), shop: shop, batch: &petstore.Batch{Units: rows}}).run(tx)
 }
 
 // newShop gives a workspace the id of a new shop.
