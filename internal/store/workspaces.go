@@ -226,10 +226,10 @@ func (s *Store) ResetWorkspace(ctx context.Context, workspace int64, by access.A
 		}
 		return "workspace.reset", "catalogue, orders, ledger and receipts removed", err
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		s.options.Written(before) // its readers see that it has ended
 	}
-	return s.RemoveShop(ctx, before)
+	return err
 }
 
 // DeleteWorkspace implements [access.Store].
@@ -244,10 +244,10 @@ func (s *Store) DeleteWorkspace(ctx context.Context, workspace int64, by access.
 		}
 		return s.audit(tx, w.ID, by, "workspace.delete", w.Name, "removed with its keys, catalogue and orders")
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		s.options.Written(w.Shop)
 	}
-	return s.RemoveShop(ctx, w.Shop)
+	return err
 }
 
 // removeWorkspace removes a workspace, its keys and its usage. The rows of its shop are still to be
