@@ -56,16 +56,16 @@ type Store interface {
 	// were issued counts with the number of ids, and its rows are not read.
 	Contents(ctx context.Context, shop, few int64) (Contents, error)
 	// ResetWorkspace removes the categories, pets, orders, ledger and receipts of a
-	// workspace. It keeps the keys, and no id is issued again. The first transaction gives
-	// the workspace another shop; writes to the one before return the error of Resetting.
-	// Many short ones then remove its rows, so that others do not wait for long. If ctx or
-	// the process ends before, Resume continues.
+	// workspace. It keeps the keys, and no id is issued again. It gives the workspace
+	// another shop, in one transaction; writes to the one before return the error of
+	// Resetting. Resume then removes its rows.
 	ResetWorkspace(ctx context.Context, workspace int64, by Actor) error
-	// DeleteWorkspace removes a workspace with everything in it. The first transaction
-	// removes the workspace and its keys; its rows are removed as by ResetWorkspace.
+	// DeleteWorkspace removes a workspace with its keys, in one transaction. Resume then
+	// removes its rows.
 	DeleteWorkspace(ctx context.Context, workspace int64, by Actor) error
-	// Resume completes interrupted calls of ResetWorkspace, DeleteWorkspace and
-	// RemoveShop.
+	// Resume removes the rows of the shops that resets and deletions have left, in many
+	// short transactions, so that others do not wait for long. If ctx or the process ends
+	// before, the next call continues.
 	Resume(ctx context.Context) error
 
 	// MakeKey adds a key, which may replace another one. It returns CodeTooManyKeys if

@@ -21,7 +21,7 @@ func (n *node) chores() []chore {
 			_, err := n.store.Forget(ctx)
 			return err
 		}},
-		{time.Minute, "a reset or a deletion of a workspace could not be completed", n.store.Resume},
+		{5 * time.Second, "the rows of workspaces that were reset or deleted could not be removed", n.store.Resume},
 		{time.Minute, "expired sandboxes could not be removed", n.endSandboxes},
 		{10 * time.Minute, "old events could not be removed", n.forgetEvents},
 		{10 * time.Minute, "old usage could not be removed", n.usage.Forget},

@@ -217,10 +217,10 @@ func (s *Store) ResetWorkspace(ctx context.Context, workspace int64, by access.A
 		before = w.Shop
 		return "workspace.reset", "catalogue, orders, ledger and receipts removed", s.renewShop(tx, w, nil)
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		s.options.Written(before) // its readers see that it has ended
 	}
-	return s.RemoveShop(ctx, before)
+	return err
 }
 
 // DeleteWorkspace implements [access.Store].
@@ -228,10 +228,10 @@ func (s *Store) DeleteWorkspace(ctx context.Context, workspace int64, by access.
 	w, err := s.changeWorkspace(ctx, workspace, by, func(tx Tx, w *access.Workspace) (action, detail string, err error) {
 		return "workspace.delete", "removed with its keys, catalogue and orders", removeWorkspace(tx, w)
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		s.options.Written(w.Shop)
 	}
-	return s.RemoveShop(ctx, w.Shop)
+	return err
 }
 
 // removeWorkspace removes a workspace, its keys and its usage. The rows of its shop are still to be

@@ -70,7 +70,7 @@ func (c *contention) rare(db *DB, n int) error {
 	workspace := c.workspaces[n%len(c.workspaces)]
 	switch n % 5 {
 	case 0:
-		return db.ResetWorkspace(c.Context(), workspace, "cli")
+		return errors.Join(db.ResetWorkspace(c.Context(), workspace, "cli"), db.Resume(c.Context()))
 	case 1:
 		return c.sandboxes(db)
 	case 2:

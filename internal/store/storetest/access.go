@@ -115,6 +115,7 @@ func testDeleteWorkspace(s *tenant) {
 	s.ban(k, time.Hour)
 	doomed.order(doomed.pet(5), 1)
 	must(s, s.DeleteWorkspace(s.ctx, doomed.workspace, "cli"))
+	must(s, s.Resume(s.ctx))
 	doomed.wantEmpty()
 	s.wantCode("Key", errOf(s.Key(s.ctx, k.ID)), access.CodeKeyNotFound)
 	s.wantCode("Workspace", errOf(s.Workspace(s.ctx, "doomed")), access.CodeWorkspaceNotFound)

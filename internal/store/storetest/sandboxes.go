@@ -182,6 +182,7 @@ func testSandboxByOperator(s *tenant) {
 	pet := s.pet(3)
 	shop, w := s.sandbox()
 	must(s, s.ResetWorkspace(s.ctx, w.ID, "cli"))
+	must(s, s.Resume(s.ctx))
 	shop.wantEmpty()
 	now, err := s.Workspace(s.ctx, w.Name)
 	if err != nil || now.Shop == w.Shop || now.Sandbox == nil {
