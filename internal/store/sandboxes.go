@@ -142,27 +142,29 @@ func (s *Store) ResetSandbox(ctx context.Context, workspace int64, rows []petsto
 }
 
 // EndSandboxes implements [access.Sandboxes].
-func (s *Store) EndSandboxes(ctx context.Context) ([]int64, error) {
+func (s *Store) EndSandboxes(ctx context.Context) error {
 	now := s.now().UnixMilli()
-	some, err := read(ctx, s, func(tx Tx) (bool, error) {
-		return exists(tx, "SELECT 1 FROM workspaces WHERE expires_at <= $1 LIMIT 1", now)
-	})
-	if err != nil || !some {
-		return nil, err
-	}
-	return result(ctx, s.db.Change, func(tx Tx) (shops []int64, err error) {
-		if err := exec(tx, "UPDATE workspaces SET shop = shop WHERE expires_at <= $1", now); err != nil { // none is reset meanwhile
-			return nil, err
+	for {
+		expired, err := s.numbers(ctx, "SELECT id FROM workspaces WHERE expires_at <= $1 LIMIT 1", now)
+		if err != nil || len(expired) == 0 {
+			return err
 		}
-		due, err := workspaces(tx, "expires_at <= $1 ORDER BY shop LIMIT $2", now, expireAtOnce)
-		for i := range due {
-			if err == nil {
-				err = removeWorkspace(tx, &due[i])
-				shops = append(shops, due[i].Shop)
+		err = s.db.Change(ctx, func(tx Tx) error {
+			if err := exec(tx, "UPDATE workspaces SET shop = shop WHERE expires_at <= $1", now); err != nil { // none is reset meanwhile
+				return err
 			}
+			due, err := workspaces(tx, "expires_at <= $1 ORDER BY shop LIMIT $2", now, expireAtOnce)
+			for i := range due {
+				if err == nil {
+					err = removeWorkspace(tx, &due[i])
+				}
+			}
+			return err
+		})
+		if err != nil {
+			return err
 		}
-		return shops, err
-	})
+	}
 }
 
 // CountSandboxes implements [access.Sandboxes].

@@ -61,8 +61,7 @@ func (c *contention) sandboxes(db *DB) error {
 		}
 	}
 	_, again := db.ResetSandbox(c.Context(), last, units())
-	_, err := db.EndSandboxes(c.Context())
-	return errors.Join(closing(again), err)
+	return errors.Join(closing(again), db.EndSandboxes(c.Context()))
 }
 
 // rare does one of the things that lock a workspace for something else than a change.
