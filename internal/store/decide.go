@@ -28,19 +28,15 @@ func (g *Group) decide() {
 // replay reports whether the change has its outcome already: from a receipt, or from a
 // change before it with the same idempotency key.
 func (g *Group) replay(m *groupedChange) bool {
-	i := m.Idempotency
-	if i == nil {
+	if m.Idempotency == nil {
 		return false
 	}
-	id, again := idOf(m.Change), false
-	if first := g.firsts[id]; first != nil {
-		if again, m.err = i.Replay(first.Idempotency.Fingerprint, g.now, g.now); again {
-			m.first = first
-		}
-	} else if stored, ok := g.receipts[id]; ok {
-		if again, m.err = i.Replay(stored.fingerprint, stored.created, g.now); again {
-			m.before = &stored.Receipt
-		}
+	kept, again := g.receipts[idOf(m.Change)], false
+	if kept == nil {
+		return false
+	}
+	if again, m.err = m.Idempotency.Replay(kept.fingerprint, kept.created, g.now); again {
+		m.answer = &kept.Receipt
 	}
 	return again || m.err != nil
 }
@@ -57,8 +53,9 @@ func (g *Group) decideOne(m *groupedChange) {
 		w.last = before
 		return
 	}
-	if m.Idempotency != nil {
-		g.firsts[idOf(m.Change)] = m
+	if m.receipt != nil {
+		id := idOf(m.Change)
+		m.expired, g.receipts[id] = g.receipts[id], m.receipt
 	}
 	g.apply(m, &d)
 }
@@ -119,7 +116,7 @@ func (g *Group) ask(m *groupedChange) (d decision, err error) {
 		d.events = d.Events(g.now, m.RequestID)
 	}
 	if m.Idempotency != nil {
-		m.receipt = new(m.Receipt())
+		m.receipt = &storedReceipt{m.Receipt(), m.Idempotency.Fingerprint, g.now}
 	}
 	return d, nil
 }

@@ -24,8 +24,7 @@ type Group struct {
 	pets       rows[storedPet]
 	categories rows[petstore.Category]
 	orders     rows[storedOrder]
-	receipts   map[receiptID]*storedReceipt
-	firsts     map[receiptID]*groupedChange // who has done what a key stands for
+	receipts   map[receiptID]*storedReceipt // that were loaded, and those of the changes so far
 
 	movements, events [][]any // the new rows
 }
@@ -34,9 +33,8 @@ type Group struct {
 type groupedChange struct {
 	*change
 	workspace *groupedWorkspace
-	before    *petstore.Receipt // of an earlier transaction
-	first     *groupedChange    // who in this group has done the same before
-	receipt   *petstore.Receipt // what is kept under the idempotency key
+	receipt   *storedReceipt // what is kept under the idempotency key
+	expired   *storedReceipt // what was kept under it before
 }
 
 // A groupedWorkspace is what a group knows of a workspace.
@@ -167,7 +165,7 @@ func (g *Group) Load(b *Batch) {
 	g.begin()
 	for i := range g.changes {
 		c := g.changes[i].change
-		c.err = nil
+		c.answer, c.err = nil, nil
 		w := g.workspace(c.Workspace)
 		g.changes[i] = groupedChange{change: c, workspace: w}
 		w.need(c.Needs)
@@ -191,7 +189,7 @@ func (g *Group) Load(b *Batch) {
 func (g *Group) begin() {
 	g.now, g.workspaces, g.movements, g.events = petstore.At(g.store.now()), nil, nil, nil
 	g.pets, g.categories, g.orders = rows[storedPet]{}, rows[petstore.Category]{}, rows[storedOrder]{}
-	g.receipts, g.firsts = map[receiptID]*storedReceipt{}, map[receiptID]*groupedChange{}
+	g.receipts = map[receiptID]*storedReceipt{}
 }
 
 // workspace returns a workspace of the group, which it may add.

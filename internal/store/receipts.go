@@ -99,8 +99,7 @@ func (s *Store) KeepFormAnswer(ctx context.Context, workspace int64, form string
 func (g *Group) keepReceipts(b *Batch) {
 	for i := range g.changes {
 		if m := &g.changes[i]; m.receipt != nil {
-			id := idOf(m.Change)
-			keepReceipt(b, id, g.receipts[id], &storedReceipt{*m.receipt, m.Idempotency.Fingerprint, g.now})
+			keepReceipt(b, idOf(m.Change), m.expired, m.receipt)
 		}
 	}
 }
