@@ -116,7 +116,8 @@ func (s *Store) makeKey(tx Tx, m access.KeyRequest, holder *access.Key) (access.
 	if err := s.insertBounded(tx, m.Key); err != nil {
 		return access.Key{}, err
 	}
-	return m.Key, s.audit(tx, m.Key.WorkspaceID, m.By, "key.create", m.Key.ID, keyDetail(m.Key))
+	detail := fmt.Sprintf("%q for workspace %d, scopes %s, %s", m.Key.Name, m.Key.WorkspaceID, m.Key.Scopes, ends(m.Key))
+	return m.Key, s.audit(tx, m.Key.WorkspaceID, m.By, "key.create", m.Key.ID, detail)
 }
 
 // insertBounded adds a key unless the workspace then has too many that are live,
@@ -152,14 +153,6 @@ func (s *Store) revokeExpired(tx Tx, workspace int64) error {
 		}
 	}
 	return nil
-}
-
-func keyDetail(k access.Key) string {
-	detail := fmt.Sprintf("%q for workspace %d, scopes %s", k.Name, k.WorkspaceID, k.Scopes)
-	if !k.ExpiresAt.IsZero() {
-		detail += ", expires " + k.ExpiresAt.UTC().Format(time.RFC3339)
-	}
-	return detail
 }
 
 // KeyPage implements [access.Store].

@@ -9,8 +9,8 @@ import (
 )
 
 // The pets, orders and events of a workspace have in their column workspace the id of its shop.
-// At first that is the id of the workspace, or, of a sandbox, that of no workspace. A reset gives
-// the workspace another shop, in one transaction whose cost does not depend on the old rows.
+// At first that is the id of the workspace. A reset gives it another shop, whose id no workspace
+// has, in one transaction whose cost does not depend on the old rows.
 
 var _ access.Sandboxes = (*Store)(nil)
 
@@ -34,9 +34,7 @@ func (s *Store) CreateSandbox(ctx context.Context, n access.NewSandbox) (access.
 				return w, err
 			}
 		}
-		if w.Shop, err = s.newShop(tx, w.ID); err != nil {
-			return w, err
-		}
+		w.Shop = w.ID
 		return w, s.fillShop(tx, w.Shop, n.Rows)
 	})
 }

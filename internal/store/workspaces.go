@@ -91,13 +91,11 @@ func insertWorkspace(tx Tx, w access.Workspace, from string) (id int64, err erro
 
 // checkNameFree returns CodeWorkspaceExists if a workspace has the name.
 func checkNameFree(tx Tx, name string) error {
-	switch _, err := workspace(tx, name); {
-	case err == nil:
-		return petstore.Errorf(access.CodeWorkspaceExists, "There is already a workspace named %q.", name)
-	case petstore.CodeOf(err) != access.CodeWorkspaceNotFound:
-		return err
+	taken, err := exists(tx, "SELECT 1 FROM workspaces WHERE name = $1", name)
+	if err == nil && taken {
+		err = petstore.Errorf(access.CodeWorkspaceExists, "There is already a workspace named %q.", name)
 	}
-	return nil
+	return err
 }
 
 // openShop creates the counters of a shop.
