@@ -31,14 +31,15 @@ func (g *Group) replay(m *groupedChange) bool {
 	if m.Idempotency == nil {
 		return false
 	}
-	kept, again := g.receipts[idOf(m.Change)], false
+	kept := g.receipts[idOf(m.Change)]
 	if kept == nil {
 		return false
 	}
-	if again, m.err = m.Idempotency.Replay(kept.fingerprint, kept.created, g.now); again {
+	again, err := m.Idempotency.Replay(kept.fingerprint, kept.created, g.now)
+	if m.err = err; again {
 		m.answer = &kept.Receipt
 	}
-	return again || m.err != nil
+	return again || err != nil
 }
 
 // decideOne hands the change copies of the rows and takes them over if it succeeds.

@@ -33,7 +33,8 @@ func (a engine) Snapshot(ctx context.Context, f func(store.Tx) error) error {
 }
 
 func (a engine) Step(ctx context.Context, workspace int64, f func(store.Tx) error) error {
-	return a.db.changeMuch(ctx, func(c *conn) error {
+	time.Sleep(bulkPause)
+	return a.db.change(ctx, func(c *conn) error {
 		c.changedPets = append(c.changedPets, workspace)
 		return f(c)
 	})

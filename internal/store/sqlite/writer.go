@@ -40,13 +40,6 @@ func (c *conn) undoable(run func(*conn) error) (err error) {
 // retry.
 const bulkPause = 2 * time.Millisecond
 
-// changeMuch is change for one of many transactions that write much, with a pause
-// before it.
-func (db *DB) changeMuch(ctx context.Context, f func(*conn) error) error {
-	time.Sleep(bulkPause)
-	return db.change(ctx, f)
-}
-
 // Group implements [store.DB].
 func (a engine) Group(_ context.Context, g *store.Group) error {
 	return a.db.transact(func(c *conn) error {
