@@ -213,9 +213,6 @@ func (m *member) Type() string {
 	return m.form
 }
 
-// Words implements worded.
-func (m *member) Words() []string { return m.words }
-
 // String implements pflag.Value. No flag has a default of its own.
 func (m *member) String() string { return "" }
 

@@ -92,7 +92,6 @@ Exit codes: 0 success, 1 failure, 2 wrong usage, 130 interrupted.`
 	root.Example = "  petstore serve --demo"
 	root.PersistentFlags().String(config.FileFlag, "", "read settings from the YAML `FILE`")
 	config.FromEnvironment(root.PersistentFlags(), config.FileFlag)
-	complete(root)
 	addBuiltin(root)
 	return root
 }
@@ -118,7 +117,6 @@ func newCommand(a *app, s spec) *cobra.Command {
 		Use: s.use, Short: s.short, Long: s.long, Example: s.example,
 		Args:                  arguments(s.args),
 		DisableFlagsInUseLine: true,
-		ValidArgsFunction:     cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			origins, err := a.config.Load(cmd.Flags(), a.getenv)
 			if err != nil {

@@ -30,10 +30,3 @@ func instantFlag(to *time.Time) *value[time.Time] {
 		return t, nil
 	}}
 }
-
-// duration returns a flag that takes a duration of at least least. Its usage says the default.
-func duration(to *time.Duration, least time.Duration) *value[time.Duration] {
-	v := config.Duration(to, least)
-	v.Show = nil
-	return v
-}

@@ -73,7 +73,6 @@ interrupted, run it again with the same file, and it continues.`,
 			return i.run(ctx, args[0])
 		},
 	})
-	cmd.ValidArgsFunction = nil
 	i.format.register(cmd)
 	cmd.Flags().BoolVar(&i.dryRun, "dry-run", false, "only check, and print what would be created, changed and left as it is")
 	cmd.Flags().BoolVarP(&i.yes, "yes", "y", false, "do not ask for confirmation")

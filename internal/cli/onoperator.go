@@ -40,7 +40,10 @@ func (c *apiCommand) onOperator(s spec) *cobra.Command {
 			return c.onServer(ctx, server, token)
 		}
 		return c.withStoreFor(ctx, store.OpenOptions{NoMigrate: !c.migrates}, func(db node.Store) error {
-			return c.onStore(ctx, db)
+			if err := c.onStore(ctx, db); err != nil || c.asks == "" {
+				return err
+			}
+			return db.Resume(ctx) // removes the rows, also if there is no server that does
 		})
 	}
 	cmd := newCommand(c.app, s)
@@ -64,9 +67,6 @@ func wantsServer(a *app) (bool, error) {
 	return false, nil
 }
 
-// answerWithin is how long a server may take to answer, except for the removal of a workspace's contents.
-const answerWithin = 30 * time.Second
-
 // onServer carries out the command with a server. If only a variable with a token made the command call it, errors say so.
 func (c *apiCommand) onServer(ctx context.Context, server, token string) error {
 	if token == "" {
@@ -76,7 +76,7 @@ func (c *apiCommand) onServer(ctx context.Context, server, token string) error {
 	if c.secret != "" { // the server makes a key once, also if it is asked again
 		attempts = 2
 	}
-	api, err := c.client(server, "token", token, client.WithHTTPClient(c.httpClient(nil)), client.WithRetry(client.Retry{Attempts: attempts}))
+	api, err := c.client(server, "token", token, client.WithRetry(client.Retry{Attempts: attempts}))
 	if err != nil {
 		return err
 	}
@@ -90,16 +90,6 @@ func (c *apiCommand) onServer(ctx context.Context, server, token string) error {
 		err = fmt.Errorf("asked %s instead of the database, because %s is set: %w", server, from, err)
 	}
 	return err
-}
-
-// httpClient returns the client for requests over a transport; nil means the usual one. It follows no redirection, which
-// could lead the token elsewhere.
-func (c *apiCommand) httpClient(over http.RoundTripper) *http.Client {
-	h := &http.Client{Transport: over, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	if c.asks == "" {
-		h.Timeout = answerWithin
-	}
-	return h
 }
 
 // onStore carries out the command on a database. Its errors have their causes, which no server would tell.
@@ -163,11 +153,7 @@ func (c *apiCommand) onWorkspace(ctx context.Context, api *client.Client) error 
 		}
 	}
 	c.req.Path = strings.Replace(c.req.Path, "{"+workspaceID+"}", number(c.found.ID), 1)
-	err := c.run(ctx, api)
-	if c.asks != "" && err != nil && ctx.Err() != nil { // of which Main says no more than that
-		fmt.Fprintln(c.err, "petstore: the removal has begun and cannot be undone; a running server finishes it within a minute, or the next one that starts")
-	}
-	return err
+	return c.run(ctx, api)
 }
 
 // find looks up the workspace with a name.

@@ -93,7 +93,7 @@ revoke it when you no longer use the program.`,
 			return a.printSecret(tokenView{t, secret, t.State(now)}, "token", "id,name,expiresAt")
 		},
 	})
-	cmd.Flags().Var(duration(&expires, 1), "expires", "let the token expire after `DURATION`, at most a year (default 90d)")
+	cmd.Flags().Var(config.Duration(&expires, 1), "expires", "let the token expire after `DURATION`, at most a year (default 90d)")
 	return cmd
 }
 

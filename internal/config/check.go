@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 	"time"
@@ -25,7 +24,7 @@ func (c *Config) check(from Origins) error {
 	case c.TLSCert == "" && c.TLSKey != "":
 		return &Fault{from.Of("tls-key"), "tls-cert must be given too"}
 	case c.Ban.Max < c.Ban.First:
-		return c.checkBan(from)
+		return from.Fault("ban-max", "the longest ban, %v, is shorter than the first of --ban-first, %v", c.Ban.Max, c.Ban.First)
 	}
 	return nil
 }
@@ -46,17 +45,6 @@ func (c *Config) checkStores(from Origins) error {
 		return &Fault{from.Of("redis"), "must be a URL such as redis://127.0.0.1:6379"}
 	}
 	return nil
-}
-
-// checkBan checks the numbers of bans. The error names a value that was set, not a
-// default.
-func (c *Config) checkBan(from Origins) error {
-	const longest, first = "ban-max", "ban-first"
-	origin := from.Of(longest)
-	if origin == Default {
-		origin = from.Of(first)
-	}
-	return &Fault{origin, fmt.Sprintf("the longest ban, %s %v, is shorter than the first, %s %v", longest, c.Ban.Max, first, c.Ban.First)}
 }
 
 const misplacedAt = "an @ comes after a slash: in a password write / as %2F, and elsewhere @ as %40"

@@ -67,7 +67,7 @@ func (l *Local) Workspace(ctx context.Context, id int64) (WorkspaceDetail, error
 	if err != nil {
 		return WorkspaceDetail{}, err
 	}
-	has, err := l.Store.Contents(ctx, w.Shop)
+	has, err := l.Store.Contents(ctx, w.Shop, 0)
 	if err != nil {
 		return WorkspaceDetail{}, err
 	}

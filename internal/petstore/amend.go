@@ -17,14 +17,14 @@ func (a *Amended) Changed() bool {
 	return a.Before.Pet != a.After.Pet || a.Before.Quantity != a.After.Quantity
 }
 
-// Amend returns a change of the pet with the id, for [Bulk.Amend]. decide gets the pet as it is in the transaction
+// Amend returns a change of the pet with the id, for a [Unit]. decide gets the pet as it is in the transaction
 // and returns the amendment; result then has the pet before and after it. If the amendment moves the pet to another
-// category, that must be the one with categoryID, which is 0 otherwise. First the stock is set, and the status
+// category, that must be the one which the unit names by In. First the stock is set, and the status
 // follows it as in [Service.UpdateInventory]; then the patch is applied as in [Service.UpdatePet]. An amendment that
 // changes nothing writes nothing.
-func Amend(ctx context.Context, workspace, id, categoryID int64, decide func(StockedPet) (Amendment, error), result *Amended) *Change {
+func Amend(ctx context.Context, workspace, id int64, decide func(StockedPet) (Amendment, error), result *Amended) *Change {
 	request, by := originOf(ctx)
-	return &Change{Workspace: workspace, RequestID: request, By: by, Needs: Needs{PetID: id, CategoryID: categoryID}, Decide: func(f Facts) (Effects, error) {
+	return &Change{Workspace: workspace, RequestID: request, By: by, Needs: Needs{PetID: id}, Decide: func(f Facts) (Effects, error) {
 		*result = Amended{}
 		if f.Pet == nil {
 			return Effects{}, NoPet(id)

@@ -38,32 +38,30 @@ func (s *Store) Deliveries(ctx context.Context, workspace int64, id string, befo
 	})
 }
 
+// retry makes the deliveries of a webhook due that a condition selects.
+const retry = "UPDATE deliveries SET state = 'pending', tries = 0, next_at = $1 WHERE webhook = $2 AND "
+
 // RetryDelivery implements [webhook.Store].
-func (s *Store) RetryDelivery(ctx context.Context, workspace int64, id string, delivery int64, at time.Time) (d webhook.Delivery, err error) {
-	err = s.db.Write(ctx, func(tx Tx) error {
+func (s *Store) RetryDelivery(ctx context.Context, workspace int64, id string, delivery int64, at time.Time) (webhook.Delivery, error) {
+	return result(ctx, s.db.Write, func(tx Tx) (d webhook.Delivery, err error) {
 		if _, err := oneWebhook(tx, workspace, id); err != nil {
-			return err
+			return d, err
 		}
-		if err := exec(tx, "UPDATE deliveries SET state = 'pending', tries = 0, next_at = $1 WHERE webhook = $2 AND event = $3", at.UnixMilli(), id, delivery); err != nil {
-			return err
+		if err := exec(tx, retry+"event = $3", at.UnixMilli(), id, delivery); err != nil {
+			return d, err
 		}
-		d, err = rowOf(tx, webhook.NoDelivery(delivery), scanDelivery, selectDeliveries+"webhook = $1 AND event = $2", id, delivery)
-		return err
+		return rowOf(tx, webhook.NoDelivery(delivery), scanDelivery, selectDeliveries+"webhook = $1 AND event = $2", id, delivery)
 	})
-	return d, err
 }
 
 // RetryFailed implements [webhook.Store].
-func (s *Store) RetryFailed(ctx context.Context, workspace int64, id string, at time.Time) (n int64, err error) {
-	err = s.db.Write(ctx, func(tx Tx) error {
+func (s *Store) RetryFailed(ctx context.Context, workspace int64, id string, at time.Time) (int64, error) {
+	return result(ctx, s.db.Write, func(tx Tx) (int64, error) {
 		if _, err := oneWebhook(tx, workspace, id); err != nil {
-			return err
+			return 0, err
 		}
-		n, err = tx.Exec(`UPDATE deliveries SET state = 'pending', tries = 0, next_at = $1
-			WHERE webhook = $2 AND (state = 'failed' OR state = 'pending' AND tries > 0)`, at.UnixMilli(), id)
-		return err
+		return tx.Exec(retry+"(state = 'failed' OR state = 'pending' AND tries > 0)", at.UnixMilli(), id)
 	})
-	return n, err
 }
 
 // HoldWebhooks implements [webhook.Store].

@@ -205,8 +205,8 @@ func move(t *testing.T, y try) {
 			t.Errorf("moved %+v, want rows of every table", table)
 		}
 	}
-	if moved["pets"] != 27 || moved["movements"] != 63 || moved["receipts"] != 30 {
-		t.Errorf("moved %v, want 27 pets, 63 movements and 30 receipts", moved)
+	if moved["pets"] != 27 || moved["movements"] != 63 || moved["receipts"] != 31 {
+		t.Errorf("moved %v, want 27 pets, 63 movements, and the receipts of 30 orders and a link", moved)
 	}
 	wantFileRefused(t, y)
 	server := wantMoved(t, y)

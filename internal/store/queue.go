@@ -174,13 +174,8 @@ func (s *Store) answer(g *Group, err error) {
 	}
 	for i := range g.changes {
 		m := &g.changes[i]
-		switch {
-		case err != nil: // what the refused ones were refused for may not have happened either
-			m.err = err
-		case m.before != nil:
-			m.answer = m.before
-		case m.first != nil:
-			m.answer = m.first.receipt
+		if err != nil { // what the refused ones were refused for may not have happened either
+			m.answer, m.err = nil, err
 		}
 		close(m.done)
 	}

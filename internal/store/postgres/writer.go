@@ -89,9 +89,7 @@ func (db *DB) try(ctx context.Context, g *store.Group) (sent bool, err error) {
 	if !g.Patient {
 		b.Exec("SET LOCAL lock_timeout = " + millisText(lockTimeout))
 	}
-	if err := g.Write(b); err != nil {
-		return false, err
-	}
+	g.Write(b)
 	b.Exec("COMMIT")
 	return true, confirmed(c.Conn(), func() error { return sqlTx{ctx, c}.Run(b) })
 }

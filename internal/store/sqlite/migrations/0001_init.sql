@@ -77,12 +77,6 @@ CREATE TABLE audit (
 ) STRICT;
 CREATE INDEX audit_by_workspace ON audit (workspace, id);
 
--- Links that signed somebody in: each does so once.
-CREATE TABLE used_links (
-  hash    BLOB PRIMARY KEY CHECK (length(hash) = 32),
-  ends_at INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
-
 -- Who is signed in to a console. key_id is empty for an operator.
 CREATE TABLE console_sessions (
   hash       BLOB PRIMARY KEY CHECK (length(hash) = 32),
