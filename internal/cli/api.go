@@ -33,9 +33,8 @@ type override struct {
 	shows         string            // the columns of its table
 	secret        string            // the member that the server shows only once
 
-	check func(c *apiCommand, body map[string]any) error // judges the members of the body together, before anything is asked
-	after func(answer json.RawMessage) error             // judges an answer that was printed
-	show  func(answer json.RawMessage) rows              // returns the table of an answer
+	after func(answer json.RawMessage) error // judges an answer that was printed
+	show  func(answer json.RawMessage) rows  // returns the table of an answer
 
 	// Of commands of the operator's API:
 	migrates bool   // the database is created if there is none
@@ -262,10 +261,7 @@ func (c *apiCommand) prepare(args []string) error {
 			return usagef("nothing to change: give %s", english.WordSeries(changes, "or"))
 		}
 	}
-	if c.check == nil {
-		return nil
-	}
-	return c.check(c, body)
+	return nil
 }
 
 // takeArguments adds the arguments to the request, or to its body.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -78,20 +79,11 @@ func explain(err error) string {
 	return strings.TrimSuffix(access.Printable(oneLine(text)), ".") // an error may repeat what a stranger wrote
 }
 
+var lineBreak = regexp.MustCompile(`\s*\n\s*`)
+
 // oneLine joins lines; what stands behind a colon goes on there.
 func oneLine(text string) string {
-	var line strings.Builder
-	for part := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
-		switch before := line.String(); {
-		case before == "":
-		case strings.HasSuffix(before, ":"):
-			line.WriteString(" ")
-		default:
-			line.WriteString("; ")
-		}
-		line.WriteString(strings.TrimSpace(part))
-	}
-	return line.String()
+	return strings.ReplaceAll(lineBreak.ReplaceAllString(strings.TrimSpace(text), "; "), ":; ", ": ")
 }
 
 // sentence returns what e says to people.

@@ -193,14 +193,12 @@ func (c *apiCommand) refusal(ctx context.Context, server string, err error) erro
 	switch {
 	case own:
 		return err
-	case isUnreadable(err) && server != "" && ctx.Err() == nil:
-		return fmt.Errorf("%s has no operator's API: %s", server, withoutPrefix(err))
-	case !answered || ctx.Err() != nil:
+	case ctx.Err() != nil:
 		return apiError(ctx, err)
-	case e.Code == "route_not_found": // of the public listener
-		return fmt.Errorf("%s has no operator's API; give the URL of the operations listener (--ops-addr of serve)", server)
-	case e.Code == "":
-		return fmt.Errorf("%s has no operator's API: %d: %s", server, e.Status, e.Message)
+	case server != "" && (isUnreadable(err) || answered && (e.Code == "" || e.Code == "route_not_found")): // such as the public listener
+		return fmt.Errorf("%s has no operator's API; give the URL of the operations listener (--ops-addr of serve): %s", server, withoutPrefix(err))
+	case !answered:
+		return apiError(ctx, err)
 	}
 	for _, f := range e.Errors {
 		if err := c.blame(f.Pointer, f.Message); err != nil {
