@@ -34,7 +34,6 @@ type override struct {
 	secret        string            // the member that the server shows only once
 
 	after func(answer json.RawMessage) error // judges an answer that was printed
-	show  func(answer json.RawMessage) rows  // returns the table of an answer
 
 	// Of commands of the operator's API:
 	migrates bool   // the database is created if there is none
@@ -47,10 +46,11 @@ var apiOverrides = map[string]override{
 	"cancelOrder":     {aliases: []string{"delete"}},
 	"updateInventory": {name: "set", aliases: []string{"update"}},
 	"listOrders":      {flags: map[string]string{"shipDateFrom": "from", "shipDateTo": "to"}},
-	"getAccount":      {show: accountTable},
-	"getWebhook":      {name: "show", aliases: []string{"get"}},
-	"replayWebhook":   {values: map[string]any{"after": 0}},
-	"testWebhook":     {show: testTable, after: testPassed},
+	"getAccount": {shows: "workspace.name=WORKSPACE,plan,key.id=KEY,key.name=NAME,key.scopes=SCOPES,key.expiresAt=EXPIRES,key.strikesLeft=STRIKES LEFT," +
+		"limits.minute.remaining=LEFT THIS MINUTE,limits.minute.limit=OF,limits.day.remaining=LEFT TODAY,limits.day.limit=OF"},
+	"getWebhook":    {name: "show", aliases: []string{"get"}},
+	"replayWebhook": {values: map[string]any{"after": 0}},
+	"testWebhook":   {after: testPassed},
 }
 
 // An apiCommand is a command that makes one request, as the description of an operation says.

@@ -252,13 +252,11 @@ func bound(given *int64, none int64) int64 {
 }
 
 // setArgument takes the value of an argument. Its error names the argument.
-func (m *member) setArgument(name, text string) (err error) {
-	if m.isID() {
-		m.value, err = idOf(name, text)
-	} else if err = m.Set(text); err != nil {
-		err = usagef("%s: %q: %v", name, text, err)
+func (m *member) setArgument(name, text string) error {
+	if err := m.Set(text); err != nil {
+		return usagef("%s: %q: %v", name, text, err)
 	}
-	return err
+	return nil
 }
 
 // addTo adds the value to the path or the query of a request, or to its body.

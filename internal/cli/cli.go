@@ -26,14 +26,13 @@ type app struct {
 	config  *config.Config
 	origins config.Origins // where the flags of the command that runs have their values from
 	output  *output        // how the command that runs prints
-	began   time.Time      // when it began, for an expiry that must still be in the future when it is checked again
 }
 
 // Main runs the command that args name, without the program's name, and returns the exit
 // code. It writes results to stdout and everything else to stderr. The end of ctx interrupts
 // the command; serve then stops as after a SIGTERM.
 func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, getenv func(string) string) int {
-	a := &app{in: stdin, out: stdout, err: stderr, getenv: getenv, now: time.Now, config: config.New(), began: time.Now()}
+	a := &app{in: stdin, out: stdout, err: stderr, getenv: getenv, now: time.Now, config: config.New()}
 	root := newRoot(a, args...)
 	root.SetArgs(args)
 	root.SetIn(stdin)

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -53,7 +52,7 @@ func (a *app) checkOverwrite(path string) error {
 func mayReplace(path string, force bool) error {
 	_, err := os.Lstat(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return inFolder(path)
+		return nil
 	}
 	info, statErr := os.Stat(path) // a link is what it leads to
 	switch {
@@ -65,16 +64,6 @@ func mayReplace(path string, force bool) error {
 		return usagef("%s is not a file, but a device, a pipe or a socket; %s is the standard output", path, standardStream)
 	case !force:
 		return usagef("%s exists already; --force replaces it", path)
-	}
-	return nil
-}
-
-// inFolder returns an error if the folder of a new file is missing: later ones
-// would name the file's name while it is being made.
-func inFolder(path string) error {
-	dir := filepath.Dir(path)
-	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("%s: the directory %s does not exist", path, dir)
 	}
 	return nil
 }

@@ -163,11 +163,9 @@ func (l *listener) printStart(workspace string) error {
 	line, text := map[string]any{"workspace": workspace, "forwardTo": to}, fmt.Sprintf("Forwarding the events of %s to %s", workspace, to)
 	if l.minted {
 		line["secret"] = l.secret
+		text += ", signed with the secret " + l.secret
 	}
-	if err := l.printLine(line, text); err != nil || !l.minted || l.chosen() == "json" {
-		return err
-	}
-	return l.printLine(nil, "Secret: "+l.secret)
+	return l.printLine(line, text)
 }
 
 // pause waits before something is tried again.

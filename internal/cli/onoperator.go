@@ -12,8 +12,8 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -100,7 +100,7 @@ func (c *apiCommand) onStore(ctx context.Context, db node.Store) error {
 	}
 	var cause error
 	admin, err := httpapi.NewAdmin(httpapi.AdminOptions{
-		Access: db, Counts: operator.Saved(db, c.now), Secret: secret, Now: func() time.Time { return c.began },
+		Access: db, Counts: operator.Saved(db, c.now), Secret: secret, Now: c.now,
 		As: actor, Failed: func(err error) { cause = err },
 		Log: slog.New(slog.NewTextHandler(c.err, &slog.HandlerOptions{Level: slog.LevelError})), // of panics
 	})
@@ -152,7 +152,7 @@ func (c *apiCommand) onWorkspace(ctx context.Context, api *client.Client) error 
 			return err
 		}
 	}
-	c.req.Path = strings.Replace(c.req.Path, "{"+workspaceID+"}", number(c.found.ID), 1)
+	c.req.Path = strings.Replace(c.req.Path, "{"+workspaceID+"}", strconv.FormatInt(c.found.ID, 10), 1)
 	return c.run(ctx, api)
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -73,14 +72,3 @@ func apiError(ctx context.Context, err error) error {
 
 // withoutPrefix returns the text of err without the program's name, which is said once for all errors.
 func withoutPrefix(err error) string { return strings.TrimPrefix(err.Error(), "petstore: ") }
-
-// idOf reads an id, which the usage of the command calls name.
-func idOf(name, text string) (int64, error) {
-	id, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || id < 1 {
-		return 0, usagef("%s: %q is not an id: must be a whole number from 1 on", name, text)
-	}
-	return id, nil
-}
-
-func number(n int64) string { return strconv.FormatInt(n, 10) }

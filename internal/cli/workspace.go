@@ -1,13 +1,6 @@
 package cli
 
-import (
-	"encoding/json"
-	"fmt"
-
-	"github.com/spf13/cobra"
-
-	"example.com/petstore/internal/operator"
-)
+import "github.com/spf13/cobra"
 
 func workspaceCommand(operations []*apiCommand) *cobra.Command {
 	return newGroup("workspace", "Create, list, change and delete workspaces", commandsOf(operations)...)
@@ -25,7 +18,8 @@ var operatorOverrides = map[string]override{
 		migrates: true,
 	},
 	"getWorkspace": {
-		name: "show", flags: nameOfWorkspace, show: workspaceTable,
+		name: "show", flags: nameOfWorkspace,
+		shows: "id,name,plan,keys,categories,pets,orders,lastUsedAt,createdAt,minute.used=USED THIS MINUTE,perMinute,day.used=USED TODAY,perDay",
 		long: `Show the plan of a workspace, how much of it is used, and how many live keys, pets
 and orders the workspace has.
 
@@ -62,13 +56,3 @@ api account" or --server for the latest counts.`,
 }
 
 var nameOfWorkspace = map[string]string{workspaceID: "name"}
-
-func workspaceTable(answer json.RawMessage) rows {
-	var v operator.WorkspaceDetail
-	_ = json.Unmarshal(answer, &v) // members of other types stay empty
-	window := func(w operator.Window) string {
-		return fmt.Sprintf("%d of %d used, until %s", w.Used, w.Limit, moment(w.Reset, ""))
-	}
-	details := detailsOf(answer, "id,name,plan,keys,categories,pets,orders,lastUsedAt,createdAt")
-	return append(details, []string{"MINUTE", window(v.Minute)}, []string{"DAY", window(v.Day)})
-}
