@@ -60,11 +60,3 @@ func TestStatsOfPools(t *testing.T) {
 		t.Errorf("Stats = %+v, want commits of one change", s)
 	}
 }
-
-func TestDiagnose(t *testing.T) {
-	t.Parallel()
-	problems, err := Diagnose(t.Context(), newDatabase(t))
-	if err != nil || len(problems) != 1 || !strings.Contains(problems[0], "fsync is off") {
-		t.Errorf("Diagnose = %q, %v, want that fsync is off alone", problems, err)
-	}
-}
