@@ -59,7 +59,10 @@ func newRoot(a *app, words ...string) *cobra.Command {
 		commands  []*cobra.Command
 	}{
 		{"service", "Run a server:", []*cobra.Command{serveCommand(a), sandboxCommand(a), healthcheckCommand(a), doctorCommand(a), configCommand(a), operatorCommand(a)}},
-		{"access", "Workspaces and keys:", []*cobra.Command{workspaceCommand(managing["workspaces"]), keyCommand(managing["keys"])}},
+		{"access", "Workspaces and keys:", []*cobra.Command{
+			newGroup("workspace", "Create, list, change and delete workspaces", commandsOf(managing["workspaces"])...),
+			newGroup("key", "Create, list, change, rotate, revoke and ban API keys", commandsOf(managing["keys"])...),
+		}},
 		{"data", "Data:", []*cobra.Command{
 			importCommand(a), exportCommand(a), eventsCommand(a), backupCommand(a), restoreCommand(a), migrateCommand(a), migrateStoreCommand(a),
 		}},
@@ -174,7 +177,7 @@ func runGroup(cmd *cobra.Command, args []string) error {
 	case len(args) > 0:
 		return unknownCommand(cmd, args[0])
 	case cmd.HasParent():
-		return usagef("%q needs a command: %s", cmd.CommandPath(), commandNames(cmd))
+		return usagef("%q needs a command; see %[1]s --help", cmd.CommandPath())
 	}
 	return cmd.Help()
 }

@@ -139,13 +139,3 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 	}
 	return usagef("unknown command %q for %q%s", name, cmd.CommandPath(), meant)
 }
-
-func commandNames(cmd *cobra.Command) string {
-	var names []string
-	for _, c := range cmd.Commands() {
-		if c.IsAvailableCommand() {
-			names = append(names, c.Name())
-		}
-	}
-	return strings.Join(names, ", ")
-}

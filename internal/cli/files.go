@@ -12,7 +12,7 @@ import (
 // replaceFile writes a file that appears under its name when it is whole and
 // durable. It refuses to replace one unless force is set.
 func (a *app) replaceFile(path string, force bool, write func(io.Writer) error) (err error) {
-	if err := a.checkOverwrite(path); err != nil {
+	if err := sqlite.CheckOverwrite(a.config.DB, path); err != nil {
 		return err
 	}
 	if err := mayReplace(path, force); err != nil {
@@ -35,16 +35,6 @@ func (a *app) replaceFile(path string, force bool, write func(io.Writer) error) 
 		return err
 	}
 	return os.Rename(f.Name(), path)
-}
-
-// checkOverwrite returns an error if path is the database of the settings, or a part
-// of one.
-func (a *app) checkOverwrite(path string) error {
-	database := ""
-	if !a.config.OnPostgres() {
-		database = a.config.DB
-	}
-	return sqlite.CheckOverwrite(database, path)
 }
 
 // mayReplace returns an error if there is something at path that must stay:

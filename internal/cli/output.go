@@ -141,7 +141,7 @@ func cell(value json.RawMessage, path string) string {
 		return string(value)
 	}
 	if t, err := time.Parse(time.RFC3339, text); err == nil {
-		return moment(t, "")
+		return moment(t)
 	}
 	text, _, _ = strings.Cut(text, "\n")
 	if name == "prefix" { // of a key or a token
@@ -163,10 +163,5 @@ func (a *app) table(r rows) error {
 	return w.Flush()
 }
 
-// moment returns t for a table: none for no instant.
-func moment(t time.Time, none string) string {
-	if t.IsZero() {
-		return none
-	}
-	return t.UTC().Format("2006-01-02 15:04:05 MST")
-}
+// moment returns t for a table.
+func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 MST") }

@@ -23,7 +23,7 @@ func overAPI(a *app, s spec, register func(*pflag.FlagSet), run func(ctx context
 		if key == "" {
 			return usagef("an API key is needed: set PETSTORE_KEY, or --key")
 		}
-		c, err := a.client(server, "key", key, client.OnRetry(a.sayRetry), client.OnDeprecation(a.sayDeprecation))
+		c, err := a.client(server, "key", key, client.OnRetry(a.sayRetry))
 		if err != nil {
 			return err
 		}
@@ -51,10 +51,6 @@ func (a *app) client(server, flag, secret string, opts ...client.Option) (*clien
 
 func (a *app) sayRetry(t client.Attempt) {
 	fmt.Fprintf(a.err, "petstore: trying again in %v: %s\n", t.Wait.Round(100*time.Millisecond), access.Printable(withoutPrefix(t.Err)))
-}
-
-func (a *app) sayDeprecation(d client.Deprecation) {
-	fmt.Fprintf(a.err, "petstore: the operation %s is deprecated and ends on %s; a newer petstore may not need it\n", d.Operation, moment(d.Sunset, "a day to come"))
 }
 
 // apiError returns err in the words of the command line.

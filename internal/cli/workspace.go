@@ -1,15 +1,5 @@
 package cli
 
-import "github.com/spf13/cobra"
-
-func workspaceCommand(operations []*apiCommand) *cobra.Command {
-	return newGroup("workspace", "Create, list, change and delete workspaces", commandsOf(operations)...)
-}
-
-func keyCommand(operations []*apiCommand) *cobra.Command {
-	return newGroup("key", "Create, list, change, rotate, revoke and ban API keys", commandsOf(operations)...)
-}
-
 // operatorOverrides are those of the operator's API, whose commands take the names of workspaces instead of their ids.
 var operatorOverrides = map[string]override{
 	"createWorkspace": {

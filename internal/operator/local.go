@@ -78,7 +78,7 @@ func (l *Local) Workspace(ctx context.Context, id int64) (WorkspaceDetail, error
 	if err != nil {
 		return WorkspaceDetail{}, err
 	}
-	windows, err := l.Counts(ctx)
+	counts, err := l.Counts(ctx)
 	if err != nil {
 		return WorkspaceDetail{}, err
 	}
@@ -93,7 +93,7 @@ func (l *Local) Workspace(ctx context.Context, id int64) (WorkspaceDetail, error
 		}
 	}
 	v.LastUsedAt = Instant(last)
-	v.Minute, v.Day = windows(w)
+	v.Minute, v.Day = windows(counts, w)
 	return v, nil
 }
 
