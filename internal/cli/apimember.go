@@ -186,11 +186,8 @@ func (m *member) usage() string {
 	if m.form != "bool" {
 		text = firstSentence(text)
 	}
-	switch words := strings.Join(m.words, ", "); {
-	case words != "" && m.about == m.schema.Description && m.schema.Name != "": // that of the type, and not of the member
-		text = "one of " + words
-	case words != "":
-		text += " (" + words + ")"
+	if len(m.words) > 0 {
+		text += " (" + strings.Join(m.words, ", ") + ")"
 	}
 	first, size := utf8.DecodeRuneInString(text)
 	if second, _ := utf8.DecodeRuneInString(text[size:]); size > 0 && !unicode.IsUpper(second) { // URL stays

@@ -73,12 +73,8 @@ func (q *AuditQuery) takes(e access.AuditEntry) bool {
 }
 
 func (e *AuditEntry) has(text string) bool {
-	for _, in := range []string{string(e.Actor), e.ActorName, e.Action, e.Subject, e.SubjectName, e.Detail, e.DetailNamed} {
-		if strings.Contains(strings.ToLower(in), strings.ToLower(text)) {
-			return true
-		}
-	}
-	return false
+	all := strings.Join([]string{string(e.Actor), e.ActorName, e.Action, e.Subject, e.SubjectName, e.Detail, e.DetailNamed}, "\n")
+	return strings.Contains(strings.ToLower(all), strings.ToLower(text))
 }
 
 // A namer replaces ids with names.
