@@ -166,7 +166,7 @@ func TestArgumentsAreChecked(t *testing.T) {
 		"api orders list --complete=maybe":          `--complete: "maybe": must be true or false`,
 		"api orders list --from today":              `--from: "today": must be an instant such as 2026-03-01T09:30:00Z`,
 		"api keys create till --expires soon":       `--expires: "soon": must be a duration such as 500ms, 30s, 24h or 30d`,
-		"api keys rotate key_1 --overlap -1h":       `--overlap: "-1h": must not be negative`,
+		"api keys rotate key_1 --overlap -1h":       `--overlap: "-1h": must be at least 0s`,
 		"api pets update 1 --category 0":            `--category: "0": must be a whole number from 1 on`,
 		"api pets list --limit 0":                   `--limit: "0": must be a whole number from 1 to 100`,
 		"api pets list --name=":                     `--name: "": must not be empty`,

@@ -72,7 +72,7 @@ func explain(err error) string {
 		}
 		return strings.Join(texts, "; ")
 	}
-	text := err.Error()
+	text := withoutPrefix(err)
 	if e, ok := errors.AsType[*petstore.Error](err); ok {
 		text = strings.Replace(text, e.Error(), sentence(e), 1)
 	}

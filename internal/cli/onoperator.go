@@ -87,7 +87,7 @@ func (c *apiCommand) onServer(ctx context.Context, server, token string) error {
 	}
 	err = c.refusal(ctx, server, c.onWorkspace(ctx, api))
 	if from := c.origins.Of("token"); err != nil && from != "--token" && !c.given("server") {
-		err = fmt.Errorf("asked %s instead of the database, because %s is set: %w", server, from, err)
+		fmt.Fprintf(c.err, "petstore: %s was asked instead of the database, because %s is set\n", server, from)
 	}
 	return err
 }
@@ -189,16 +189,13 @@ func (c *apiCommand) printChange(answer json.RawMessage) error {
 // flag or the argument that is at fault.
 func (c *apiCommand) refusal(ctx context.Context, server string, err error) error {
 	e, answered := errors.AsType[*client.Error](err)
-	_, own := errors.AsType[*petstore.Error](err)
 	switch {
-	case own:
-		return err
-	case ctx.Err() != nil:
-		return apiError(ctx, err)
+	case err != nil && ctx.Err() != nil:
+		return ctx.Err()
 	case server != "" && (isUnreadable(err) || answered && (e.Code == "" || e.Code == "route_not_found")): // such as the public listener
 		return fmt.Errorf("%s has no operator's API; give the URL of the operations listener (--ops-addr of serve): %s", server, withoutPrefix(err))
 	case !answered:
-		return apiError(ctx, err)
+		return err
 	}
 	for _, f := range e.Errors {
 		if err := c.blame(f.Pointer, f.Message); err != nil {

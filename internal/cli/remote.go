@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -27,7 +26,7 @@ func overAPI(a *app, s spec, register func(*pflag.FlagSet), run func(ctx context
 		if err != nil {
 			return err
 		}
-		return apiError(ctx, run(ctx, c))
+		return run(ctx, c)
 	}
 	cmd := newCommand(a, s)
 	register(cmd.Flags())
@@ -51,19 +50,6 @@ func (a *app) client(server, flag, secret string, opts ...client.Option) (*clien
 
 func (a *app) sayRetry(t client.Attempt) {
 	fmt.Fprintf(a.err, "petstore: trying again in %v: %s\n", t.Wait.Round(100*time.Millisecond), access.Printable(withoutPrefix(t.Err)))
-}
-
-// apiError returns err in the words of the command line.
-func apiError(ctx context.Context, err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(ctx.Err(), context.Canceled):
-		return ctx.Err()
-	case isUsage(err):
-		return err
-	}
-	return errors.New(withoutPrefix(err))
 }
 
 // withoutPrefix returns the text of err without the program's name, which is said once for all errors.

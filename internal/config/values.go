@@ -110,8 +110,6 @@ func Duration(to *time.Duration, least time.Duration) *Value[time.Duration] {
 		switch {
 		case err != nil:
 			return 0, errors.New("must be a duration such as 500ms, 30s, 24h or 30d")
-		case d < least && least == 0:
-			return 0, errors.New("must not be negative")
 		case d < least && least == 1:
 			return 0, errors.New("must be longer than 0")
 		case d < least:
