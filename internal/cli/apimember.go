@@ -186,11 +186,8 @@ func (m *member) usage() string {
 	if m.form != "bool" {
 		text = firstSentence(text)
 	}
-	switch words := strings.Join(m.words, ", "); {
-	case words != "" && m.about == m.schema.Description && m.schema.Name != "": // that of the type, and not of the member
-		text = "one of " + words
-	case words != "":
-		text += " (" + words + ")"
+	if len(m.words) > 0 {
+		text += " (" + strings.Join(m.words, ", ") + ")"
 	}
 	first, size := utf8.DecodeRuneInString(text)
 	if second, _ := utf8.DecodeRuneInString(text[size:]); size > 0 && !unicode.IsUpper(second) { // URL stays
@@ -252,13 +249,11 @@ func bound(given *int64, none int64) int64 {
 }
 
 // setArgument takes the value of an argument. Its error names the argument.
-func (m *member) setArgument(name, text string) (err error) {
-	if m.isID() {
-		m.value, err = idOf(name, text)
-	} else if err = m.Set(text); err != nil {
-		err = usagef("%s: %q: %v", name, text, err)
+func (m *member) setArgument(name, text string) error {
+	if err := m.Set(text); err != nil {
+		return usagef("%s: %q: %v", name, text, err)
 	}
-	return err
+	return nil
 }
 
 // addTo adds the value to the path or the query of a request, or to its body.

@@ -12,8 +12,8 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -87,7 +87,7 @@ func (c *apiCommand) onServer(ctx context.Context, server, token string) error {
 	}
 	err = c.refusal(ctx, server, c.onWorkspace(ctx, api))
 	if from := c.origins.Of("token"); err != nil && from != "--token" && !c.given("server") {
-		err = fmt.Errorf("asked %s instead of the database, because %s is set: %w", server, from, err)
+		fmt.Fprintf(c.err, "petstore: %s was asked instead of the database, because %s is set\n", server, from)
 	}
 	return err
 }
@@ -100,7 +100,7 @@ func (c *apiCommand) onStore(ctx context.Context, db node.Store) error {
 	}
 	var cause error
 	admin, err := httpapi.NewAdmin(httpapi.AdminOptions{
-		Access: db, Counts: operator.Saved(db, c.now), Secret: secret, Now: func() time.Time { return c.began },
+		Access: db, Counts: operator.Saved(db, c.now), Secret: secret, Now: c.now,
 		As: actor, Failed: func(err error) { cause = err },
 		Log: slog.New(slog.NewTextHandler(c.err, &slog.HandlerOptions{Level: slog.LevelError})), // of panics
 	})
@@ -152,7 +152,7 @@ func (c *apiCommand) onWorkspace(ctx context.Context, api *client.Client) error 
 			return err
 		}
 	}
-	c.req.Path = strings.Replace(c.req.Path, "{"+workspaceID+"}", number(c.found.ID), 1)
+	c.req.Path = strings.Replace(c.req.Path, "{"+workspaceID+"}", strconv.FormatInt(c.found.ID, 10), 1)
 	return c.run(ctx, api)
 }
 
@@ -189,18 +189,13 @@ func (c *apiCommand) printChange(answer json.RawMessage) error {
 // flag or the argument that is at fault.
 func (c *apiCommand) refusal(ctx context.Context, server string, err error) error {
 	e, answered := errors.AsType[*client.Error](err)
-	_, own := errors.AsType[*petstore.Error](err)
 	switch {
-	case own:
+	case err != nil && ctx.Err() != nil:
+		return ctx.Err()
+	case server != "" && (isUnreadable(err) || answered && (e.Code == "" || e.Code == "route_not_found")): // such as the public listener
+		return fmt.Errorf("%s has no operator's API; give the URL of the operations listener (--ops-addr of serve): %s", server, withoutPrefix(err))
+	case !answered:
 		return err
-	case isUnreadable(err) && server != "" && ctx.Err() == nil:
-		return fmt.Errorf("%s has no operator's API: %s", server, withoutPrefix(err))
-	case !answered || ctx.Err() != nil:
-		return apiError(ctx, err)
-	case e.Code == "route_not_found": // of the public listener
-		return fmt.Errorf("%s has no operator's API; give the URL of the operations listener (--ops-addr of serve)", server)
-	case e.Code == "":
-		return fmt.Errorf("%s has no operator's API: %d: %s", server, e.Status, e.Message)
 	}
 	for _, f := range e.Errors {
 		if err := c.blame(f.Pointer, f.Message); err != nil {

@@ -76,9 +76,9 @@ revoke it when you no longer use the program.`,
 		example:  "  export PETSTORE_TOKEN=$(petstore operator token create ci -o json | jq -r .token)",
 		settings: []string{"db"}, output: tables(),
 		run: func(ctx context.Context, args []string) error {
-			name, err := checkedName("NAME", args[0])
+			name, err := access.CheckName(args[0])
 			if err != nil {
-				return err
+				return usagef("NAME: %v", err)
 			}
 			if expires > maxToken {
 				return a.fault("expires", "must be at most a year")

@@ -38,7 +38,7 @@ func (c *Config) checkStores(from Origins) error {
 	case c.DB == "":
 		return &Fault{from.Of("db"), "the database must not be empty"}
 	case slashInPassword(c.DB):
-		return &Fault{from.Of("db"), misplacedAt}
+		return &Fault{from.Of("db"), "an @ comes after a slash: in a password write / as %2F, and elsewhere @ as %40"}
 	case c.Backup.Every > 0 && c.OnPostgres():
 		return &Fault{from.Of("backup-every"), "backups by the server are for SQLite; back PostgreSQL up with pg_basebackup or pg_dump"}
 	case c.Redis != "" && !redisURL.MatchString(c.Redis):
@@ -46,8 +46,6 @@ func (c *Config) checkStores(from Origins) error {
 	}
 	return nil
 }
-
-const misplacedAt = "an @ comes after a slash: in a password write / as %2F, and elsewhere @ as %40"
 
 // slashInPassword reports whether the database's name in a URL contains the end of a
 // password, which would then be in messages.

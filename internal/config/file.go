@@ -37,7 +37,7 @@ func (c *Config) loadFile(path string, origins Origins) error {
 		}
 	}
 	if rest := slices.Sorted(maps.Keys(members)); len(rest) > 0 {
-		return &Fault{at(members[rest[0]].Line), c.unknown(rest[0])}
+		return &Fault{at(members[rest[0]].Line), fmt.Sprintf("there is no setting %.60q; petstore config print lists them", rest[0])}
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/spf13/pflag"
 )
@@ -93,15 +92,6 @@ func (c *Config) Load(flags *pflag.FlagSet, getenv func(string) string) (Origins
 		return nil, fault
 	}
 	return origins, c.check(origins)
-}
-
-// unknown says that there is no setting with a name.
-func (c *Config) unknown(name string) string {
-	names := make([]string, len(c.settings))
-	for i, s := range c.settings {
-		names[i] = s.Name
-	}
-	return fmt.Sprintf("there is no setting %.60q; the settings are %s", name, strings.Join(names, ", "))
 }
 
 // set sets a value from a text, and its origin.

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -105,14 +106,10 @@ func level(to *slog.Level) *Value[slog.Level] {
 // Duration returns a value that is a duration of at least least, such as 0, or 1 for a longer one than 0.
 func Duration(to *time.Duration, least time.Duration) *Value[time.Duration] {
 	return &Value[time.Duration]{To: to, Read: func(s string) (time.Duration, error) {
-		d, err := ParseDuration(s)
+		d, err := parseDuration(s)
 		switch {
-		case errors.Is(err, strconv.ErrRange):
-			return 0, errors.New("is too long")
 		case err != nil:
 			return 0, errors.New("must be a duration such as 500ms, 30s, 24h or 30d")
-		case d < least && least == 0:
-			return 0, errors.New("must not be negative")
 		case d < least && least == 1:
 			return 0, errors.New("must be longer than 0")
 		case d < least:
@@ -122,26 +119,15 @@ func Duration(to *time.Duration, least time.Duration) *Value[time.Duration] {
 	}}
 }
 
-// ParseDuration reads a duration that may begin with days: 30d, or 1d12h. Of one that
-// is too long the error is strconv.ErrRange.
-func ParseDuration(s string) (time.Duration, error) {
-	const day = 24 * time.Hour
-	before, rest, ok := strings.Cut(s, "d")
-	if !ok {
-		return time.ParseDuration(s)
-	}
-	days, err := strconv.ParseUint(before, 10, 16) // of at most 179 years
-	if err != nil || rest == "" {
-		return time.Duration(days) * day, err
-	}
-	d, err := time.ParseDuration(rest)
-	if err == nil && d < 0 {
-		err = errors.New("a part is negative")
-	}
-	if d += time.Duration(days) * day; err == nil && d < 0 {
-		err = strconv.ErrRange
-	}
-	return d, err
+// days matches the days with which a duration may begin.
+var days = regexp.MustCompile(`^[0-9]{1,5}d`)
+
+// parseDuration reads a duration that may begin with days: 30d, or 1d12h.
+func parseDuration(s string) (time.Duration, error) {
+	return time.ParseDuration(days.ReplaceAllStringFunc(s, func(text string) string {
+		n, _ := strconv.Atoi(text[:len(text)-1]) // the pattern has no other
+		return strconv.Itoa(24*n) + "h"
+	}))
 }
 
 // A boolean is a setting whose flag needs no value to be true.

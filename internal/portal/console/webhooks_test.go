@@ -166,7 +166,7 @@ func TestAuditOfWebhooks(t *testing.T) {
 		h.signedIn(h.workspace(name), access.Read|access.Write|access.Manage).addHook(to)
 	}
 	g := h.signedInOperator()
-	body := g.get("/console/audit?workspace=2").want(200, "webhook.create").want(200, "webhook to 127.0.0.1:").body
+	body := g.get("/console/audit?workspace=2").want(200, "webhook.create").want(200, "to 127.0.0.1:").body
 	if n := strings.Count(body, "webhook.create"); n != 1 || hookIn.MatchString(body) {
 		t.Errorf("the log of one workspace has %d webhooks that were created, want 1\n%s", n, body)
 	}
