@@ -50,7 +50,7 @@ type Limit struct {
 func NewLimit(l Limits) *Limit {
 	return &Limit{
 		connections: fairshare.New(fairshare.Options{Capacity: int64(l.Connections), Wait: connectionWait}),
-		memory:      fairshare.New(fairshare.Options{Capacity: l.Memory, Queue: l.Memory / 4, Wait: memoryWait}),
+		memory:      fairshare.New(fairshare.Options{Capacity: l.Memory, Queue: l.Memory / 2, Wait: memoryWait}),
 		sendBuffer:  l.SendBuffer,
 		exempt:      l.Exempt,
 		identified:  make(map[*countedConn]struct{}),
