@@ -17,6 +17,7 @@ type Group struct {
 	dialect *Dialect
 	changes []groupedChange
 	writes  []*change // carried out behind the changes
+	Patient bool      // it waits for the locks of its workspaces however long others hold them
 
 	now        petstore.Time
 	workspaces []*groupedWorkspace // in order
