@@ -70,13 +70,11 @@ func (s *Store) ChangeWebhook(ctx context.Context, c webhook.Change) (done webho
 			if done.Webhook, err = editWebhook(tx, c); err != nil {
 				return petstore.Receipt{}, err
 			}
-			if c.Once != nil {
-				done.Body = done.Webhook.WithSecret()
-			}
-			return petstore.Receipt{Body: done.Body}, s.auditWebhook(tx, &done.Webhook, c.By, c.Action, "")
+			return petstore.Receipt{Body: done.Webhook.WithSecret()}, s.auditWebhook(tx, &done.Webhook, c.By, c.Action, "")
 		})
-		if before != nil {
-			done.Body, done.Replayed = before.Body, true
+		if err == nil && before != nil {
+			done.Replayed = true
+			done.Webhook, err = webhook.ParseWithSecret(before.Body)
 		}
 		return err
 	})
