@@ -2,6 +2,7 @@ package http1
 
 import (
 	"context"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
@@ -70,10 +71,7 @@ func (l *Limit) Memory() fairshare.Stats { return l.memory.Stats() }
 // any more are counted for their address again.
 func (l *Limit) Recheck(valid func(key string) bool) {
 	l.mu.Lock()
-	all := make([]*countedConn, 0, len(l.identified))
-	for m := range l.identified {
-		all = append(all, m)
-	}
+	all := slices.Collect(maps.Keys(l.identified))
 	l.mu.Unlock()
 	for _, m := range all {
 		if s := m.credential.Load(); s != nil && !valid(s.key) {
