@@ -2,6 +2,7 @@ package petstore
 
 import (
 	"context"
+	"slices"
 
 	"github.com/dustin/go-humanize/english"
 )
@@ -236,7 +237,7 @@ func (u *Unit) Check(now Time) (Place, error) {
 
 func (c *Category) check() error {
 	n := NewCategory{Name: c.Name, Description: c.Description}
-	fields := append(checkGivenID(nil, "/id", c.ID), n.Check()...)
+	fields := append(checkRange(nil, "/id", c.ID, 0, MaxID), n.Check()...) // 0 is none
 	c.Name, c.Description = n.Name, n.Description
 	return Invalid(fields)
 }
@@ -248,17 +249,12 @@ func (p *StockedPet) check(inCategory bool) error {
 	if !inCategory {
 		n.CategoryID = 1
 	}
-	fields := append(checkGivenID(nil, "/id", p.ID), n.Check()...)
+	fields := append(checkRange(nil, "/id", p.ID, 0, MaxID), n.Check()...) // 0 is none
 	p.Name = n.Name
 	if n.Status == "" {
 		fields = checkStatus(fields, n.Status)
 	}
 	return Invalid(append(fields, CheckQuantity(p.Quantity)...))
-}
-
-// checkGivenID checks an id that a row brings along; 0 is none.
-func checkGivenID(fields []Field, pointer string, id int64) []Field {
-	return checkRange(fields, pointer, id, 0, MaxID)
 }
 
 func (u *Unit) checkOrder(o *Order) error {
@@ -293,13 +289,15 @@ func (u *Unit) addLedger(now Time) {
 	}
 }
 
+var movementKinds = []MovementKind{MovedCreated, MovedPlaced, MovedSale, MovedCompleted, MovedCancelled, MovedSet, MovedSold, MovedDeleted}
+
 // checkLedger compares each movement with the one before it.
 func (u *Unit) checkLedger() (Place, error) {
 	var quantity int64
 	for i, m := range u.Movements {
 		place := Place{Movement: i + 1}
 		switch {
-		case !m.Kind.valid():
+		case !slices.Contains(movementKinds, m.Kind):
 			return place, Errorf(CodeValidationFailed, "kind must be one of created, placed, sale, completed, cancelled, set, sold, deleted.")
 		case m.Number != int64(i)+1:
 			return place, Errorf(CodeValidationFailed, "The movement has the number %d where %d is due.", m.Number, i+1)
@@ -315,14 +313,6 @@ func (u *Unit) checkLedger() (Place, error) {
 		quantity = m.Quantity
 	}
 	return Place{}, nil
-}
-
-func (k MovementKind) valid() bool {
-	switch k {
-	case MovedCreated, MovedPlaced, MovedSale, MovedCompleted, MovedCancelled, MovedSet, MovedSold, MovedDeleted:
-		return true
-	}
-	return false
 }
 
 // checkOutcome compares the pet with its ledger and its orders, and fills in the

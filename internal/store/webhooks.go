@@ -65,15 +65,16 @@ func (s *Store) ChangeWebhook(ctx context.Context, c webhook.Change) (webhook.Ch
 		if err := CheckShop(tx, c.Workspace, s.options.Dialect.Lock); err != nil {
 			return done, err
 		}
-		done.Body, done.Replayed, err = once(tx, c.Workspace, c.Once, petstore.At(s.now()), func() (secret []byte, err error) {
+		body, replayed, err := once(tx, c.Workspace, c.Once, petstore.At(s.now()), func() (_ []byte, err error) {
 			if done.Webhook, err = editWebhook(tx, c); err != nil {
 				return nil, err
 			}
-			if c.Once != nil {
-				secret = done.Webhook.WithSecret()
-			}
-			return secret, s.auditWebhook(tx, &done.Webhook, c.By, c.Action, "")
+			return done.Webhook.WithSecret(), s.auditWebhook(tx, &done.Webhook, c.By, c.Action, "")
 		})
+		if err == nil && replayed {
+			done.Replayed = true
+			done.Webhook, err = webhook.ParseWithSecret(body)
+		}
 		return done, err
 	})
 }

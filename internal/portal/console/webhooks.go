@@ -2,7 +2,6 @@ package console
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -136,16 +135,12 @@ func editWebhook(v *visit) (page.Form, error) {
 }
 
 func madeSecret(v *visit, made webhook.Changed, err error) error {
-	shown := struct{ ID, Secret string }{made.Webhook.ID, made.Webhook.Secret}
-	if err == nil && made.Replayed {
-		err = json.Unmarshal(made.Body, &shown)
-	}
 	if err != nil {
 		return err
 	}
 	return page.ShowSecret(v.Visit, page.Secret{
-		Title: "The secret of your webhook", Lead: "With it your receiver verifies that events come from here. Copy it now: you cannot see it again.", Secret: shown.Secret,
-		Next: page.Link{Title: "To the webhook", URL: webhookPath(shown.ID)},
+		Title: "The secret of your webhook", Lead: "With it your receiver verifies that events come from here. Copy it now: you cannot see it again.", Secret: made.Webhook.Secret,
+		Next: page.Link{Title: "To the webhook", URL: webhookPath(made.Webhook.ID)},
 	})
 }
 
