@@ -45,7 +45,7 @@ func NewAdmin(o AdminOptions) (*Admin, error) {
 		return nil, errors.New("httpapi: an option of the operator's API is missing")
 	}
 	a := &Admin{env: env{log: o.Log, cursors: cursors{secret: o.Secret}, statuses: adminStatuses, failed: o.Failed}, o: o}
-	a.router = newRouter(a.paths())
+	a.router = newRouter(a.routes())
 	return a, nil
 }
 

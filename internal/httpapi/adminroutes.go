@@ -27,46 +27,32 @@ type Backup struct {
 	Bytes     int64     `json:"bytes"`
 }
 
-func (a *Admin) paths() []path {
-	const at = operator.Root
-	return []path{
-		{pattern: at + "/openapi.yaml", routes: []route{{method: "GET", handle: document("application/yaml", api.AdminYAML()), public: true}}},
-		{pattern: at + "/workspaces", routes: []route{
-			{method: "GET", id: "listWorkspaces", handle: list(readWorkspaceQuery, a.workspaces, func(w access.Workspace) position { return numbered(w.ID) }), query: []string{"limit", "cursor", "name"}},
-			{method: "POST", id: "createWorkspace", handle: a.createWorkspace, body: jsonBody},
-		}},
-		{pattern: at + "/workspaces/{workspaceId}", routes: []route{
-			{method: "GET", id: "getWorkspace", handle: a.getWorkspace},
-			{method: "PATCH", id: "renameWorkspace", handle: changing(a, workspaceID, decode(newName{}), rename), body: patchBody},
-			{method: "DELETE", id: "deleteWorkspace", handle: a.removing((*operator.Local).Delete)},
-		}},
-		{pattern: at + "/workspaces/{workspaceId}/plan", routes: []route{
-			{method: "PUT", id: "setPlan", handle: changing(a, workspaceID, decode(operator.Plan{}), (*operator.Local).SetPlan), body: jsonBody},
-		}},
-		{pattern: at + "/workspaces/{workspaceId}/reset", routes: []route{
-			{method: "POST", id: "resetWorkspace", handle: a.removing((*operator.Local).Reset)},
-		}},
-		{pattern: at + "/workspaces/{workspaceId}/keys", routes: []route{
-			{method: "GET", id: "listKeys", handle: list(readKeyPage, a.keys, func(k operator.Key) position { return position(k.ID) }), query: []string{"limit", "cursor"}},
-			{method: "POST", id: "createKey", handle: a.createKey, body: jsonBody},
-		}},
-		{pattern: at + "/keys/{keyId}", text: true, routes: []route{
-			{method: "GET", id: "getKey", handle: a.getKey},
-			{method: "PATCH", id: "updateKey", handle: changing(a, keyID, readKeyPatch, (*operator.Local).UpdateKey), body: patchBody},
-			{method: "DELETE", id: "revokeKey", handle: a.changingKey((*operator.Local).RevokeKey)},
-		}},
-		{pattern: at + "/keys/{keyId}/rotate", text: true, routes: []route{
-			{method: "POST", id: "rotateKey", handle: a.rotateKey, body: optionalBody},
-		}},
-		{pattern: at + "/keys/{keyId}/ban", text: true, routes: []route{
-			{method: "PUT", id: "banKey", handle: changing(a, keyID, decode(operator.NewBan{}), (*operator.Local).BanKey), body: jsonBody},
-			{method: "DELETE", id: "unbanKey", handle: a.changingKey((*operator.Local).UnbanKey)},
-		}},
-		{pattern: at + "/audit", routes: []route{{method: "GET", id: "listAudit", handle: list((*listRequest).pageQuery, a.audit, func(e access.AuditEntry) position { return numbered(e.ID) }), query: []string{"limit", "cursor"}}}},
-		{pattern: at + "/backups", routes: []route{
-			{method: "GET", id: "listBackups", handle: a.listBackups},
-			{method: "POST", id: "startBackup", handle: a.startBackup},
-		}},
+func (a *Admin) routes() []route {
+	const workspaces, workspace, key = operator.Root + "/workspaces", operator.Root + "/workspaces/{workspaceId}", operator.Root + "/keys/{keyId}"
+	keys := list(readKeyPage, a.keys, func(k operator.Key) position { return position(k.ID) })
+	audit := list((*listRequest).pageQuery, a.audit, func(e access.AuditEntry) position { return numbered(e.ID) })
+	all := list(readWorkspaceQuery, a.workspaces, func(w access.Workspace) position { return numbered(w.ID) })
+	return []route{
+		{at: "GET " + operator.Root + "/openapi.yaml", handle: document("application/yaml", api.AdminYAML()), public: true},
+		{at: "GET " + workspaces, id: "listWorkspaces", handle: all, query: []string{"limit", "cursor", "name"}},
+		{at: "POST " + workspaces, id: "createWorkspace", handle: a.createWorkspace, body: jsonBody},
+		{at: "GET " + workspace, id: "getWorkspace", handle: a.getWorkspace},
+		{at: "PATCH " + workspace, id: "renameWorkspace", handle: changing(a, workspaceID, decode(newName{}), rename), body: patchBody},
+		{at: "DELETE " + workspace, id: "deleteWorkspace", handle: a.removing((*operator.Local).Delete)},
+		{at: "PUT " + workspace + "/plan", id: "setPlan", body: jsonBody,
+			handle: changing(a, workspaceID, decode(operator.Plan{}), (*operator.Local).SetPlan)},
+		{at: "POST " + workspace + "/reset", id: "resetWorkspace", handle: a.removing((*operator.Local).Reset)},
+		{at: "GET " + workspace + "/keys", id: "listKeys", handle: keys, query: pageOnly},
+		{at: "POST " + workspace + "/keys", id: "createKey", handle: a.createKey, body: jsonBody},
+		{at: "GET " + key, id: "getKey", handle: a.getKey},
+		{at: "PATCH " + key, id: "updateKey", handle: changing(a, keyID, readKeyPatch, (*operator.Local).UpdateKey), body: patchBody},
+		{at: "DELETE " + key, id: "revokeKey", handle: a.changingKey((*operator.Local).RevokeKey)},
+		{at: "POST " + key + "/rotate", id: "rotateKey", handle: a.rotateKey, body: optionalBody},
+		{at: "PUT " + key + "/ban", id: "banKey", handle: changing(a, keyID, decode(operator.NewBan{}), (*operator.Local).BanKey), body: jsonBody},
+		{at: "DELETE " + key + "/ban", id: "unbanKey", handle: a.changingKey((*operator.Local).UnbanKey)},
+		{at: "GET " + operator.Root + "/audit", id: "listAudit", handle: audit, query: pageOnly},
+		{at: "GET " + operator.Root + "/backups", id: "listBackups", handle: a.listBackups},
+		{at: "POST " + operator.Root + "/backups", id: "startBackup", handle: a.startBackup},
 	}
 }
 

@@ -149,20 +149,20 @@ func (o *Options) check() error {
 	return nil
 }
 
-// surface returns all paths of the API.
-func (a *API) surface(o *Options) []path {
+// surface returns all routes of the API.
+func (a *API) surface(o *Options) []route {
 	p := &a.pipeline
 	return slices.Concat(
-		petPaths(o.Service),
-		categoryPaths(o.Service),
-		orderPaths(o.Service),
-		inventoryPaths(o.Service),
-		keys{store: o.Access, live: o.Keys, now: o.Now}.paths(),
-		(&events{feed: o.Events, keys: o.Keys, now: o.Now, done: o.Done, reads: p.workload.reads, streams: a.streams}).paths(),
-		webhooks{o.Webhooks}.paths(),
-		accountPaths(),
-		sandboxes{o.Sandboxes, o.SignIn, o.BaseURL}.paths(),
-		pages{serverURL: o.ServerURL, docs: o.Docs, console: o.Console, shared: p}.paths(),
+		petRoutes(o.Service),
+		categoryRoutes(o.Service),
+		orderRoutes(o.Service),
+		inventoryRoutes(o.Service),
+		keys{store: o.Access, live: o.Keys, now: o.Now}.routes(),
+		(&events{feed: o.Events, keys: o.Keys, now: o.Now, done: o.Done, reads: p.workload.reads, streams: a.streams}).routes(),
+		webhooks{o.Webhooks}.routes(),
+		accountRoutes(),
+		sandboxes{o.Sandboxes, o.SignIn, o.BaseURL}.routes(),
+		pages{serverURL: o.ServerURL, docs: o.Docs, console: o.Console, shared: p}.routes(),
 	)
 }
 

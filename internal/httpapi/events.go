@@ -25,18 +25,14 @@ type events struct {
 	streams *fairshare.Pool
 }
 
-// paths returns no paths if no events are kept.
-func (e *events) paths() []path {
+// routes returns no routes if no events are kept.
+func (e *events) routes() []route {
 	if e.feed == nil {
 		return nil
 	}
-	return []path{
-		{pattern: "/events", routes: []route{
-			{method: "GET", id: "listEvents", scope: access.Read, handle: e.list, streams: true, query: []string{"after", "type", "limit", "wait"}},
-		}},
-		{pattern: "/events/{eventId}", routes: []route{
-			{method: "GET", id: "getEvent", scope: access.Read, handle: get(e.feed.Event)},
-		}},
+	return []route{
+		{at: "GET /events", id: "listEvents", scope: access.Read, handle: e.list, streams: true, query: []string{"after", "type", "limit", "wait"}},
+		{at: "GET /events/{eventId}", id: "getEvent", scope: access.Read, handle: get(e.feed.Event)},
 	}
 }
 

@@ -70,7 +70,7 @@ type exchange struct {
 
 // A route is one operation of the description, or one public page.
 type route struct {
-	method     string
+	at         string        // the method and the pattern of the path
 	id         string        // the operationId
 	scope      access.Scopes // the key must have all of them
 	body       bodyKind
@@ -103,10 +103,10 @@ const (
 // A path has the routes of one pattern. The zero path has none.
 type path struct {
 	pattern string
-	param   string // the name of its first id, or ""; newRouter takes it from the pattern
-	text    bool   // the id is not a number
-	routes  []route
-	allow   string
+	param   string            // the name of its first id, or ""
+	text    bool              // the id is not a number
+	routes  map[string]*route // by method
+	allow   string            // the value of Allow: HEAD goes wherever GET does, and OPTIONS everywhere
 }
 
 // exchanges has exchanges for requests that no public route has handled: those give them
@@ -142,6 +142,9 @@ func (x *exchange) shop() int64 { return x.entry.Workspace.Shop }
 
 // caller returns the name of the caller for the audit log.
 func (x *exchange) caller() string { return "api:" + x.entry.Key.ID }
+
+// reads reports whether the request is a GET or a HEAD, which change nothing.
+func (x *exchange) reads() bool { return x.r.Method == http.MethodGet || x.r.Method == http.MethodHead }
 
 // address returns the path of the request for links.
 func (x *exchange) address() string {

@@ -17,20 +17,14 @@ type keys struct {
 	now   func() time.Time
 }
 
-func (k keys) paths() []path {
-	return []path{
-		{pattern: "/keys", routes: []route{
-			{method: "GET", id: "listKeys", scope: access.Manage, handle: list(readKeyPage, k.page, positionOfKey), query: []string{"limit", "cursor"}},
-			{method: "POST", id: "createKey", scope: access.Manage, handle: k.create, body: jsonBody},
-		}},
-		{pattern: "/keys/{keyId}", text: true, routes: []route{
-			{method: "GET", id: "getKey", scope: access.Manage, handle: k.get},
-			{method: "PATCH", id: "updateKey", scope: access.Manage, handle: k.update, body: patchBody},
-			{method: "DELETE", id: "revokeKey", scope: access.Manage, handle: k.revoke},
-		}},
-		{pattern: "/keys/{keyId}/rotate", text: true, routes: []route{
-			{method: "POST", id: "rotateKey", scope: access.Manage, handle: k.rotate, body: optionalBody},
-		}},
+func (k keys) routes() []route {
+	return []route{
+		{at: "GET /keys", id: "listKeys", scope: access.Manage, handle: list(readKeyPage, k.page, positionOfKey), query: pageOnly},
+		{at: "POST /keys", id: "createKey", scope: access.Manage, handle: k.create, body: jsonBody},
+		{at: "GET /keys/{keyId}", id: "getKey", scope: access.Manage, handle: k.get},
+		{at: "PATCH /keys/{keyId}", id: "updateKey", scope: access.Manage, handle: k.update, body: patchBody},
+		{at: "DELETE /keys/{keyId}", id: "revokeKey", scope: access.Manage, handle: k.revoke},
+		{at: "POST /keys/{keyId}/rotate", id: "rotateKey", scope: access.Manage, handle: k.rotate, body: optionalBody},
 	}
 }
 

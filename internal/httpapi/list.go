@@ -17,6 +17,9 @@ type listRequest struct {
 	one     bool // one entry is asked for by its id
 }
 
+// pageOnly are the parameters of a list without filters.
+var pageOnly = []string{"limit", "cursor"}
+
 // newListRequest reads the parameters that every list has. The caller then reads the
 // list's own parameters from query, and calls pageQuery.
 func newListRequest(x *exchange) (*listRequest, error) {

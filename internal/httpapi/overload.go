@@ -3,7 +3,6 @@ package httpapi
 import (
 	"cmp"
 	"context"
-	"net/http"
 	"time"
 
 	"example.com/petstore/internal/fairshare"
@@ -44,14 +43,6 @@ func newWorkload(reads, writes int) workload {
 		return fairshare.New(fairshare.Options{Capacity: int64(most), Queue: maxWaiting, Wait: admissionWait})
 	}
 	return workload{pool(cmp.Or(reads, defaultReads)), pool(cmp.Or(writes, defaultWrites))}
-}
-
-// of returns the pool of an operation with the method.
-func (l *workload) of(method string) *fairshare.Pool {
-	if method == http.MethodGet {
-		return l.reads
-	}
-	return l.writes
 }
 
 // begin waits for a share of the pool, until ctx ends. The caller has to leave the share.

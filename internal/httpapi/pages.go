@@ -21,22 +21,24 @@ type pages struct {
 	shared    *pipeline
 }
 
-func (p pages) paths() []path {
-	docs := []route{{method: "GET", handle: p.serveDocs, public: true}}
-	console := []route{{method: "GET", handle: p.serveConsole, public: true}, {method: "POST", handle: p.serveConsole, public: true}}
-	return []path{
-		{pattern: "/openapi.json", routes: []route{{method: "GET", handle: document("application/json", api.JSONAt(p.serverURL)), public: true}}},
-		{pattern: "/openapi.yaml", routes: []route{{method: "GET", handle: document("application/yaml", api.YAMLAt(p.serverURL)), public: true}}},
-		{pattern: "/docs", routes: docs},
-		{pattern: "/docs/", routes: docs},
-		{pattern: "/llms.txt", routes: docs},
-		{pattern: "/console", routes: console},
-		{pattern: "/console/", routes: console},
-		{pattern: "/console/signin", routes: []route{
-			{method: "GET", handle: p.serveConsole, public: true},
-			{method: "POST", handle: p.serveConsole, public: true, triesKey: true},
-		}},
+func (p pages) routes() []route {
+	routes := []route{
+		{at: "GET /openapi.json", handle: document("application/json", api.JSONAt(p.serverURL))},
+		{at: "GET /openapi.yaml", handle: document("application/yaml", api.YAMLAt(p.serverURL))},
+		{at: "GET /docs", handle: p.serveDocs},
+		{at: "GET /docs/", handle: p.serveDocs},
+		{at: "GET /llms.txt", handle: p.serveDocs},
+		{at: "GET /console", handle: p.serveConsole},
+		{at: "POST /console", handle: p.serveConsole},
+		{at: "GET /console/", handle: p.serveConsole},
+		{at: "POST /console/", handle: p.serveConsole},
+		{at: "GET /console/signin", handle: p.serveConsole},
+		{at: "POST /console/signin", handle: p.serveConsole, triesKey: true},
 	}
+	for i := range routes {
+		routes[i].public = true
+	}
+	return routes
 }
 
 // document returns a handler that answers with a public file.

@@ -105,7 +105,7 @@ func setCommon(x *exchange) {
 	setBasics(x)
 	x.set("Access-Control-Allow-Origin", "*")
 	x.set("Vary", varyOn)
-	if x.r.Method == http.MethodGet || x.r.Method == http.MethodHead {
+	if x.reads() {
 		x.set("Cache-Control", "private, no-cache")
 	} else {
 		x.set("Cache-Control", "no-store")
@@ -145,7 +145,7 @@ func answerWithoutRoute(x *exchange) error {
 		x.set("Allow", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
 		x.sendEmpty(http.StatusNoContent)
 		return nil
-	case x.r.URL.Path == "/" && accept.HTML(x.r.Header["Accept"]) && (x.r.Method == http.MethodGet || x.r.Method == http.MethodHead):
+	case x.r.URL.Path == "/" && accept.HTML(x.r.Header["Accept"]) && x.reads():
 		x.set("Location", x.env.baseURL+"/docs")
 		x.sendEmpty(http.StatusFound)
 		return nil
@@ -235,17 +235,18 @@ func (p *pipeline) carryOut(x *exchange) error {
 
 // admit waits for a share of the workload, and has the operation answer the request.
 func (p *pipeline) admit(x *exchange) error {
-	share, err := x.begin(x.ctx, p.workload.of(x.route.method))
-	if err != nil {
-		return err
-	}
-	defer share.Leave()
-	if x.route.method != http.MethodGet {
-		x.ctx = petstore.OfRequest(x.ctx, x.id)
+	in := p.workload.reads
+	if !x.reads() {
+		in, x.ctx = p.workload.writes, petstore.OfRequest(x.ctx, x.id)
 		if x.entry != nil {
 			x.ctx = petstore.ByKey(x.ctx, x.entry.Key.ID)
 		}
 	}
+	share, err := x.begin(x.ctx, in)
+	if err != nil {
+		return err
+	}
+	defer share.Leave()
 	return x.route.handle(x)
 }
 

@@ -24,13 +24,13 @@ type sandboxes struct {
 	baseURL string
 }
 
-func (s sandboxes) paths() []path {
+func (s sandboxes) routes() []route {
 	if s.service == nil {
 		return nil
 	}
-	return []path{
-		{pattern: "/sandboxes", routes: []route{{method: "POST", id: "createSandbox", handle: s.create, body: optionalBody, keyless: true}}},
-		{pattern: "/account/reset", routes: []route{{method: "POST", id: "resetSandbox", scope: access.Write, handle: s.reset, body: optionalBody}}},
+	return []route{
+		{at: "POST /sandboxes", id: "createSandbox", handle: s.create, body: optionalBody, keyless: true},
+		{at: "POST /account/reset", id: "resetSandbox", scope: access.Write, handle: s.reset, body: optionalBody},
 	}
 }
 

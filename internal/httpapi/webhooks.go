@@ -11,41 +11,28 @@ import (
 	"example.com/petstore/internal/webhook"
 )
 
-// webhookScopes are needed for all operations on webhooks. They include Read, since a
-// webhook gets everything that a reader sees.
-const webhookScopes = access.Read | access.Manage
-
 // webhooks are the operations on the webhooks of the caller's workspace.
 type webhooks struct{ service *webhook.Service }
 
-// paths returns no paths if no events are kept.
-func (h webhooks) paths() []path {
+// routes returns no routes if no events are kept.
+func (h webhooks) routes() []route {
 	if h.service == nil {
 		return nil
 	}
+	const needs = access.Read | access.Manage // Read, since a webhook gets everything that a reader sees
 	const one = "/webhooks/{webhookId}"
-	post := func(id string, do handler, body bodyKind) []route {
-		return []route{{method: "POST", id: id, scope: webhookScopes, handle: do, body: body}}
-	}
-	test := post("testWebhook", h.test, noBody)
-	test[0].waits = true
-	return []path{
-		{pattern: "/webhooks", routes: []route{
-			{method: "GET", id: "listWebhooks", scope: webhookScopes, handle: list((*listRequest).position, ofShop(h.after), positionOfWebhook), query: []string{"limit", "cursor"}},
-			{method: "POST", id: "createWebhook", scope: webhookScopes, handle: h.create, body: jsonBody},
-		}},
-		{pattern: one, text: true, routes: []route{
-			{method: "GET", id: "getWebhook", scope: webhookScopes, handle: h.get},
-			{method: "PATCH", id: "updateWebhook", scope: webhookScopes, handle: h.update, body: patchBody},
-			{method: "DELETE", id: "deleteWebhook", scope: webhookScopes, handle: h.remove},
-		}},
-		{pattern: one + "/rotate", text: true, routes: post("rotateWebhook", h.rotate, noBody)},
-		{pattern: one + "/test", text: true, routes: test},
-		{pattern: one + "/replay", text: true, routes: post("replayWebhook", h.replay, jsonBody)},
-		{pattern: one + "/deliveries", text: true, routes: []route{
-			{method: "GET", id: "listDeliveries", scope: webhookScopes, handle: list((*listRequest).pageQuery, h.deliveries, positionOfDelivery), query: []string{"limit", "cursor"}},
-		}},
-		{pattern: one + "/deliveries/{deliveryId}/retry", text: true, routes: post("retryDelivery", h.retry, noBody)},
+	all, deliveries := list((*listRequest).position, ofShop(h.after), positionOfWebhook), list((*listRequest).pageQuery, h.deliveries, positionOfDelivery)
+	return []route{
+		{at: "GET /webhooks", id: "listWebhooks", scope: needs, handle: all, query: pageOnly},
+		{at: "POST /webhooks", id: "createWebhook", scope: needs, handle: h.create, body: jsonBody},
+		{at: "GET " + one, id: "getWebhook", scope: needs, handle: h.get},
+		{at: "PATCH " + one, id: "updateWebhook", scope: needs, handle: h.update, body: patchBody},
+		{at: "DELETE " + one, id: "deleteWebhook", scope: needs, handle: h.remove},
+		{at: "POST " + one + "/rotate", id: "rotateWebhook", scope: needs, handle: h.rotate},
+		{at: "POST " + one + "/test", id: "testWebhook", scope: needs, handle: h.test, waits: true},
+		{at: "POST " + one + "/replay", id: "replayWebhook", scope: needs, handle: h.replay, body: jsonBody},
+		{at: "GET " + one + "/deliveries", id: "listDeliveries", scope: needs, handle: deliveries, query: pageOnly},
+		{at: "POST " + one + "/deliveries/{deliveryId}/retry", id: "retryDelivery", scope: needs, handle: h.retry},
 	}
 }
 
