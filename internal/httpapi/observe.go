@@ -12,26 +12,17 @@ import (
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/ratelimit"
+	"example.com/petstore/internal/usage"
 )
 
 // An Observation describes a response, for metrics and statistics.
 type Observation struct {
-	At        time.Time // when the request came
-	RequestID string
+	usage.Event // without the keys in its path and query; Method is one of the methods of HTTP, or "OTHER"
+
 	Workspace int64  // of the caller; 0 without a valid key
-	KeyID     string // of the caller; "" without a valid key
-	Path      string // without the query; keys in it are cut
-	Query     string // keys in it are cut; shown only to the workspace, not logged
-	Code      string // of the error in the answer, or ""
-	Operation string // the operationId, or "" if there is none
-	Pattern   string // of the route, or ""
-	Method    string // one of the methods of HTTP, or "OTHER"
-	Status    int
-	Duration  time.Duration
-	Plan      string           // of the caller; "" without a valid key
-	Outcome   string           // "admitted", "minute", "day", "banned", or "free" if it spends no quota
-	Sunset    bool             // the operation is deprecated
-	Refused   ratelimit.Window // the window that refused the request; else zero
+	Plan      string // of the caller; "" without a valid key
+	Pattern   string // of the path, or ""
+	Outcome   string // "admitted", "minute", "day", "banned", or "free" if it spends no quota
 }
 
 // An observer measures and logs requests that were answered.
@@ -47,21 +38,22 @@ var knownMethods = []string{
 
 // report logs and measures a request that was answered.
 func (b *observer) report(x *exchange, took time.Duration) {
-	o := Observation{
-		At: x.began, RequestID: x.id, Path: redact(x.r.URL.Path), Query: redactQuery(x.r.URL.RawQuery), Code: string(x.code),
-		Pattern: x.path.pattern, Method: "OTHER", Status: x.status, Duration: took, Outcome: "free",
-	}
+	o := Observation{Pattern: x.path.pattern, Outcome: "free", Event: usage.Event{
+		At: x.began, RequestID: x.id, Method: "OTHER", Path: redact(x.r.URL.Path), Query: redactQuery(x.r.URL.RawQuery),
+		Status: x.status, Code: string(x.code), Duration: took, Console: strings.HasPrefix(x.path.pattern, "/console"),
+	}}
 	if slices.Contains(knownMethods, x.r.Method) {
 		o.Method = x.r.Method
 	}
 	if x.route != nil {
-		o.Operation, o.Sunset = x.route.id, x.route.deprecated
+		o.Operation, o.Deprecated = x.route.id, x.route.deprecated
 	}
 	if x.counted || x.decision.Outcome == ratelimit.Banned {
 		o.Outcome = x.decision.Outcome.String()
 	}
 	if x.status == http.StatusTooManyRequests && !x.decision.Admitted() {
-		o.Refused = x.decision.Headline()
+		by := x.decision.Headline()
+		o.Refused, o.Limit, o.Until = o.Outcome, by.Limit, by.Reset
 	}
 	if x.entry != nil {
 		o.Plan, o.Workspace, o.KeyID = string(x.entry.Workspace.Plan), x.entry.Workspace.ID, x.entry.Key.ID
