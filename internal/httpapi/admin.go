@@ -83,7 +83,11 @@ func (a *Admin) steps(x *exchange) error {
 	}
 	// A removal or a backup may take longer than the listener's write timeout.
 	_ = http.NewResponseController(x.w).SetWriteDeadline(time.Time{})
-	return x.route.handle(x)
+	if err := x.route.handle(x); err != nil || x.reads() {
+		return err
+	}
+	x.refreshKeys(a.o.Keys)
+	return nil
 }
 
 // authorize finds the operator's token that was sent, unless the caller is known. It

@@ -28,12 +28,13 @@ type Backup struct {
 }
 
 func (a *Admin) routes() []route {
-	const workspaces, workspace, key = operator.Root + "/workspaces", operator.Root + "/workspaces/{workspaceId}", operator.Root + "/keys/{keyId}"
+	const root, workspaces = operator.Root, operator.Root + "/workspaces"
+	const workspace, key = workspaces + "/{workspaceId}", root + "/keys/{keyId}"
 	keys := list(readKeyPage, a.keys, func(k operator.Key) position { return position(k.ID) })
 	audit := list((*listRequest).pageQuery, a.audit, func(e access.AuditEntry) position { return numbered(e.ID) })
 	all := list(readWorkspaceQuery, a.workspaces, func(w access.Workspace) position { return numbered(w.ID) })
 	return []route{
-		{at: "GET " + operator.Root + "/openapi.yaml", handle: document("application/yaml", api.AdminYAML()), public: true},
+		{at: "GET " + root + "/openapi.yaml", handle: document("application/yaml", api.AdminYAML()), public: true},
 		{at: "GET " + workspaces, id: "listWorkspaces", handle: all, query: []string{"limit", "cursor", "name"}},
 		{at: "POST " + workspaces, id: "createWorkspace", handle: a.createWorkspace, body: jsonBody},
 		{at: "GET " + workspace, id: "getWorkspace", handle: a.getWorkspace},
@@ -43,16 +44,18 @@ func (a *Admin) routes() []route {
 			handle: changing(a, workspaceID, decode(operator.Plan{}), (*operator.Local).SetPlan)},
 		{at: "POST " + workspace + "/reset", id: "resetWorkspace", handle: a.removing((*operator.Local).Reset)},
 		{at: "GET " + workspace + "/keys", id: "listKeys", handle: keys, query: pageOnly},
-		{at: "POST " + workspace + "/keys", id: "createKey", handle: a.createKey, body: jsonBody},
-		{at: "GET " + key, id: "getKey", handle: a.getKey},
+		{at: "POST " + workspace + "/keys", id: "createKey", body: jsonBody,
+			handle: making(a, workspaceID, readNewKey, (*operator.Local).CreateKey)},
+		{at: "GET " + key, id: "getKey", handle: a.ofKey((*operator.Local).Key)},
 		{at: "PATCH " + key, id: "updateKey", handle: changing(a, keyID, readKeyPatch, (*operator.Local).UpdateKey), body: patchBody},
-		{at: "DELETE " + key, id: "revokeKey", handle: a.changingKey((*operator.Local).RevokeKey)},
-		{at: "POST " + key + "/rotate", id: "rotateKey", handle: a.rotateKey, body: optionalBody},
-		{at: "PUT " + key + "/ban", id: "banKey", handle: changing(a, keyID, decode(operator.NewBan{}), (*operator.Local).BanKey), body: jsonBody},
-		{at: "DELETE " + key + "/ban", id: "unbanKey", handle: a.changingKey((*operator.Local).UnbanKey)},
-		{at: "GET " + operator.Root + "/audit", id: "listAudit", handle: audit, query: pageOnly},
-		{at: "GET " + operator.Root + "/backups", id: "listBackups", handle: a.listBackups},
-		{at: "POST " + operator.Root + "/backups", id: "startBackup", handle: a.startBackup},
+		{at: "DELETE " + key, id: "revokeKey", handle: a.ofKey((*operator.Local).RevokeKey)},
+		{at: "POST " + key + "/rotate", id: "rotateKey", handle: making(a, keyID, readRotation, rotate), body: optionalBody},
+		{at: "PUT " + key + "/ban", id: "banKey", body: jsonBody,
+			handle: changing(a, keyID, decode(operator.NewBan{}), (*operator.Local).BanKey)},
+		{at: "DELETE " + key + "/ban", id: "unbanKey", handle: a.ofKey((*operator.Local).UnbanKey)},
+		{at: "GET " + root + "/audit", id: "listAudit", handle: audit, query: pageOnly},
+		{at: "GET " + root + "/backups", id: "listBackups", handle: a.listBackups},
+		{at: "POST " + root + "/backups", id: "startBackup", handle: a.startBackup},
 	}
 }
 
@@ -77,41 +80,22 @@ func changing[ID, T, R any](a *Admin, id func(*exchange) ID, read reader[T], do 
 		if err != nil {
 			return err
 		}
-		now, err := do(a.operator(x), x.ctx, id(x), t)
-		if err != nil {
-			return err
-		}
-		return a.sendChanged(x, http.StatusOK, now)
+		return x.sendFound(do(a.operator(x), x.ctx, id(x), t))
 	}
 }
 
-// changingKey is like changing, for changes of a key without a body.
-func (a *Admin) changingKey(do func(*operator.Local, context.Context, string) (operator.Key, error)) handler {
+// ofKey returns a handler that calls do with the id of the path, and answers with the result.
+func (a *Admin) ofKey(do func(*operator.Local, context.Context, string) (operator.Key, error)) handler {
 	return func(x *exchange) error {
-		now, err := do(a.operator(x), x.ctx, x.pathID)
-		if err != nil {
-			return err
-		}
-		return a.sendChanged(x, http.StatusOK, now)
+		return x.sendFound(do(a.operator(x), x.ctx, x.pathID))
 	}
 }
 
 // removing returns the handler that removes a workspace, or its contents.
 func (a *Admin) removing(do func(*operator.Local, context.Context, int64) error) handler {
 	return func(x *exchange) error {
-		if err := do(a.operator(x), x.ctx, x.param); err != nil {
-			return err
-		}
-		x.refreshKeys(a.o.Keys)
-		return x.sendDone(nil)
+		return x.sendDone(do(a.operator(x), x.ctx, x.param))
 	}
-}
-
-// sendChanged answers with the changed resource, and has this node use the changed keys
-// at once.
-func (a *Admin) sendChanged(x *exchange, status int, now any) error {
-	x.refreshKeys(a.o.Keys)
-	return x.sendJSON(status, now)
 }
 
 // A workspaceQuery asks for a page of the workspaces with one of the names, or of all.
@@ -142,7 +126,7 @@ func (a *Admin) createWorkspace(x *exchange) error {
 		return err
 	}
 	x.set("Location", operator.Root+"/workspaces/"+decimal(w.ID))
-	return a.sendChanged(x, http.StatusCreated, w)
+	return x.sendJSON(http.StatusCreated, w)
 }
 
 var readNewWorkspace = decode(operator.NewWorkspace{})
@@ -172,39 +156,29 @@ func (a *Admin) keys(x *exchange, p access.KeyPage) ([]operator.Key, error) {
 	return a.operator(x).WithUse(x.ctx, found)
 }
 
-func (a *Admin) createKey(x *exchange) error {
-	once, n, err := readOnce(x, onceByCaller, readNewKey)
-	if err != nil {
-		return err
+// making returns a handler like that of changing, for an operation that creates a key.
+func making[ID, T any](
+	a *Admin, id func(*exchange) ID, read reader[T], do func(*operator.Local, context.Context, ID, T) (operator.Key, error),
+) handler {
+	return func(x *exchange) error {
+		once, t, err := readOnce(x, onceByCaller, read)
+		if err != nil {
+			return err
+		}
+		op := a.operator(x)
+		op.Once = once
+		k, err := do(op, x.ctx, id(x), t)
+		if err != nil {
+			return err
+		}
+		x.set("Location", operator.Root+"/keys/"+k.ID)
+		x.setReplayed(k.Replayed)
+		return x.sendJSON(http.StatusCreated, k)
 	}
-	op := a.operator(x)
-	op.Once = once
-	k, err := op.CreateKey(x.ctx, x.param, n)
-	return a.sendMade(x, k, err)
 }
 
-func (a *Admin) rotateKey(x *exchange) error {
-	once, r, err := readOnce(x, onceByCaller, readRotation)
-	if err != nil {
-		return err
-	}
-	op := a.operator(x)
-	op.Once = once
-	k, err := op.RotateKey(x.ctx, x.pathID, r.Overlap)
-	return a.sendMade(x, k, err)
-}
-
-func (a *Admin) sendMade(x *exchange, k operator.Key, err error) error {
-	if err != nil {
-		return err
-	}
-	x.set("Location", operator.Root+"/keys/"+k.ID)
-	x.setReplayed(k.Replayed)
-	return a.sendChanged(x, http.StatusCreated, k)
-}
-
-func (a *Admin) getKey(x *exchange) error {
-	return x.sendFound(a.operator(x).Key(x.ctx, x.pathID))
+func rotate(o *operator.Local, ctx context.Context, id string, r rotation) (operator.Key, error) {
+	return o.RotateKey(ctx, id, r.Overlap)
 }
 
 func (a *Admin) audit(x *exchange, p petstore.Page) ([]access.AuditEntry, error) {
