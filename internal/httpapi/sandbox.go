@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -183,47 +184,29 @@ func (x *exchange) breakOff() {
 // simulated returns the documented error of the code that a fault names.
 func simulated(r *route, f *sandbox.Fault) (*petstore.Error, error) {
 	all := documented()[r.id]
-	known, there := all[petstore.Code(f.Code)]
-	if !there {
-		codes := make([]string, 0, len(all))
-		for code := range all {
-			codes = append(codes, string(code))
-		}
-		slices.Sort(codes)
-		return nil, badParameter(simulateHeader, "%s: %s has no code %.40q; it has %s.", simulateHeader, r.id, f.Code, strings.Join(codes, ", "))
-	}
-	e := known.Error
+	e, there := all[petstore.Code(f.Code)]
 	switch {
-	case f.RetryAfter > 0 && !known.waits:
+	case !there:
+		return nil, badParameter(simulateHeader, "%s: %s has no code %.40q; it has %s.", simulateHeader, r.id, f.Code, listed(slices.Sorted(maps.Keys(all))))
+	case f.RetryAfter > 0 && e.RetryAfter == 0:
 		return nil, badParameter(simulateHeader, "%s: the answer to %s has no Retry-After.", simulateHeader, f.Code)
-	case f.RetryAfter > 0:
-		e.RetryAfter = f.RetryAfter
-	case known.waits:
-		e.RetryAfter = time.Second
 	}
+	e.RetryAfter = cmp.Or(f.RetryAfter, e.RetryAfter)
 	return &e, nil
-}
-
-// A documentedError is an error as the OpenAPI description shows it.
-type documentedError struct {
-	petstore.Error
-
-	waits bool // it has Retry-After
 }
 
 // documented returns the errors of all operations, as the OpenAPI description shows
 // them.
-var documented = sync.OnceValue(func() map[string]map[petstore.Code]documentedError {
-	d, all := api.Parse(), map[string]map[petstore.Code]documentedError{}
+var documented = sync.OnceValue(func() map[string]map[petstore.Code]petstore.Error {
+	d, all := api.Parse(), map[string]map[petstore.Code]petstore.Error{}
 	for _, operation := range d.Operations() {
-		errors := map[petstore.Code]documentedError{}
+		errors := map[petstore.Code]petstore.Error{}
 		for _, r := range operation.Responses {
 			response := d.Response(r.Value)
-			header, waits := response.Headers.Get("Retry-After")
+			body, _ := response.Content.Get("application/json")
 			for _, code := range response.Codes {
-				code := petstore.Code(code)
-				waits := waits && (code == petstore.CodeIdempotencyInProgress || !strings.HasSuffix(header.Ref, "InProgress")) // the header InProgress is only for that code
-				errors[code] = documentedError{exampleOf(response, code), waits}
+				example, _ := body.Examples.Get(code)
+				errors[petstore.Code(code)] = shownBy(example)
 			}
 		}
 		all[operation.OperationID] = errors
@@ -231,16 +214,15 @@ var documented = sync.OnceValue(func() map[string]map[petstore.Code]documentedEr
 	return all
 })
 
-// exampleOf returns the error of a code as a response shows it.
-func exampleOf(r *api.Response, code petstore.Code) petstore.Error {
-	body, _ := r.Content.Get("application/json")
-	example, _ := body.Examples.Get(string(code))
-	var shown struct {
-		Message string
-		Errors  []petstore.Field
-	}
-	if err := json.Unmarshal(example.Value, &shown); err != nil {
+// shownBy returns the error that an example shows. If its answers have Retry-After, that is a second.
+func shownBy(example *api.Example) petstore.Error {
+	var e errorBody
+	if err := json.Unmarshal(example.Value, &e); err != nil {
 		panic(err) // the description is part of the program
 	}
-	return petstore.Error{Code: code, Message: shown.Message, Fields: shown.Errors}
+	shown := petstore.Error{Code: e.Code, Message: e.Message, Fields: e.Errors}
+	if e.Status == http.StatusTooManyRequests || e.Status == http.StatusServiceUnavailable || e.Code == petstore.CodeIdempotencyInProgress {
+		shown.RetryAfter = time.Second
+	}
+	return shown
 }
