@@ -36,7 +36,7 @@ func (a *Admin) routes() []route {
 	return []route{
 		{at: "GET " + root + "/openapi.yaml", handle: document("application/yaml", api.AdminYAML()), public: true},
 		{at: "GET " + workspaces, id: "listWorkspaces", handle: all, query: []string{"limit", "cursor", "name"}},
-		{at: "POST " + workspaces, id: "createWorkspace", handle: a.createWorkspace, body: jsonBody},
+		{at: "POST " + workspaces, id: "createWorkspace", handle: withBody(decode(operator.NewWorkspace{}), a.createWorkspace), body: jsonBody},
 		{at: "GET " + workspace, id: "getWorkspace", handle: a.getWorkspace},
 		{at: "PATCH " + workspace, id: "renameWorkspace", handle: changing(a, workspaceID, decode(newName{}), rename), body: patchBody},
 		{at: "DELETE " + workspace, id: "deleteWorkspace", handle: a.removing((*operator.Local).Delete)},
@@ -75,13 +75,9 @@ func keyID(x *exchange) string      { return x.pathID }
 // changing returns a handler that reads the body, calls do with it and the id of the
 // path, and answers with the result.
 func changing[ID, T, R any](a *Admin, id func(*exchange) ID, read reader[T], do func(*operator.Local, context.Context, ID, T) (R, error)) handler {
-	return func(x *exchange) error {
-		t, err := read(&form{body: x.body})
-		if err != nil {
-			return err
-		}
+	return withBody(read, func(x *exchange, t T) error {
 		return x.sendFound(do(a.operator(x), x.ctx, id(x), t))
-	}
+	})
 }
 
 // ofKey returns a handler that calls do with the id of the path, and answers with the result.
@@ -116,11 +112,7 @@ func (a *Admin) workspaces(x *exchange, q workspaceQuery) ([]access.Workspace, e
 	return a.o.Access.WorkspacePage(x.ctx, q.After, q.Limit, q.names...)
 }
 
-func (a *Admin) createWorkspace(x *exchange) error {
-	n, err := readNewWorkspace(&form{body: x.body})
-	if err != nil {
-		return err
-	}
+func (a *Admin) createWorkspace(x *exchange, n operator.NewWorkspace) error {
 	w, err := a.operator(x).CreateWorkspace(x.ctx, n)
 	if err != nil {
 		return err
@@ -128,8 +120,6 @@ func (a *Admin) createWorkspace(x *exchange) error {
 	x.set("Location", operator.Root+"/workspaces/"+decimal(w.ID))
 	return x.sendJSON(http.StatusCreated, w)
 }
-
-var readNewWorkspace = decode(operator.NewWorkspace{})
 
 // A newName is the body of renameWorkspace.
 type newName struct {
@@ -160,11 +150,7 @@ func (a *Admin) keys(x *exchange, p access.KeyPage) ([]operator.Key, error) {
 func making[ID, T any](
 	a *Admin, id func(*exchange) ID, read reader[T], do func(*operator.Local, context.Context, ID, T) (operator.Key, error),
 ) handler {
-	return func(x *exchange) error {
-		once, t, err := readOnce(x, onceByCaller, read)
-		if err != nil {
-			return err
-		}
+	return withNew(read, func(x *exchange, t T, once *petstore.Idempotency) error {
 		op := a.operator(x)
 		op.Once = once
 		k, err := do(op, x.ctx, id(x), t)
@@ -174,7 +160,7 @@ func making[ID, T any](
 		x.set("Location", operator.Root+"/keys/"+k.ID)
 		x.setReplayed(k.Replayed)
 		return x.sendJSON(http.StatusCreated, k)
-	}
+	})
 }
 
 func rotate(o *operator.Local, ctx context.Context, id string, r rotation) (operator.Key, error) {

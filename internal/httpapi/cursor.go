@@ -48,12 +48,8 @@ func (c cursors) bytes(workspace int64, address, filters string, after position)
 	out = append(append(out, cursorVersion), after...)
 	mac := hmac.New(sha256.New, c.secret)
 	mac.Write(out)
-	var ws [8]byte
-	binary.BigEndian.PutUint64(ws[:], uint64(workspace))
-	mac.Write(ws[:])
-	mac.Write([]byte(address))
-	mac.Write([]byte{0})
-	mac.Write([]byte(filters))
+	mac.Write([]byte(numbered(workspace)))
+	mac.Write([]byte(address + "\x00" + filters))
 	return mac.Sum(out)[:len(out)+cursorTag]
 }
 

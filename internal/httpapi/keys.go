@@ -20,11 +20,11 @@ type keys struct {
 func (k keys) routes() []route {
 	return []route{
 		{at: "GET /keys", id: "listKeys", scope: access.Manage, handle: list(readKeyPage, k.page, positionOfKey), query: pageOnly},
-		{at: "POST /keys", id: "createKey", scope: access.Manage, handle: k.create, body: jsonBody},
+		{at: "POST /keys", id: "createKey", scope: access.Manage, handle: withNew(readNewKey, k.create), body: jsonBody},
 		{at: "GET /keys/{keyId}", id: "getKey", scope: access.Manage, handle: k.get},
-		{at: "PATCH /keys/{keyId}", id: "updateKey", scope: access.Manage, handle: k.update, body: patchBody},
-		{at: "DELETE /keys/{keyId}", id: "revokeKey", scope: access.Manage, handle: k.revoke},
-		{at: "POST /keys/{keyId}/rotate", id: "rotateKey", scope: access.Manage, handle: k.rotate, body: optionalBody},
+		{at: "PATCH /keys/{keyId}", id: "updateKey", scope: access.Manage, handle: withChange(readKeyPatch, k.update), body: patchBody},
+		{at: "DELETE /keys/{keyId}", id: "revokeKey", scope: access.Manage, handle: withCondition(k.revoke)},
+		{at: "POST /keys/{keyId}/rotate", id: "rotateKey", scope: access.Manage, handle: withNew(readRotation, k.rotate), body: optionalBody},
 	}
 }
 
@@ -67,64 +67,43 @@ func (k keys) get(x *exchange) error {
 	return x.sendResource(one.View(k.now()), err)
 }
 
-func (k keys) create(x *exchange) error {
-	once, n, err := readOnce(x, onceByCaller, readNewKey)
-	if err != nil {
-		return err
-	}
+func (k keys) create(x *exchange, n access.NewKey, once *petstore.Idempotency) error {
 	made, err := k.ring(x).Create(x.ctx, x.workspace(), n, once)
-	if err != nil {
-		return err
-	}
-	return k.sendMade(x, made)
+	return k.sendMade(x, made, err)
 }
 
-func (k keys) rotate(x *exchange) error {
-	once, r, err := readOnce(x, onceByCaller, readRotation)
-	if err != nil {
-		return err
-	}
+func (k keys) rotate(x *exchange, r rotation, once *petstore.Idempotency) error {
 	if !access.WellFormedID(x.pathID) {
 		return access.NoKey(x.pathID)
 	}
 	made, err := k.ring(x).Rotate(x.ctx, x.pathID, r.Overlap, once)
-	if err != nil {
-		return err
-	}
-	return k.sendMade(x, made)
+	return k.sendMade(x, made, err)
 }
 
 // sendMade answers with a new key.
-func (k keys) sendMade(x *exchange, made access.IssuedKey) error {
+func (k keys) sendMade(x *exchange, made access.IssuedKey, err error) error {
+	if err != nil {
+		return err
+	}
 	x.refreshKeys(k.live)
 	x.set("Location", x.env.baseURL+"/keys/"+made.ID)
 	return x.sendOnce(http.StatusCreated, petstore.TagOf(made.Body), made.WithSecret(), made.Replayed)
 }
 
-func (k keys) update(x *exchange) error {
-	on, p, err := readChange(x, readKeyPatch)
-	if err != nil {
-		return err
-	}
+func (k keys) update(x *exchange, p access.KeyPatch, on petstore.Condition) error {
 	now, err := k.ring(x).Update(x.ctx, x.pathID, p, on)
-	if err != nil {
-		return err
+	if err == nil {
+		x.refreshKeys(k.live)
 	}
-	x.refreshKeys(k.live)
-	return x.sendChanged(now.View(k.now()), nil)
+	return x.sendChanged(now.View(k.now()), err)
 }
 
-func (k keys) revoke(x *exchange) error {
-	on, err := conditionOf(x.r.Header)
-	if err != nil {
-		return err
+func (k keys) revoke(x *exchange, on petstore.Condition) error {
+	err := k.ring(x).Revoke(x.ctx, x.pathID, on)
+	if err == nil {
+		x.refreshKeys(k.live)
 	}
-	if err := k.ring(x).Revoke(x.ctx, x.pathID, on); err != nil {
-		return err
-	}
-	x.refreshKeys(k.live)
-	x.sendEmpty(http.StatusNoContent)
-	return nil
+	return x.sendDone(err)
 }
 
 // readOnlyOfKey are the members of a key that clients may not set.

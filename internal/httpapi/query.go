@@ -34,11 +34,8 @@ func parseQuery(raw string, known []string) (*query, error) {
 	return q, nil
 }
 
-// add notes a fault, unless there are petstore.MaxFields already.
+// add notes a fault.
 func (q *query) add(name string, code petstore.FieldCode, format string, args ...any) {
-	if len(q.fields) >= petstore.MaxFields {
-		return
-	}
 	q.fields = append(q.fields, petstore.Field{Parameter: name, Code: code, Message: fmt.Sprintf(format, args...)})
 }
 

@@ -30,17 +30,13 @@ func (s sandboxes) routes() []route {
 		return nil
 	}
 	return []route{
-		{at: "POST /sandboxes", id: "createSandbox", handle: s.create, body: optionalBody, keyless: true},
-		{at: "POST /account/reset", id: "resetSandbox", scope: access.Write, handle: s.reset, body: optionalBody},
+		{at: "POST /sandboxes", id: "createSandbox", handle: withBody(readContents, s.create), body: optionalBody, keyless: true},
+		{at: "POST /account/reset", id: "resetSandbox", scope: access.Write, handle: withBody(readContents, s.reset), body: optionalBody},
 	}
 }
 
 // create creates a sandbox for the address of the client.
-func (s sandboxes) create(x *exchange) error {
-	asked, err := readContents(&form{body: x.body})
-	if err != nil {
-		return err
-	}
+func (s sandboxes) create(x *exchange, asked contents) error {
 	made, err := s.service.Create(x.ctx, x.addr, cmp.Or(string(asked.Catalogue), sandbox.Catalogues[0]), s.service.Scopes())
 	if err != nil {
 		return err
@@ -50,12 +46,8 @@ func (s sandboxes) create(x *exchange) error {
 	return nil
 }
 
-func (s sandboxes) reset(x *exchange) error {
-	asked, err := readContents(&form{body: x.body})
-	if err == nil {
-		err = s.service.Reset(x.ctx, x.entry.Workspace, string(asked.Catalogue))
-	}
-	return x.sendDone(err)
+func (s sandboxes) reset(x *exchange, asked contents) error {
+	return x.sendDone(s.service.Reset(x.ctx, x.entry.Workspace, string(asked.Catalogue)))
 }
 
 // contents are the body of createSandbox and resetSandbox.
@@ -187,7 +179,8 @@ func simulated(r *route, f *sandbox.Fault) (*petstore.Error, error) {
 	e, there := all[petstore.Code(f.Code)]
 	switch {
 	case !there:
-		return nil, badParameter(simulateHeader, "%s: %s has no code %.40q; it has %s.", simulateHeader, r.id, f.Code, listed(slices.Sorted(maps.Keys(all))))
+		codes := listed(slices.Sorted(maps.Keys(all)))
+		return nil, badParameter(simulateHeader, "%s: %s has no code %.40q; it has %s.", simulateHeader, r.id, f.Code, codes)
 	case f.RetryAfter > 0 && e.RetryAfter == 0:
 		return nil, badParameter(simulateHeader, "%s: the answer to %s has no Retry-After.", simulateHeader, f.Code)
 	}

@@ -21,16 +21,17 @@ func (h webhooks) routes() []route {
 	}
 	const needs = access.Read | access.Manage // Read, since a webhook gets everything that a reader sees
 	const one = "/webhooks/{webhookId}"
-	all, deliveries := list((*listRequest).position, ofShop(h.after), positionOfWebhook), list((*listRequest).pageQuery, h.deliveries, positionOfDelivery)
+	all := list((*listRequest).position, ofShop(h.after), positionOfWebhook)
+	deliveries := list((*listRequest).pageQuery, h.deliveries, positionOfDelivery)
 	return []route{
 		{at: "GET /webhooks", id: "listWebhooks", scope: needs, handle: all, query: pageOnly},
-		{at: "POST /webhooks", id: "createWebhook", scope: needs, handle: h.create, body: jsonBody},
+		{at: "POST /webhooks", id: "createWebhook", scope: needs, handle: withNew(readNewWebhook, h.create), body: jsonBody},
 		{at: "GET " + one, id: "getWebhook", scope: needs, handle: h.get},
-		{at: "PATCH " + one, id: "updateWebhook", scope: needs, handle: h.update, body: patchBody},
-		{at: "DELETE " + one, id: "deleteWebhook", scope: needs, handle: h.remove},
+		{at: "PATCH " + one, id: "updateWebhook", scope: needs, handle: withChange(readWebhookPatch, h.update), body: patchBody},
+		{at: "DELETE " + one, id: "deleteWebhook", scope: needs, handle: withCondition(h.remove)},
 		{at: "POST " + one + "/rotate", id: "rotateWebhook", scope: needs, handle: h.rotate},
 		{at: "POST " + one + "/test", id: "testWebhook", scope: needs, handle: h.test, waits: true},
-		{at: "POST " + one + "/replay", id: "replayWebhook", scope: needs, handle: h.replay, body: jsonBody},
+		{at: "POST " + one + "/replay", id: "replayWebhook", scope: needs, handle: withBody(readReplay, h.replay), body: jsonBody},
 		{at: "GET " + one + "/deliveries", id: "listDeliveries", scope: needs, handle: deliveries, query: pageOnly},
 		{at: "POST " + one + "/deliveries/{deliveryId}/retry", id: "retryDelivery", scope: needs, handle: h.retry},
 	}
@@ -52,11 +53,7 @@ func (h webhooks) get(x *exchange) error {
 	return x.sendResource(h.service.Store.Webhook(x.ctx, x.shop(), x.pathID))
 }
 
-func (h webhooks) create(x *exchange) error {
-	once, n, err := readOnce(x, onceByCaller, readNewWebhook)
-	if err != nil {
-		return err
-	}
+func (h webhooks) create(x *exchange, n webhook.New, once *petstore.Idempotency) error {
 	made, err := h.service.Create(x.ctx, x.shop(), n, once, x.caller())
 	if err != nil {
 		return err
@@ -66,7 +63,7 @@ func (h webhooks) create(x *exchange) error {
 }
 
 func (h webhooks) rotate(x *exchange) error {
-	once, err := onceByCaller(x)
+	once, err := onceOf(x)
 	if err != nil {
 		return err
 	}
@@ -83,19 +80,11 @@ func sendWithSecret(x *exchange, status int, made webhook.Changed) error {
 	return x.sendOnce(status, petstore.TagOf(webhook.WithoutSecret(body)), body, made.Replayed)
 }
 
-func (h webhooks) update(x *exchange) error {
-	on, p, err := readChange(x, readWebhookPatch)
-	if err != nil {
-		return err
-	}
+func (h webhooks) update(x *exchange, p webhook.Patch, on petstore.Condition) error {
 	return x.sendChanged(h.service.Update(x.ctx, x.shop(), x.pathID, p, on, x.caller()))
 }
 
-func (h webhooks) remove(x *exchange) error {
-	on, err := conditionOf(x.r.Header)
-	if err != nil {
-		return err
-	}
+func (h webhooks) remove(x *exchange, on petstore.Condition) error {
 	return x.sendDone(h.service.Delete(x.ctx, x.shop(), x.pathID, on, x.caller()))
 }
 
@@ -104,11 +93,7 @@ func (h webhooks) test(x *exchange) error {
 	return x.sendFound(h.service.Test(x.r.Context(), x.shop(), x.pathID))
 }
 
-func (h webhooks) replay(x *exchange) error {
-	from, err := readReplay(&form{body: x.body})
-	if err != nil {
-		return err
-	}
+func (h webhooks) replay(x *exchange, from replay) error {
 	return x.sendChanged(h.service.Replay(x.ctx, x.shop(), x.pathID, from.After, x.caller()))
 }
 
