@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -34,9 +35,10 @@ type AdminOptions struct {
 // need an operator's token. They are not rate limited, and pages of other sites cannot
 // read the answers. Its listener must not be reachable by the public.
 type Admin struct {
-	env    env
-	router router
-	o      AdminOptions
+	env      env
+	router   router
+	observer observer
+	o        AdminOptions
 }
 
 // NewAdmin returns the operator's API of o.
@@ -46,6 +48,7 @@ func NewAdmin(o AdminOptions) (*Admin, error) {
 	}
 	a := &Admin{env: env{log: o.Log, cursors: cursors{secret: o.Secret}, statuses: adminStatuses, failed: o.Failed}, o: o}
 	a.router = newRouter(a.routes())
+	a.observer = observer{observe: func(context.Context, Observation) {}, log: o.Log}
 	return a, nil
 }
 
@@ -55,12 +58,13 @@ func (a *Admin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if a.o.As != "" {
 		x.ctx = r.Context()
 	}
-	x.run(a.steps, a.log)
+	x.run(a.steps, func(x *exchange) { a.observer.report(x, a.o.Now().Sub(x.began)) })
 }
 
 // steps are the steps of a request, in the order of those of the API.
 func (a *Admin) steps(x *exchange) error {
 	setBasics(x)
+	x.addr = clientAddr(x.r, nil)
 	x.set("Cache-Control", "no-store")
 	if err := checkSizes(x.r, false); err != nil {
 		return err
@@ -117,16 +121,4 @@ func (a *Admin) authorize(x *exchange) error {
 	}
 	x.operator = &found
 	return nil
-}
-
-// log writes the line of a request that was answered.
-func (a *Admin) log(x *exchange) {
-	attrs := []any{"request_id", x.id, "method", x.r.Method, "path", redact(x.r.URL.Path), "status", x.status, "ms", float64(a.o.Now().Sub(x.began).Microseconds()) / 1000}
-	if x.code != "" {
-		attrs = append(attrs, "code", string(x.code))
-	}
-	if x.operator != nil {
-		attrs = append(attrs, "token", x.operator.ID)
-	}
-	a.o.Log.InfoContext(x.ctx, "operator request", attrs...)
 }

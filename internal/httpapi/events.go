@@ -57,7 +57,12 @@ func (e *events) list(x *exchange) error {
 	if stream {
 		return f.stream()
 	}
-	page, err := f.wait(wait)
+	next := f.read
+	if wait > 0 && x.r.Method != http.MethodHead {
+		f.extend(wait)
+		next = func() (petstore.EventPage, error) { return f.next(wait) }
+	}
+	page, err := next()
 	if err != nil {
 		return err
 	}
@@ -99,15 +104,6 @@ func (f *feedReader) read() (petstore.EventPage, error) {
 		f.q.After, f.q.Oldest = page.Next, false
 	}
 	return page, err
-}
-
-// wait reads a page, and if it has no events waits for one that has, up to the timeout.
-func (f *feedReader) wait(timeout time.Duration) (petstore.EventPage, error) {
-	if timeout == 0 || f.x.r.Method == http.MethodHead {
-		return f.read()
-	}
-	f.extend(timeout)
-	return f.next(timeout)
 }
 
 // next returns the first page that has events. When the time is over or the request has

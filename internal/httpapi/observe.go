@@ -87,8 +87,11 @@ func appendAttrs(attrs []slog.Attr, x *exchange, o *Observation) []slog.Attr {
 	if x.code != "" {
 		attrs = append(attrs, slog.String("code", string(x.code)))
 	}
-	if x.entry != nil {
+	switch {
+	case x.entry != nil:
 		return append(attrs, slog.Int64("workspace", x.entry.Workspace.ID), slog.String("key", x.entry.Key.ID))
+	case x.operator != nil:
+		return append(attrs, slog.String("token", x.operator.ID))
 	}
 	return append(attrs, slog.String("address", x.addr.String()))
 }
