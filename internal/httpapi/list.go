@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"sync"
 
+	"example.com/petstore/internal/accept"
 	"example.com/petstore/internal/petstore"
 )
 
@@ -76,7 +77,7 @@ func sendList[T any](l *listRequest, entries []T, positionOf func(T) position) e
 func pageOf(body []byte, link string, more bool) *representation {
 	page := &representation{etag: weak(petstore.TagOf(body)), body: body, link: link, more: strconv.FormatBool(more)}
 	if len(body) > minGzipLength {
-		page.compressed = sync.OnceValue(func() []byte { return gzipped(body) })
+		page.compressed = sync.OnceValue(func() []byte { return accept.Compress(body) })
 	}
 	return page
 }

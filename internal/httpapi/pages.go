@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"example.com/petstore/api"
+	"example.com/petstore/internal/accept"
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/http1"
 	"example.com/petstore/internal/petstore"
@@ -43,7 +44,7 @@ func (p pages) routes() []route {
 
 // document returns a handler that answers with a public file.
 func document(contentType string, body []byte) handler {
-	compressed := gzipped(body)
+	compressed := accept.Compress(body)
 	r := &representation{contentType: contentType, etag: weak(petstore.TagOf(body)), body: body, compressed: func() []byte { return compressed }}
 	return func(x *exchange) error {
 		x.shared = true

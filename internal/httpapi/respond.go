@@ -1,14 +1,11 @@
 package httpapi
 
 import (
-	"bytes"
 	"cmp"
-	"compress/gzip"
 	"errors"
 	"net/http"
 	"runtime/debug"
 	"strings"
-	"sync"
 	"time"
 
 	"example.com/petstore/internal/accept"
@@ -214,18 +211,3 @@ func (x *exchange) setReplayed(replayed bool) {
 
 // minGzipLength is the length above which a list is compressed.
 const minGzipLength = 1 << 10
-
-var gzipWriters = sync.Pool{New: func() any {
-	z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is valid
-	return z
-}}
-
-func gzipped(body []byte) []byte {
-	var out bytes.Buffer
-	z := gzipWriters.Get().(*gzip.Writer)
-	defer gzipWriters.Put(z)
-	z.Reset(&out)
-	_, _ = z.Write(body) // a bytes.Buffer takes everything
-	_ = z.Close()
-	return bytes.Clone(out.Bytes()) // without spare capacity, since it may be cached
-}
