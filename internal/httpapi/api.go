@@ -28,8 +28,8 @@ import (
 	"example.com/petstore/internal/webhook"
 )
 
-// Options configure an API. All but BaseURL, ServerURL, TrustedProxies, OnBan, Version, Held, Events,
-// Webhooks, Done, Console, Observe, AccessLog, Reads and Writes are needed.
+// Options configure an API. All but BaseURL, ServerURL, TrustedProxies, Version, Events, Webhooks,
+// Done, Console and AccessLog are needed, and Held with Version.
 type Options struct {
 	Service *petstore.Service
 	Access  access.Store
@@ -63,7 +63,7 @@ type Options struct {
 	// false if it is not known. If it is not nil, answers to GETs are cached.
 	Version func(workspace int64) (version uint64, known bool)
 
-	// Held is how many bytes the cached answers may take; 0 means 16 MiB.
+	// Held is how many bytes the cached answers may take.
 	Held int64
 
 	// Events are the feeds of workspaces; nil if no events are kept.
@@ -97,8 +97,10 @@ type Options struct {
 	// Observe is called for every response, with the context of its request. It must not block.
 	Observe func(context.Context, Observation)
 
-	// Reads and Writes are how many operations of a kind are carried out at once; 0
-	// means 128 reads and 512 writes.
+	// Reads and Writes are how many operations of a kind are carried out at once. For reads it
+	// is enough to keep the processors and the connections to a database busy; more of them would
+	// only take longer. For writes it is enough for two groups: while one is committed, the next
+	// one is collected.
 	Reads, Writes int
 }
 
@@ -116,12 +118,6 @@ func New(o Options) (*API, error) {
 	o.BaseURL = strings.TrimSuffix(o.BaseURL, "/")
 	if u, err := url.Parse(o.BaseURL); err != nil || o.BaseURL != "" && (u.Host == "" || u.RawQuery != "" || u.Fragment != "") {
 		return nil, errors.New("httpapi: the base URL must be like https://petstore.example/v1")
-	}
-	if o.OnBan == nil {
-		o.OnBan = func(ratelimit.Ban) {}
-	}
-	if o.Observe == nil {
-		o.Observe = func(context.Context, Observation) {}
 	}
 	a := &API{pipeline: pipeline{
 		env:      env{log: o.Log, baseURL: o.BaseURL, cursors: cursors{secret: o.Secret}, statuses: statuses},
@@ -141,7 +137,8 @@ func New(o Options) (*API, error) {
 
 func (o *Options) check() error {
 	switch {
-	case o.Service == nil || o.Access == nil || o.Keys == nil || o.Limiter == nil || o.Docs == nil || o.Log == nil || o.Now == nil:
+	case o.Service == nil || o.Access == nil || o.Keys == nil || o.Limiter == nil || o.OnBan == nil || o.Docs == nil || o.Log == nil ||
+		o.Now == nil || o.Observe == nil || o.Reads < 1 || o.Writes < 1:
 		return errors.New("httpapi: an option is missing")
 	case len(o.Secret) < 16:
 		return errors.New("httpapi: the secret is shorter than 16 bytes")

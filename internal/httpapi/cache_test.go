@@ -24,7 +24,7 @@ func asked(workspace int64, target string) *exchange {
 func TestCache(t *testing.T) {
 	t.Parallel()
 	version, known := uint64(2), true
-	c := newCache(func(int64) (uint64, bool) { return version, known }, 0)
+	c := newCache(func(int64) (uint64, bool) { return version, known }, 1<<20)
 	reads := 0
 	var meanwhile func()
 	read := func(x *exchange) error {

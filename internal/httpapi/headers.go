@@ -56,9 +56,7 @@ func requestID(h http.Header) string {
 	// An id must be unique, not secret: the runtime's ChaCha8 is as good, and spares a system call.
 	binary.LittleEndian.PutUint64(b[:], rand.Uint64())  //nolint:gosec // see above
 	binary.LittleEndian.PutUint64(b[8:], rand.Uint64()) //nolint:gosec // see above
-	var text [16]byte
-	base64.RawURLEncoding.Encode(text[:], b[:12])
-	return string(text[:])
+	return base64.RawURLEncoding.EncodeToString(b[:12])
 }
 
 // usableID reports whether s is [A-Za-z0-9._-]{1,128} and holds no API key: it

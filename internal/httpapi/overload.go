@@ -1,20 +1,11 @@
 package httpapi
 
 import (
-	"cmp"
 	"context"
 	"time"
 
 	"example.com/petstore/internal/fairshare"
 	"example.com/petstore/internal/petstore"
-)
-
-// How many operations of a kind are carried out at once by default. For reads it is enough to keep the processors and
-// the connections to a database busy; more of them at once would only take longer. For writes it is enough for two
-// groups: while one is committed, the next one is collected.
-const (
-	defaultReads  = 128
-	defaultWrites = 512
 )
 
 const (
@@ -42,7 +33,7 @@ func newWorkload(reads, writes int) workload {
 	pool := func(most int) *fairshare.Pool {
 		return fairshare.New(fairshare.Options{Capacity: int64(most), Queue: maxWaiting, Wait: admissionWait})
 	}
-	return workload{pool(cmp.Or(reads, defaultReads)), pool(cmp.Or(writes, defaultWrites))}
+	return workload{pool(reads), pool(writes)}
 }
 
 // begin waits for a share of the pool, until ctx ends. The caller has to leave the share.
