@@ -3,7 +3,7 @@
 // answer. It uses net/http's types and does not depend on the transport. It contains no
 // rules of the domain.
 //
-// [pipeline.steps] shows what happens to a request, in order. Each resource has a file
+// [API.steps] shows what happens to a request, in order. Each resource has a file
 // with its routes, its decoding and its handlers. The statuses of errors are in
 // errors.go.
 package httpapi
@@ -106,7 +106,14 @@ type Options struct {
 
 // An API answers requests. It may be used concurrently.
 type API struct {
-	pipeline pipeline
+	o        Options
+	env      env
+	router   router
+	sunset   sunset
+	cache    *cache
+	observer observer
+	reads    *fairshare.Pool // limits how many reads are carried out at once
+	writes   *fairshare.Pool // the same for writes
 	streams  *fairshare.Pool // limits event streams; http1 counts their memory
 }
 
@@ -119,19 +126,17 @@ func New(o Options) (*API, error) {
 	if u, err := url.Parse(o.BaseURL); err != nil || o.BaseURL != "" && (u.Host == "" || u.RawQuery != "" || u.Fragment != "") {
 		return nil, errors.New("httpapi: the base URL must be like https://petstore.example/v1")
 	}
-	a := &API{pipeline: pipeline{
+	a := &API{
+		o:        o,
 		env:      env{log: o.Log, baseURL: o.BaseURL, cursors: cursors{secret: o.Secret}, statuses: statuses},
-		now:      o.Now,
-		auth:     authenticator{keys: o.Keys, trusted: o.TrustedProxies},
-		limits:   rateLimiter{limiter: o.Limiter, onBan: o.OnBan},
 		sunset:   newSunset(o.Sunset),
-		workload: newWorkload(o.Reads, o.Writes),
 		cache:    newCache(o.Version, o.Held),
 		observer: observer{observe: o.Observe, log: o.Log, access: o.AccessLog},
-		store:    o.Access, sandboxes: o.Sandboxes, done: o.Done,
-	}}
-	a.streams = fairshare.New(fairshare.Options{Capacity: math.MaxInt32, Each: maxFeedStreams})
-	a.pipeline.router = newRouter(a.surface(&o))
+		reads:    newPool(o.Reads),
+		writes:   newPool(o.Writes),
+		streams:  fairshare.New(fairshare.Options{Capacity: math.MaxInt32, Each: maxFeedStreams}),
+	}
+	a.router = newRouter(a.surface())
 	return a, nil
 }
 
@@ -147,24 +152,23 @@ func (o *Options) check() error {
 }
 
 // surface returns all routes of the API.
-func (a *API) surface(o *Options) []route {
-	p := &a.pipeline
+func (a *API) surface() []route {
 	return slices.Concat(
-		petRoutes(o.Service),
-		categoryRoutes(o.Service),
-		orderRoutes(o.Service),
-		inventoryRoutes(o.Service),
-		keys{store: o.Access, live: o.Keys, now: o.Now}.routes(),
-		(&events{feed: o.Events, keys: o.Keys, now: o.Now, done: o.Done, reads: p.workload.reads, streams: a.streams}).routes(),
-		webhooks{o.Webhooks}.routes(),
+		petRoutes(a.o.Service),
+		categoryRoutes(a.o.Service),
+		orderRoutes(a.o.Service),
+		inventoryRoutes(a.o.Service),
+		a.keyRoutes(),
+		a.eventRoutes(),
+		webhooks{a.o.Webhooks}.routes(),
 		accountRoutes(),
-		sandboxes{o.Sandboxes, o.SignIn, o.BaseURL}.routes(),
-		pages{serverURL: o.ServerURL, docs: o.Docs, console: o.Console, shared: p}.routes(),
+		a.sandboxRoutes(),
+		a.pageRoutes(),
 	)
 }
 
 // ServeHTTP answers one request.
-func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.pipeline.run(w, r, nil) }
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.run(w, r, nil) }
 
 // Malformed answers a request that net/http could not parse. status is net/http's.
 func (a *API) Malformed(w http.ResponseWriter, r *http.Request, status int) {
@@ -172,14 +176,13 @@ func (a *API) Malformed(w http.ResponseWriter, r *http.Request, status int) {
 	if status == http.StatusRequestHeaderFieldsTooLarge {
 		err = errHeadersTooLarge
 	}
-	a.pipeline.run(w, r, err)
+	a.run(w, r, err)
 }
 
 // Workload returns the statistics of the pools that limit how many requests are carried
 // out at once: "read" and "write".
 func (a *API) Workload() map[string]fairshare.Stats {
-	l := &a.pipeline.workload
-	return map[string]fairshare.Stats{"read": l.reads.Stats(), "write": l.writes.Stats()}
+	return map[string]fairshare.Stats{"read": a.reads.Stats(), "write": a.writes.Stats()}
 }
 
 // Streams returns how many streams of events are open.
@@ -207,7 +210,7 @@ func (a *API) Server() *http.Server {
 		WriteTimeout:                 writeTimeout,
 		MaxHeaderBytes:               maxHead,
 		DisableGeneralOptionsHandler: true,
-		ErrorLog:                     slog.NewLogLogger(a.pipeline.env.log.Handler(), slog.LevelDebug),
+		ErrorLog:                     slog.NewLogLogger(a.o.Log.Handler(), slog.LevelDebug),
 		HTTP2: &http.HTTP2Config{
 			MaxReceiveBufferPerStream:     maxBody,
 			MaxReceiveBufferPerConnection: maxBody, // it is not counted before its requests begin

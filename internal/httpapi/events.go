@@ -10,41 +10,30 @@ import (
 
 	"example.com/petstore/internal/accept"
 	"example.com/petstore/internal/access"
-	"example.com/petstore/internal/fairshare"
 	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/ratelimit"
 )
 
-// events are the operations on the feed of the caller's workspace.
-type events struct {
-	feed    petstore.Feed
-	keys    *access.Directory[*ratelimit.Caller]
-	now     func() time.Time
-	done    <-chan struct{} // closed when the service is about to end
-	reads   *fairshare.Pool // a request holds no share of it while it waits for events
-	streams *fairshare.Pool
-}
-
-// routes returns no routes if no events are kept.
-func (e *events) routes() []route {
-	if e.feed == nil {
+// eventRoutes returns the operations on the feed of the caller's workspace, if events are kept.
+func (a *API) eventRoutes() []route {
+	if a.o.Events == nil {
 		return nil
 	}
 	return []route{
-		{at: "GET /events", id: "listEvents", scope: access.Read, handle: e.list, streams: true, query: []string{"after", "type", "limit", "wait"}},
-		{at: "GET /events/{eventId}", id: "getEvent", scope: access.Read, handle: get(e.feed.Event)},
+		{at: "GET /events", id: "listEvents", scope: access.Read, handle: a.listEvents, streams: true,
+			query: []string{"after", "type", "limit", "wait"}},
+		{at: "GET /events/{eventId}", id: "getEvent", scope: access.Read, handle: get(a.o.Events.Event)},
 	}
 }
 
 // maxWait is the most seconds that a request may wait for an event.
 const maxWait = 30
 
-func (e *events) list(x *exchange) error {
+func (a *API) listEvents(x *exchange) error {
 	p, err := parseQuery(x.r.URL.RawQuery, x.route.query)
 	if err != nil {
 		return err
 	}
-	f := &feedReader{events: e, x: x, q: petstore.EventQuery{After: p.number("after", 0, 0, 1<<63-1), Types: several(p, "type", petstore.EventTypes()), Limit: p.limit()}}
+	f := &feedReader{API: a, x: x, q: petstore.EventQuery{After: p.number("after", 0, 0, 1<<63-1), Types: several(p, "type", petstore.EventTypes()), Limit: p.limit()}}
 	f.q.Oldest = len(p.values["after"]) == 0
 	wait := time.Duration(p.number("wait", 0, 0, maxWait)) * time.Second
 	stream := accept.EventStream(x.r.Header["Accept"])
@@ -80,7 +69,7 @@ func eventsAfter(asked url.Values, after int64) string {
 
 // A feedReader reads pages of a feed, for one request.
 type feedReader struct {
-	*events
+	*API
 	x *exchange
 	q petstore.EventQuery
 }
@@ -99,7 +88,7 @@ func (f *feedReader) read() (petstore.EventPage, error) {
 		return petstore.EventPage{}, err
 	}
 	defer share.Leave()
-	page, err := f.feed.Events(f.x.ctx, f.x.shop(), f.q)
+	page, err := f.o.Events.Events(f.x.ctx, f.x.shop(), f.q)
 	if err == nil {
 		f.q.After, f.q.Oldest = page.Next, false
 	}
@@ -112,7 +101,7 @@ func (f *feedReader) next(within time.Duration) (petstore.EventPage, error) {
 	over := time.NewTimer(within)
 	defer over.Stop()
 	for {
-		written := f.feed.Written(f.x.shop())
+		written := f.o.Events.Written(f.x.shop())
 		page, err := f.read()
 		if err != nil || len(page.Events) > 0 {
 			return page, err
@@ -130,7 +119,7 @@ func (f *feedReader) next(within time.Duration) (petstore.EventPage, error) {
 // sleep returns true when it is time to read again, after the pause at the latest, and false
 // when the time is over or the request has to end.
 func (f *feedReader) sleep(written <-chan struct{}, over <-chan time.Time, pause time.Duration) bool {
-	defer func(began time.Time) { f.x.waited += f.now().Sub(began) }(f.now())
+	defer func(began time.Time) { f.x.waited += f.o.Now().Sub(began) }(f.o.Now())
 	look, key := time.NewTimer(pause), time.NewTicker(checkKeyEvery)
 	defer look.Stop()
 	defer key.Stop()
@@ -143,7 +132,7 @@ func (f *feedReader) sleep(written <-chan struct{}, over <-chan time.Time, pause
 		case <-over:
 			return false
 		case <-key.C:
-		case <-f.done:
+		case <-f.o.Done:
 		case <-f.x.r.Context().Done():
 		}
 	}
@@ -154,18 +143,18 @@ func (f *feedReader) sleep(written <-chan struct{}, over <-chan time.Time, pause
 // or the key is no longer valid.
 func (f *feedReader) ended() bool {
 	select {
-	case <-f.done:
+	case <-f.o.Done:
 		return true
 	case <-f.x.r.Context().Done():
 		return true
 	default:
 	}
-	e := f.keys.Entry(f.x.entry.Key.ID)
-	return e == nil || e.Key.CheckHolder(f.now()) != nil
+	e := f.o.Keys.Entry(f.x.entry.Key.ID)
+	return e == nil || e.Key.CheckHolder(f.o.Now()) != nil
 }
 
 // extend sets the deadlines of the connection so that the answer may take that much
-// longer than others. They are on the real clock, not on events.now.
+// longer than others. They are on the real clock, not on Options.Now.
 func (f *feedReader) extend(by time.Duration) {
 	c := http.NewResponseController(f.x.w)
 	_ = c.SetReadDeadline(time.Time{}) // if there is no deadline to set, none is needed

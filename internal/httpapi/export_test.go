@@ -15,7 +15,7 @@ type (
 
 // wholeSurface returns the interface with operations that cannot be carried out.
 func wholeSurface() []route {
-	return new(API).surface(&Options{Service: petstore.NewService(noStore{}), Events: noEvents{}, Webhooks: &webhook.Service{}, Sandboxes: new(sandbox.Service)})
+	return (&API{o: Options{Service: petstore.NewService(noStore{}), Events: noEvents{}, Webhooks: &webhook.Service{}, Sandboxes: new(sandbox.Service)}}).surface()
 }
 
 // Surface returns "METHOD /path operationId [scopes]" of every operation.

@@ -24,16 +24,11 @@ var errOverloaded = &petstore.Error{
 	Message: "The server is overloaded. Nothing was changed; try again after a second.",
 }
 
-// A workload limits how many reads and how many writes are carried out at once. They have separate limits, since a
-// store that cannot be written to can still be read. No share is held while bytes are received from a client or sent
-// to one.
-type workload struct{ reads, writes *fairshare.Pool }
-
-func newWorkload(reads, writes int) workload {
-	pool := func(most int) *fairshare.Pool {
-		return fairshare.New(fairshare.Options{Capacity: int64(most), Queue: maxWaiting, Wait: admissionWait})
-	}
-	return workload{pool(reads), pool(writes)}
+// newPool returns a pool that limits how many reads, or how many writes, are carried out at once. They have separate
+// limits, since a store that cannot be written to can still be read. No share is held while bytes are received from a
+// client or sent to one.
+func newPool(most int) *fairshare.Pool {
+	return fairshare.New(fairshare.Options{Capacity: int64(most), Queue: maxWaiting, Wait: admissionWait})
 }
 
 // begin waits for a share of the pool, until ctx ends. The caller has to leave the share.

@@ -18,36 +18,31 @@ import (
 	"example.com/petstore/internal/sandbox"
 )
 
-// sandboxes are the operations that create and reset workspaces for visitors.
-type sandboxes struct {
-	service *sandbox.Service // nil if there are none
-	signIn  func(keyID string) string
-	baseURL string
-}
-
-func (s sandboxes) routes() []route {
-	if s.service == nil {
+// sandboxRoutes returns the operations that create and reset workspaces for visitors, if
+// there are any.
+func (a *API) sandboxRoutes() []route {
+	if a.o.Sandboxes == nil {
 		return nil
 	}
 	return []route{
-		{at: "POST /sandboxes", id: "createSandbox", handle: withBody(readContents, s.create), body: optionalBody, keyless: true},
-		{at: "POST /account/reset", id: "resetSandbox", scope: access.Write, handle: withBody(readContents, s.reset), body: optionalBody},
+		{at: "POST /sandboxes", id: "createSandbox", handle: withBody(readContents, a.createSandbox), body: optionalBody, keyless: true},
+		{at: "POST /account/reset", id: "resetSandbox", scope: access.Write, handle: withBody(readContents, a.resetSandbox), body: optionalBody},
 	}
 }
 
-// create creates a sandbox for the address of the client.
-func (s sandboxes) create(x *exchange, asked contents) error {
-	made, err := s.service.Create(x.ctx, x.addr, cmp.Or(string(asked.Catalogue), sandbox.Catalogues[0]), s.service.Scopes())
+// createSandbox creates a sandbox for the address of the client.
+func (a *API) createSandbox(x *exchange, asked contents) error {
+	made, err := a.o.Sandboxes.Create(x.ctx, x.addr, cmp.Or(string(asked.Catalogue), sandbox.Catalogues[0]), a.o.Sandboxes.Scopes())
 	if err != nil {
 		return err
 	}
 	x.send(http.StatusCreated, "application/json", fmt.Appendf(nil, `{"workspace":{"id":%d,"name":%s},"key":"%s","expiresAt":%s,"console":%s}`,
-		made.ID, petstore.JSON(made.Name), made.Secrets[0], petstore.JSON(made.Sandbox.ExpiresAt), petstore.JSON(s.baseURL+s.signIn(made.Keys[0].ID))))
+		made.ID, petstore.JSON(made.Name), made.Secrets[0], petstore.JSON(made.Sandbox.ExpiresAt), petstore.JSON(a.o.BaseURL+a.o.SignIn(made.Keys[0].ID))))
 	return nil
 }
 
-func (s sandboxes) reset(x *exchange, asked contents) error {
-	return x.sendDone(s.service.Reset(x.ctx, x.entry.Workspace, string(asked.Catalogue)))
+func (a *API) resetSandbox(x *exchange, asked contents) error {
+	return x.sendDone(a.o.Sandboxes.Reset(x.ctx, x.entry.Workspace, string(asked.Catalogue)))
 }
 
 // contents are the body of createSandbox and resetSandbox.
@@ -70,42 +65,42 @@ func (f *form) catalogue(m member) catalogue {
 
 // useCurrentShop has a request to a sandbox use the sandbox's present shop, which changes when
 // any node resets it, and limits how many rows the request may create there.
-func (p *pipeline) useCurrentShop(x *exchange) (err error) {
+func (a *API) useCurrentShop(x *exchange) (err error) {
 	if x.entry == nil || x.entry.Workspace.Sandbox == nil {
 		return nil
 	}
-	if x.entry, err = access.Current(x.ctx, p.store, x.entry); err == nil && p.sandboxes != nil {
-		x.ctx = petstore.WithRowLimit(x.ctx, p.sandboxes.RowLimit(x.entry.Workspace))
+	if x.entry, err = access.Current(x.ctx, a.o.Access, x.entry); err == nil && a.o.Sandboxes != nil {
+		x.ctx = petstore.WithRowLimit(x.ctx, a.o.Sandboxes.RowLimit(x.entry.Workspace))
 	}
 	return err
 }
 
 // simulate applies the fault that a request to a sandbox asks for. A fault of the connection
 // takes effect when the request is answered.
-func (p *pipeline) simulate(x *exchange) error {
-	if x.entry == nil || x.entry.Workspace.Sandbox == nil || p.sandboxes == nil || x.r.Header[simulateHeader] == nil {
+func (a *API) simulate(x *exchange) error {
+	if x.entry == nil || x.entry.Workspace.Sandbox == nil || a.o.Sandboxes == nil || x.r.Header[simulateHeader] == nil {
 		return nil
 	}
 	f, failure, err := readFault(x.route, x.r.Header[simulateHeader])
 	if err != nil {
 		return err
 	}
-	if err := p.useCurrentShop(x); err != nil { // the simulator counts by shop
+	if err := a.useCurrentShop(x); err != nil { // the simulator counts by shop
 		return err
 	}
-	if !p.sandboxes.Simulator.Applies(x.entry.Workspace.Shop, &f) {
+	if !a.o.Sandboxes.Simulator.Applies(x.entry.Workspace.Shop, &f) {
 		return nil
 	}
 	x.set("Petstore-Simulated", f.String())
 	if f.Latency > 0 {
-		p.wait(x, f.Latency)
+		a.wait(x, f.Latency)
 	}
 	if x.breaks = f.Connection; x.breaks == sandbox.RefuseAnswer {
 		panic(http.ErrAbortHandler)
 	}
 	switch {
 	case failure == nil && f.Sunset:
-		return p.sunset.ended()
+		return a.sunset.ended()
 	case failure == nil:
 		return nil
 	case failure.Code == codeRateLimitExceeded:
@@ -143,7 +138,7 @@ func usedUp(d ratelimit.Decision, reset, retryAfter int64) *ratelimit.Decision {
 
 // wait waits for the latency. It holds only the connection meanwhile. If the client
 // disconnects or the service ends, the request is not carried out.
-func (p *pipeline) wait(x *exchange, latency time.Duration) {
+func (a *API) wait(x *exchange, latency time.Duration) {
 	c := http.NewResponseController(x.w)
 	_ = c.SetReadDeadline(time.Now().Add(latency + readTimeout)) // if there is no deadline to set, none is needed
 	_ = c.SetWriteDeadline(time.Now().Add(latency + writeTimeout))
@@ -154,7 +149,7 @@ func (p *pipeline) wait(x *exchange, latency time.Duration) {
 		x.waited += latency
 	case <-x.r.Context().Done():
 		panic(http.ErrAbortHandler)
-	case <-p.done:
+	case <-a.o.Done:
 		panic(http.ErrAbortHandler)
 	}
 }
