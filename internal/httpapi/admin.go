@@ -35,10 +35,9 @@ type AdminOptions struct {
 // need an operator's token. They are not rate limited, and pages of other sites cannot
 // read the answers. Its listener must not be reachable by the public.
 type Admin struct {
-	env      env
-	router   router
-	observer observer
-	o        AdminOptions
+	env    env
+	router router
+	o      AdminOptions
 }
 
 // NewAdmin returns the operator's API of o.
@@ -46,19 +45,21 @@ func NewAdmin(o AdminOptions) (*Admin, error) {
 	if o.Access == nil || o.As == "" && (o.Keys == nil || o.Backups == nil) || o.Counts == nil || o.Log == nil || o.Now == nil || len(o.Secret) < 16 {
 		return nil, errors.New("httpapi: an option of the operator's API is missing")
 	}
-	a := &Admin{env: env{log: o.Log, cursors: cursors{secret: o.Secret}, statuses: adminStatuses, failed: o.Failed}, o: o}
+	a := &Admin{o: o, env: env{
+		log: o.Log, cursors: cursors{secret: o.Secret}, statuses: adminStatuses, failed: o.Failed,
+		now: o.Now, observe: func(context.Context, Observation) {},
+	}}
 	a.router = newRouter(a.routes())
-	a.observer = observer{observe: func(context.Context, Observation) {}, log: o.Log}
 	return a, nil
 }
 
 // ServeHTTP answers one request.
 func (a *Admin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := newExchange(&a.env, w, r, a.o.Now())
+	x := newExchange(&a.env, w, r)
 	if a.o.As != "" {
 		x.ctx = r.Context()
 	}
-	x.run(a.steps, func(x *exchange) { a.observer.report(x, a.o.Now().Sub(x.began)) })
+	x.run(a.steps)
 }
 
 // steps are the steps of a request, in the order of those of the API.

@@ -106,15 +106,14 @@ type Options struct {
 
 // An API answers requests. It may be used concurrently.
 type API struct {
-	o        Options
-	env      env
-	router   router
-	sunset   sunset
-	cache    *cache
-	observer observer
-	reads    *fairshare.Pool // limits how many reads are carried out at once
-	writes   *fairshare.Pool // the same for writes
-	streams  *fairshare.Pool // limits event streams; http1 counts their memory
+	o       Options
+	env     env
+	router  router
+	sunset  sunset
+	cache   *cache
+	reads   *fairshare.Pool // limits how many reads are carried out at once
+	writes  *fairshare.Pool // the same for writes
+	streams *fairshare.Pool // limits event streams; http1 counts their memory
 }
 
 // New returns the API of o.
@@ -127,14 +126,16 @@ func New(o Options) (*API, error) {
 		return nil, errors.New("httpapi: the base URL must be like https://petstore.example/v1")
 	}
 	a := &API{
-		o:        o,
-		env:      env{log: o.Log, baseURL: o.BaseURL, cursors: cursors{secret: o.Secret}, statuses: statuses},
-		sunset:   newSunset(o.Sunset),
-		cache:    newCache(o.Version, o.Held),
-		observer: observer{observe: o.Observe, log: o.Log, access: o.AccessLog},
-		reads:    newPool(o.Reads),
-		writes:   newPool(o.Writes),
-		streams:  fairshare.New(fairshare.Options{Capacity: math.MaxInt32, Each: maxFeedStreams}),
+		o: o,
+		env: env{
+			log: o.Log, baseURL: o.BaseURL, cursors: cursors{secret: o.Secret}, statuses: statuses,
+			now: o.Now, observe: o.Observe, access: o.AccessLog,
+		},
+		sunset:  newSunset(o.Sunset),
+		cache:   newCache(o.Version, o.Held),
+		reads:   newPool(o.Reads),
+		writes:  newPool(o.Writes),
+		streams: fairshare.New(fairshare.Options{Capacity: math.MaxInt32, Each: maxFeedStreams}),
 	}
 	a.router = newRouter(a.surface())
 	return a, nil

@@ -14,7 +14,7 @@ import (
 
 // asked returns a request of a workspace.
 func asked(workspace int64, target string) *exchange {
-	x := newExchange(&env{}, httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, target, nil), time.Now())
+	x := newExchange(&env{now: time.Now}, httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, target, nil))
 	x.entry = &access.Entry[*ratelimit.Caller]{Workspace: &access.Workspace{ID: workspace, Shop: workspace}}
 	return x
 }

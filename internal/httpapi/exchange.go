@@ -24,6 +24,9 @@ type env struct {
 	baseURL  string            // put before the paths of links
 	cursors  cursors
 	statuses func() map[petstore.Code]int
+	now      func() time.Time
+	observe  func(context.Context, Observation)
+	access   *AccessLog // nil if log takes the lines of requests
 }
 
 // An exchange is one request with its response. It is also the ResponseWriter for the
@@ -113,9 +116,9 @@ type path struct {
 // to other handlers, which may keep them.
 var exchanges = sync.Pool{New: func() any { return new(exchange) }}
 
-func newExchange(e *env, w http.ResponseWriter, r *http.Request, now time.Time) *exchange {
+func newExchange(e *env, w http.ResponseWriter, r *http.Request) *exchange {
 	x := exchanges.Get().(*exchange)
-	*x = exchange{env: e, w: w, r: r, began: now, ctx: r.Context(), path: nowhere, fields: x.fields[:0]}
+	*x = exchange{env: e, w: w, r: r, began: e.now(), ctx: r.Context(), path: nowhere, fields: x.fields[:0]}
 	if x.plain, _ = w.(http1.FieldWriter); x.plain == nil {
 		x.ctx = context.WithoutCancel(x.ctx)
 	}

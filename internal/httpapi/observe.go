@@ -1,14 +1,12 @@
 package httpapi
 
 import (
-	"context"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/ratelimit"
@@ -25,19 +23,14 @@ type Observation struct {
 	Outcome   string // "admitted", "minute", "day", "banned", or "free" if it spends no quota
 }
 
-// An observer measures and logs requests that were answered.
-type observer struct {
-	observe func(context.Context, Observation)
-	log     *slog.Logger
-	access  *AccessLog // nil if log takes the lines of requests
-}
-
 var knownMethods = []string{
 	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions,
 }
 
 // report logs and measures a request that was answered.
-func (b *observer) report(x *exchange, took time.Duration) {
+func (x *exchange) report() {
+	answered := x.env.now()
+	took := answered.Sub(x.began) - x.waited
 	o := Observation{Pattern: x.path.pattern, Outcome: "free", Event: usage.Event{
 		At: x.began, RequestID: x.id, Method: "OTHER", Path: redact(x.r.URL.Path), Query: redactQuery(x.r.URL.RawQuery),
 		Status: x.status, Code: string(x.code), Duration: took, Console: strings.HasPrefix(x.path.pattern, "/console"),
@@ -58,14 +51,14 @@ func (b *observer) report(x *exchange, took time.Duration) {
 	if x.entry != nil {
 		o.Plan, o.Workspace, o.KeyID = string(x.entry.Workspace.Plan), x.entry.Workspace.ID, x.entry.Key.ID
 	}
-	b.observe(x.ctx, o)
+	x.env.observe(x.ctx, o)
 	switch {
-	case !b.log.Enabled(x.ctx, slog.LevelInfo):
-	case b.access != nil:
+	case !x.env.log.Enabled(x.ctx, slog.LevelInfo):
+	case x.env.access != nil:
 		var attrs [maxAttrs]slog.Attr
-		b.access.add(x.began.Add(took), appendAttrs(attrs[:0], x, &o))
+		x.env.access.add(answered, appendAttrs(attrs[:0], x, &o))
 	default:
-		b.log.LogAttrs(x.ctx, slog.LevelInfo, "request", appendAttrs(nil, x, &o)...)
+		x.env.log.LogAttrs(x.ctx, slog.LevelInfo, "request", appendAttrs(nil, x, &o)...)
 	}
 }
 

@@ -12,9 +12,9 @@ import (
 
 // run answers a request. malformed is why it could not be parsed, or nil.
 func (a *API) run(w http.ResponseWriter, r *http.Request, malformed error) {
-	x := newExchange(&a.env, w, r, a.o.Now())
+	x := newExchange(&a.env, w, r)
 	x.malformed = malformed
-	x.run(a.steps, a.report)
+	x.run(a.steps)
 }
 
 // steps carries out all the steps of a request, in the documented order. Errors are
@@ -238,6 +238,3 @@ func (a *API) describeLimits(x *exchange) {
 		a.apply(x, a.o.Limiter.PeekAddress(clientAddr(x.r, a.o.TrustedProxies)))
 	}
 }
-
-// report logs and measures a request that was answered.
-func (a *API) report(x *exchange) { a.observer.report(x, a.o.Now().Sub(x.began)-x.waited) }
