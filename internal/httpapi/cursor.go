@@ -36,7 +36,6 @@ type cursors struct{ secret []byte }
 const (
 	cursorVersion = 1
 	cursorTag     = 16
-	maxPosition   = 64 // bytes
 )
 
 func (c cursors) seal(workspace int64, address, filters string, after position) string {
@@ -58,7 +57,7 @@ func (c cursors) bytes(workspace int64, address, filters string, after position)
 func (c cursors) open(workspace int64, address, filters, cursor string) (position, error) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
 	// The decoder skips line breaks, so the length is checked too.
-	if err != nil || len(cursor) != base64.RawURLEncoding.EncodedLen(len(raw)) || len(raw) < 1+cursorTag || len(raw) > 1+maxPosition+cursorTag {
+	if err != nil || len(cursor) != base64.RawURLEncoding.EncodedLen(len(raw)) || len(raw) < 1+cursorTag {
 		return "", badCursor()
 	}
 	after := position(raw[1 : len(raw)-cursorTag])

@@ -37,8 +37,9 @@ func (a *API) listEvents(x *exchange) error {
 	f.q.Oldest = len(p.values["after"]) == 0
 	wait := time.Duration(p.number("wait", 0, 0, maxWait)) * time.Second
 	stream := accept.EventStream(x.r.Header["Accept"])
-	if stream {
-		f.lastEventID(p)
+	// A client that reconnects sends this in addition to the first request's after, and it takes precedence.
+	if id := x.r.Header.Get("Last-Event-ID"); stream && id != "" {
+		f.q.After, f.q.Oldest = p.integer("Last-Event-ID", id, 0, 1<<63-1), false
 	}
 	if err := p.err(); err != nil {
 		return err
@@ -172,14 +173,6 @@ const (
 var errTooManyStreams = &petstore.Error{
 	Code: codeTooManyStreams, RetryAfter: 10 * time.Second,
 	Message: "The workspace has " + strconv.Itoa(maxFeedStreams) + " streams open already. End one, or wait as Retry-After says.",
-}
-
-// lastEventID reads Last-Event-ID. A client that reconnects sends it in addition to the
-// first request's after, and it takes precedence.
-func (f *feedReader) lastEventID(p *query) {
-	if text := f.x.r.Header.Get("Last-Event-ID"); text != "" {
-		f.q.After, f.q.Oldest = p.integer("Last-Event-ID", text, 0, 1<<63-1), false
-	}
 }
 
 // stream answers with Server-Sent Events (WHATWG HTML §9.2) until the request has to
