@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"context"
 	"encoding/csv"
 	"fmt"
 	"html"
@@ -102,6 +103,7 @@ func (h *house) node(shop *petstore.Service, pages **console.Console) (http.Hand
 	must(h.t, err)
 	api, err := httpapi.New(httpapi.Options{
 		Service: shop, Access: h.db, Keys: h.keys, Limiter: h.limiter, Secret: secret, Sunset: h.now().AddDate(1, 0, 0), Docs: http.NotFoundHandler(), Now: h.now, Log: slog.New(slog.DiscardHandler),
+		OnBan: func(ratelimit.Ban) {}, Observe: func(context.Context, httpapi.Observation) {}, Reads: 128, Writes: 512,
 		Console: func(w http.ResponseWriter, r *http.Request, p *httpapi.ConsoleGate) { (*pages).Serve(w, r, p) },
 	})
 	must(h.t, err)
