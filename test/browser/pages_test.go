@@ -98,8 +98,8 @@ func operatorsPages(t *testing.T) (b *tab, of string, paths []string) {
 	b.open(t, s.operatorLink())
 	b.submit(t, "^/console$")
 	return b, s.ops, []string{
-		"/console", "/console/workspaces", "/console/workspaces/new", "/console/workspaces/2?range=day", "/console/workspaces/2/plan", "/console/workspaces/2/reset",
-		"/console/workspaces/2/keys/new", "/console/keys/" + id + "/ban", "/console/busy", "/console/bans", "/console/bans/" + id, "/console/health", "/console/audit",
+		"/console", "/console/workspaces", "/console/workspaces/new", "/console/workspaces/2?range=day", "/console/workspaces/2/plan",
+		"/console/workspaces/2/keys/new", "/console/busy", "/console/bans", "/console/bans/" + id, "/console/health", "/console/audit",
 	}
 }
 

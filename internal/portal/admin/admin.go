@@ -80,14 +80,8 @@ func Routes() []page.Route {
 	t.Form(access.Write, "/console/workspaces/new", newWorkspace)
 	t.Look("/console/workspaces/{id}", showWorkspace)
 	t.Form(access.Write, "/console/workspaces/{id}/plan", changePlan)
-	t.Form(access.Write, "/console/workspaces/{id}/name", renameWorkspace)
-	t.Form(access.Write, "/console/workspaces/{id}/reset", removal("Reset", "Its pets, categories, orders, stock and ledger are removed. Its keys, webhooks and plan stay.", "The workspace was reset.", "", (*operator.Local).Reset))
-	t.Form(access.Write, "/console/workspaces/{id}/delete", removal("Delete", "The workspace is removed with its pets, categories, orders, stock, ledger, webhooks and all of its keys.", "The workspace was deleted.", "/console/workspaces", (*operator.Local).Delete))
 	t.Form(access.Write, "/console/workspaces/{id}/keys/new", newWorkspaceKey)
 	t.Form(access.Write, "/console/workspaces/{id}/owner", letOwnerIn)
-	t.Form(access.Write, "/console/keys/{id}/rotate", rotateKey)
-	t.Form(access.Write, "/console/keys/{id}/revoke", revokeKey)
-	t.Form(access.Write, "/console/keys/{id}/ban", banKey)
 	t.Form(access.Write, "/console/bans/{id}", liftBan)
 	return t
 }

@@ -24,31 +24,14 @@ func newWorkspace(v *visit) (page.Form, error) {
 	}, nil
 }
 
-func renameWorkspace(v *visit) (page.Form, error) {
-	w, err := workspaceInPath(v)
-	return page.Form{
-		Title: "Rename the workspace", Lead: "Its keys, orders and pets stay as they are.", Submit: "Rename",
-		Back:   page.Link{Title: access.Printable(w.Name), URL: workspacePath(w.ID)},
-		Fields: []page.Field{{Name: "name", Label: "Name", Value: w.Name, Required: true, Max: access.MaxName}},
-		Send: func(in *page.Input) error {
-			_, err := v.acting().Rename(v.R.Context(), w.ID, strings.TrimSpace(in.Text("name")))
-			return v.Then(workspacePath(w.ID), "The workspace was renamed.", err)
-		},
-	}, err
-}
-
-// keyForms are the forms for the keys of the workspace that back leads to.
-func keyForms(v *visit, back page.Link) page.KeyForms {
-	return page.KeyForms{
-		Visit: v.Visit, Ring: access.Keyring{Store: v.Access, Now: v.Now, By: actor, Secret: v.Token}, Service: v.Public,
-		Back: back, Next: page.Link{Title: "To the workspace", URL: back.URL},
-	}
-}
-
 func newWorkspaceKey(v *visit) (page.Form, error) {
 	w, err := workspaceInPath(v)
 	name := access.Printable(w.Name)
-	return keyForms(v, page.Link{Title: name, URL: workspacePath(w.ID)}).New(w.ID, "For the workspace "+name+". It is shown once."), err
+	maker := page.KeyMaker{
+		Visit: v.Visit, Ring: access.Keyring{Store: v.Access, Now: v.Now, By: actor, Secret: v.Token}, Service: v.Public,
+		Back: page.Link{Title: name, URL: workspacePath(w.ID)},
+	}
+	return maker.Form(w.ID, "For the workspace "+name+". It is shown once."), err
 }
 
 // ownerLife is how long a link for an owner holds.
@@ -71,56 +54,6 @@ func letOwnerIn(v *visit) (page.Form, error) {
 				Title: "A link for the owner of " + name, Lead: "Send it to the owner. It works once, within 7 days, for whoever opens it first. It is not stored.",
 				Secret: v.Public + v.LinkPath(page.OwnerLink, until, page.Text(w.ID)), Next: page.Link{Title: "To the workspace", URL: workspacePath(w.ID)},
 			})
-		},
-	}, err
-}
-
-// keyInPath returns the key in the path, its facts, and the way back to its workspace.
-func keyInPath(v *visit) (access.Key, []page.Fact, page.Link, error) {
-	k, err := v.Access.Key(v.R.Context(), v.ID)
-	if err != nil {
-		return k, nil, page.Link{}, err
-	}
-	w, err := v.Access.WorkspaceByID(v.R.Context(), k.WorkspaceID)
-	if err != nil {
-		return k, nil, page.Link{}, err
-	}
-	facts, err := page.KeyFacts(v.Visit, k)
-	back := page.Link{Title: access.Printable(w.Name), URL: workspacePath(w.ID)}
-	return k, append([]page.Fact{{Title: "Workspace", Cell: workspaceCell(w.ID, w.Name)}}, facts...), back, err
-}
-
-func rotateKey(v *visit) (page.Form, error) {
-	k, facts, back, err := keyInPath(v)
-	if err != nil {
-		return page.Form{}, err
-	}
-	return keyForms(v, back).Rotate(k, facts)
-}
-
-func revokeKey(v *visit) (page.Form, error) {
-	k, facts, back, err := keyInPath(v)
-	if err == nil && !k.RevokedAt.IsZero() {
-		err = access.NoKey(k.ID)
-	}
-	return keyForms(v, back).Revoke(k, facts), err
-}
-
-func banKey(v *visit) (page.Form, error) {
-	k, facts, back, err := keyInPath(v)
-	return page.Form{
-		Title: "Ban this key?", Lead: "Its requests are refused with 429 until the ban ends or is lifted.", Submit: "Ban the key", Danger: true,
-		Heading: access.Printable(k.Name), Back: back, Facts: facts,
-		Fields: []page.Field{
-			{Name: "for", Label: "For", Kind: "select", Options: []page.Option{
-				{Value: "1", Label: "an hour"}, {Value: "24", Label: "a day"}, {Value: "168", Label: "7 days"}, {Value: "720", Label: "30 days"},
-			}},
-			{Name: "reason", Label: "Reason", Required: true, Max: operator.MaxReason, Hint: "Operators see it."},
-		},
-		Send: func(in *page.Input) error {
-			ban := operator.NewBan{For: in.Hours("for"), Reason: strings.TrimSpace(in.Text("reason"))}
-			_, err := v.acting().BanKey(v.R.Context(), k.ID, ban)
-			return v.Then(back.URL, "The key is banned.", err)
 		},
 	}, err
 }

@@ -2,14 +2,12 @@ package admin
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"math"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/operator"
@@ -111,7 +109,6 @@ type workspaceView struct {
 	Path, Lead string
 	Over       string // in words, or ""
 	Meters     []page.Gauge
-	Spans      []page.Link
 	Sheets     []page.List
 }
 
@@ -138,7 +135,7 @@ func showWorkspace(v *visit) error {
 		full := map[string]operator.Window{"day": w.Day, "minute": w.Minute}[over]
 		shown.Over = fmt.Sprintf("Over quota: the limit of %s a %s is used up. More are refused until %s.", page.Counted(full.Limit, "request", "requests"), over, page.InWords(full.Reset))
 	}
-	if err := addUse(v, &shown, w.ID); err != nil {
+	if shown.Chart, err = v.Chart(w.ID); err != nil {
 		return err
 	}
 	all, err := v.Access.KeyPage(v.R.Context(), w.ID, access.KeyPage{Limit: math.MaxInt})
@@ -154,15 +151,8 @@ func showWorkspace(v *visit) error {
 	return cmp.Or(err, v.Render(http.StatusOK, "workspace", shown.Name, shown))
 }
 
-func addUse(v *visit, shown *workspaceView, id int64) error {
-	s := page.SpanOf(page.Spans(), v.R.URL.Query().Get("range"))
-	rows, err := v.Usage.Usage(v.R.Context(), s.Query(id, v.Now()))
-	shown.Chart, shown.Spans = s.Chart(rows, v.Now()), s.Links(page.Spans(), shown.Path)
-	return err
-}
-
 func keySheet(id int64, keys []page.KeyRow) page.List {
-	l := page.NewList("Keys", "", "It has no keys.", append(page.KeyColumns(), "")...)
+	l := page.NewList("Keys", "", "It has no keys.", append(page.KeyColumns(), "Id", "")...)
 	l.Numbers[5], l.New = true, &page.Link{Title: "Create a key", URL: workspacePath(id) + "/keys/new"}
 	slices.Reverse(keys)
 	slices.SortStableFunc(keys, func(a, b page.KeyRow) int { return strings.Compare(rank(a.State), rank(b.State)) })
@@ -177,24 +167,14 @@ func rank(state string) string {
 	return map[string]string{"banned": "0", "active": "1"}[state] + state
 }
 
-// keyCells returns the row of a key, with what an operator can do.
+// keyCells returns the row of a key, with its id for the commands, and the way to lift its ban.
 func keyCells(k *page.KeyRow) []page.Cell {
-	row, at := k.Cells(), "/console/keys/"+k.ID
-	var links []page.Link
-	switch k.State {
-	case "banned":
+	row := append(k.Cells(), page.Cell{Text: k.ID, Code: true}, page.Cell{})
+	if k.State == "banned" {
 		row[3].Note = k.Ban.Reason + ", until"
-		links = []page.Link{{Title: "Lift", URL: "/console/bans/" + k.ID}}
-	case "active":
-		links = []page.Link{{Title: "Ban", URL: at + "/ban"}}
-		if k.RotatedTo == "" {
-			links = append(links, page.Link{Title: "Rotate", URL: at + "/rotate"})
-		}
+		row[7].Links = []page.Link{{Title: "Lift", URL: "/console/bans/" + k.ID}}
 	}
-	if k.State != "revoked" {
-		links = append(links, page.Link{Title: "Revoke", URL: at + "/revoke", Danger: true})
-	}
-	return append(row, page.Cell{Links: links})
+	return row
 }
 
 const maxRefusals = 10
@@ -212,31 +192,4 @@ func refusalSheet(v *visit, id int64, keys []access.Key) page.List {
 		})
 	}
 	return l
-}
-
-// removalTimeout is how long a page may take that removes what a workspace has.
-const removalTimeout = 10 * time.Minute
-
-// removal returns a form that removes the contents of the workspace in the path, or the whole workspace, and then
-// redirects to an address; "" means that of the workspace.
-func removal(what, lead, said, to string, do func(*operator.Local, context.Context, int64) error) func(*visit) (page.Form, error) {
-	return func(v *visit) (page.Form, error) {
-		w, err := workspaceInPath(v)
-		name, at := access.Printable(w.Name), workspacePath(w.ID)
-		return page.Form{
-			Title: what + " " + name + "?", Lead: lead + " This cannot be undone.", Submit: what + " the workspace", Danger: true, Back: page.Link{Title: name, URL: at},
-			Fields: []page.Field{{Name: "name", Label: "Name of the workspace", Required: true, Hint: "Enter it to confirm: " + name}},
-			Facts: []page.Fact{
-				{Title: "Pets", Cell: page.Cell{Text: page.Number(w.Pets)}}, {Title: "Orders", Cell: page.Cell{Text: page.Number(w.Orders)}}, {Title: "Categories", Cell: page.Cell{Text: page.Number(w.Categories)}}, {Title: "Live keys", Cell: page.Cell{Text: page.Number(int64(w.Keys))}},
-			},
-			Send: func(in *page.Input) error {
-				if strings.TrimSpace(in.Text("name")) != name {
-					return page.FieldError("name", "This is not the name of the workspace.")
-				}
-				page.Extend(v.W, removalTimeout)
-				// The removal goes on if the client disconnects.
-				return v.Then(cmp.Or(to, at), said, do(v.acting(), context.WithoutCancel(v.R.Context()), w.ID))
-			},
-		}, err
-	}
 }

@@ -3,6 +3,7 @@ package console
 import (
 	"cmp"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -94,15 +95,12 @@ func (v *visit) keyring() access.Keyring {
 	return access.Keyring{Store: v.Access, Now: v.Now, By: access.Actor(v.actor()), Maker: &v.who.Key, Secret: v.Token}
 }
 
-func keyForms(v *visit) page.KeyForms {
-	return page.KeyForms{
-		Visit: v.Visit, Ring: v.keyring(), Service: baseURL(v),
-		Back: page.Link{Title: "API keys", URL: "/console/keys"}, Next: page.Link{Title: "To the keys", URL: "/console/keys"},
-	}
+func keyMaker(v *visit) page.KeyMaker {
+	return page.KeyMaker{Visit: v.Visit, Ring: v.keyring(), Service: baseURL(v), Back: page.Link{Title: "API keys", URL: "/console/keys"}}
 }
 
 func newKey(v *visit) (page.Form, error) {
-	return keyForms(v).New(v.who.Workspace.ID, "It cannot have a scope that the key you signed in with does not have."), nil
+	return keyMaker(v).Form(v.who.Workspace.ID, "It cannot have a scope that the key you signed in with does not have."), nil
 }
 
 // keyInPath returns the key in the path, if it is of the workspace and not revoked. The
@@ -111,28 +109,46 @@ func keyInPath(v *visit) (access.Key, error) {
 	return v.keyring().Key(v.R.Context(), v.ID)
 }
 
+// rotateKey asks for how long a key lasts beside the one that takes its place.
 func rotateKey(v *visit) (page.Form, error) {
 	k, err := keyInPath(v)
+	if err == nil && v.R.Method != http.MethodPost { // else the rotation checks it, unless it was made by this form
+		err = k.CheckRotation(v.Now())
+	}
 	if err != nil {
 		return page.Form{}, err
 	}
 	facts, err := page.KeyFacts(v.Visit, k)
-	if err != nil {
-		return page.Form{}, err
-	}
-	return keyForms(v).Rotate(k, facts)
+	return page.Form{
+		Title: "Rotate this key?", Lead: "A new key takes over its name, scopes and expiry. Both work for the time that you choose; then the old key stops working.",
+		Submit: "Create the new key", Heading: access.Printable(k.Name), Back: page.Link{Title: "API keys", URL: "/console/keys"}, Facts: facts,
+		Fields: []page.Field{{Name: "overlap", Label: "The old key ends", Kind: "select", Options: []page.Option{
+			{Value: "24", Label: "in a day"}, {Value: "0", Label: "at once"}, {Value: "1", Label: "in an hour"}, {Value: "168", Label: "in 7 days"},
+		}}},
+		Send: func(in *page.Input) error {
+			made, err := v.keyring().Rotate(v.R.Context(), k.ID, in.Hours("overlap"), v.OnceHere())
+			return keyMaker(v).Show(made, k.Scopes, err)
+		},
+	}, err
 }
 
+// revokeKey asks whether to revoke a key.
 func revokeKey(v *visit) (page.Form, error) {
 	k, err := keyInPath(v)
 	if err != nil {
 		return page.Form{}, err
 	}
-	facts, err := whatBreaks(v, k)
-	f := keyForms(v).Revoke(k, facts)
-	if f.Back = (page.Link{Title: access.Printable(k.Name), URL: "/console/keys/" + k.ID}); k.ID == v.who.Key.ID {
+	f := page.Form{
+		Title: "Revoke this key?", Lead: "Whatever still uses it stops working within a second. This cannot be undone.", Submit: "Revoke the key", Danger: true,
+		Heading: access.Printable(k.Name), Back: page.Link{Title: access.Printable(k.Name), URL: "/console/keys/" + k.ID},
+		Send: func(*page.Input) error {
+			return v.Then("/console/keys", "The key was revoked.", v.keyring().Revoke(v.R.Context(), k.ID, petstore.Condition{}))
+		},
+	}
+	if k.ID == v.who.Key.ID {
 		f.Lead += " It is the key that you signed in with: you will be signed out."
 	}
+	f.Facts, err = whatBreaks(v, k)
 	return f, err
 }
 

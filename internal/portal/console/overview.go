@@ -17,8 +17,7 @@ import (
 type overview struct {
 	Chart  page.Chart
 	Meters []page.Gauge
-	Forms  string // how many the console was sent
-	Spans  []page.Link
+	Forms  string    // how many the console was sent
 	NewKey bool      // a key can be made
 	Steps  []step    // to do first; nil once they are done
 	Sunset page.List // keys that use an operation that will end
@@ -28,16 +27,15 @@ type overview struct {
 }
 
 func showOverview(v *visit) error {
-	s, now := page.SpanOf(page.Spans(), v.R.URL.Query().Get("range")), v.Now()
-	rows, err := v.Usage.Usage(v.R.Context(), s.Query(v.who.Workspace.ID, now))
+	chart, err := v.Chart(v.who.Workspace.ID)
 	if err != nil {
 		return err
 	}
 	o := overview{
-		Chart: s.Chart(rows, now), Meters: v.limits.Gauges(), Spans: s.Links(page.Spans(), "/console"),
+		Chart: chart, Meters: v.limits.Gauges(),
 		NewKey: v.who.Key.Scopes.Has(access.Manage) && v.limits.Banned().IsZero(),
 	}
-	week, err := usedSince(v, "", now.AddDate(0, 0, -6))
+	week, err := usedSince(v, "", v.Now().AddDate(0, 0, -6))
 	o.Forms = formsSent(week)
 	errs := [6]error{err}
 	o.Steps, errs[1] = firstSteps(v)

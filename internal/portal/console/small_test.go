@@ -95,8 +95,8 @@ func TestPagesAreSmall(t *testing.T) {
 	h.save()
 	g.small(console.Routes(), ids)
 	operator := h.signedInOperator()
-	operator.post("/console/keys/"+ids["keys"]+"/ban", "for", "24", "reason", noise(100)).leadsTo("/console/workspaces/1")
-	operator.small(admin.Routes(), map[string]string{"workspaces": "1", "keys": ids["keys"], "bans": ids["keys"]})
+	h.ban(access.Ban{KeyID: ids["keys"], From: h.now(), Until: h.now().Add(time.Hour), Level: 1, Reason: noise(100), By: "cli"})
+	operator.small(admin.Routes(), map[string]string{"workspaces": "1", "bans": ids["keys"]})
 }
 
 // small asks for all pages.

@@ -71,16 +71,16 @@ func KeyNames(keys []access.Key) map[string]string {
 	return names
 }
 
-// KeyForms are the forms of keys, for those who may change what the Ring changes.
-type KeyForms struct {
+// A KeyMaker makes keys, as far as its Ring may, and shows each of them once.
+type KeyMaker struct {
 	*Visit
-	Ring       access.Keyring
-	Service    string // where programs reach the API
-	Back, Next Link   // from a form, and on when it is done
+	Ring    access.Keyring
+	Service string // where programs reach the API
+	Back    Link   // where to go on
 }
 
-// New asks for a new key of the workspace, with what its maker may give.
-func (f KeyForms) New(workspace int64, lead string) Form {
+// Form asks for a new key of the workspace, with what its maker may give.
+func (f KeyMaker) Form(workspace int64, lead string) Form {
 	maker := f.Ring.Maker
 	if maker == nil {
 		maker = &access.Key{Scopes: access.Read | access.Write | access.Manage}
@@ -108,47 +108,16 @@ func (f KeyForms) New(workspace int64, lead string) Form {
 			n.ExpiresAt = petstore.At(f.Now().Add(life))
 		}
 		made, err := f.Ring.Create(f.R.Context(), workspace, n, f.OnceHere())
-		return f.show(made, scopes, err)
+		return f.Show(made, scopes, err)
 	}}
 }
 
-// Rotate asks for how long a key lasts beside the one that takes its place.
-func (f KeyForms) Rotate(k access.Key, facts []Fact) (Form, error) {
-	if f.R.Method != http.MethodPost { // else the rotation checks it, unless it was made by this form
-		if err := k.CheckRotation(f.Now()); err != nil {
-			return Form{}, err
-		}
-	}
-	return Form{
-		Title: "Rotate this key?", Lead: "A new key takes over its name, scopes and expiry. Both work for the time that you choose; then the old key stops working.",
-		Submit: "Create the new key", Heading: access.Printable(k.Name), Back: f.Back, Facts: facts,
-		Fields: []Field{{Name: "overlap", Label: "The old key ends", Kind: "select", Options: []Option{
-			{Value: "24", Label: "in a day"}, {Value: "0", Label: "at once"}, {Value: "1", Label: "in an hour"}, {Value: "168", Label: "in 7 days"},
-		}}},
-		Send: func(in *Input) error {
-			made, err := f.Ring.Rotate(f.R.Context(), k.ID, in.Hours("overlap"), f.OnceHere())
-			return f.show(made, k.Scopes, err)
-		},
-	}, nil
-}
-
-// Revoke asks whether to revoke a key.
-func (f KeyForms) Revoke(k access.Key, facts []Fact) Form {
-	return Form{
-		Title: "Revoke this key?", Lead: "Whatever still uses it stops working within a second. This cannot be undone.", Submit: "Revoke the key", Danger: true,
-		Heading: access.Printable(k.Name), Back: f.Back, Facts: facts,
-		Send: func(*Input) error {
-			return f.Then(f.Next.URL, "The key was revoked.", f.Ring.Revoke(f.R.Context(), k.ID, petstore.Condition{}))
-		},
-	}
-}
-
-// show shows a new key with the scopes, unless it failed.
-func (f KeyForms) show(k access.IssuedKey, scopes access.Scopes, err error) error {
+// Show shows a new key with the scopes, unless it failed.
+func (f KeyMaker) Show(k access.IssuedKey, scopes access.Scopes, err error) error {
 	if err != nil {
 		return err
 	}
-	return ShowKey(f.Visit, "The new key", k.Secret, f.Service, scopes, f.Next)
+	return ShowKey(f.Visit, "The new key", k.Secret, f.Service, scopes, Link{Title: "To " + f.Back.Title, URL: f.Back.URL})
 }
 
 // A Secret is a new key or secret, and where to go on.
