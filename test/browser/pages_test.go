@@ -23,7 +23,7 @@ func inside() []string {
 	return []string{
 		"/console", "/console?range=quarter", "/console/requests", "/console/requests?outcome=4xx&path=pets",
 		"/console/pets", "/console/pets?status=sold&name=an", "/console/pets/1", "/console/pets/new", "/console/pets/low", "/console/pets/import", "/console/pets/1/delete",
-		"/console/categories", "/console/categories/2", "/console/stock/3",
+		"/console/categories", "/console/categories/2",
 		"/console/orders", "/console/orders?state=late", "/console/orders/1", "/console/orders/2", "/console/orders/new?petId=4", "/console/orders/1/cancel",
 		"/console/keys", "/console/keys/new", "/console/events", "/console/events?order=1", "/console/events/1", "/console/webhooks", "/console/webhooks/new",
 	}
@@ -80,7 +80,7 @@ func ownersPages(t *testing.T) (b *tab, of string, paths []string) {
 			t.Errorf("the list does not show %s", name)
 		}
 	}
-	for _, path := range []string{"/console/pets/%d", "/console/stock/%d", "/console/orders/new?petId=%d"} {
+	for _, path := range []string{"/console/pets/%d", "/console/orders/new?petId=%d"} {
 		paths = append(paths, fmt.Sprintf(path, pet.ID))
 	}
 	return b, s.url, append(paths, inside()...)

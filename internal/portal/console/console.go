@@ -128,7 +128,9 @@ func addShop(t *page.Table[*visit]) {
 	upload := t.Form(access.Write, "/console/pets/import", importPets)
 	upload.Alone, upload.MaxBody = true, maxUpload+page.MaxForm
 	t.Form(access.Write, "/console/pets/low", setLowStock)
-	t.Form(access.Write, "/console/pets/{id}", showPet)
+	t.Form(access.Write, "/console/pets/{id}", showPet(0))
+	t.Form(access.Write, "/console/pets/{id}/add", showPet(1))
+	t.Form(access.Write, "/console/pets/{id}/stock", showPet(2))
 	t.Form(access.Write, "/console/pets/{id}/delete", deletePet)
 
 	t.List("/console/categories", listCategories)
@@ -137,10 +139,6 @@ func addShop(t *page.Table[*visit]) {
 	t.Form(access.Write, "/console/categories/new", newCategory)
 	t.Form(access.Write, "/console/categories/{id}", showCategory)
 	t.Form(access.Write, "/console/categories/{id}/delete", deleteCategory)
-
-	t.Look("/console/stock", func(v *visit) error { return v.Redirect("/console/pets") })
-	t.Form(access.Write, "/console/stock/{id}", changeStock(1))
-	t.Form(access.Write, "/console/stock/{id}/add", changeStock(0))
 
 	t.Look("/console/orders", findOrder)
 	t.Download("/console/orders.csv", ordersCSV)

@@ -84,13 +84,13 @@ func subjectOf(e *petstore.Event) page.Cell {
 	c := page.Cell{Text: "everything"}
 	switch kind {
 	case "pet":
-		c = page.Cell{Text: data.Name, Name: true, URL: "/console/pets/" + page.Text(data.ID)}
+		c = page.Cell{Text: data.Name, Name: true, URL: petPath(data.ID)}
 	case "category":
 		c = page.Cell{Text: data.Name, Name: true, URL: "/console/categories/" + page.Text(data.ID)}
 	case "order":
 		c = page.Cell{Text: "order " + page.Text(data.ID), URL: orderPath(data.ID)}
 	case "inventory":
-		c = page.Cell{Text: "pet " + page.Text(data.PetID), URL: "/console/stock/" + page.Text(data.PetID)}
+		c = page.Cell{Text: "pet " + page.Text(data.PetID), URL: petPath(data.PetID)}
 	}
 	if what == "deleted" {
 		c.URL = ""
@@ -109,7 +109,7 @@ func showEvent(v *visit) error {
 	}
 	by, err := keyCells(v)
 	title := "Event " + page.Text(e.ID) + ": " + string(e.Type)
-	return cmp.Or(err, v.Render(http.StatusOK, "sheets", title, sheetPage{
+	return cmp.Or(err, v.Show(http.StatusOK, page.Form{
 		Title: title, Lead: "What changed, when, and by whom.", Back: page.Link{Title: "Events", URL: "/console/events"},
 		Sheets: []page.List{changed},
 		Facts: []page.Fact{

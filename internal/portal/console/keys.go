@@ -186,28 +186,24 @@ func showKey(v *visit) (page.Form, error) {
 	if err != nil {
 		return page.Form{}, err
 	}
-	p := &sheetPage{
+	f := page.Form{
 		Title: access.Printable(k.Name), State: &page.Cell{Text: k.State(v.Now()), Badge: k.State(v.Now())}, Back: page.Link{Title: "API keys", URL: "/console/keys"}, Links: keyLinks(v, &k), Below: true,
-		Forms: []page.Form{{Heading: "Rename", Action: "/console/keys/" + k.ID, Submit: "Save the name", Fields: []page.Field{
+		Heading: "Rename", Submit: "Save the name", Fields: []page.Field{
 			{Name: "name", Label: "Name", Kind: "text", Value: access.Printable(k.Name), Required: true, Max: access.MaxName}, page.VersionField(k.View(v.Now())),
-		}}},
+		},
+		Send: func(in *page.Input) error {
+			patch := access.KeyPatch{Name: petstore.Some(strings.TrimSpace(in.Text("name")))}
+			_, err := v.keyring().Update(v.R.Context(), k.ID, patch, in.Condition())
+			return v.Then("/console/keys/"+k.ID, "The key was renamed.", err)
+		},
 	}
-	p.read = func() error {
-		if p.Facts, err = page.KeyFacts(v.Visit, k); err != nil {
-			return err
-		}
-		p.Facts = append(p.Facts, inLog("Requests", k, ""), inLog("Errors", k, "&outcome=errors"), inLog("Refusals", k, "&outcome=429"))
-		days, err := keySheet(v, k)
-		p.Sheets = []page.List{days}
-		return err
+	if f.Facts, err = page.KeyFacts(v.Visit, k); err != nil {
+		return f, err
 	}
-	f := p.form(v, 0)
-	f.Send = func(in *page.Input) error {
-		patch := access.KeyPatch{Name: petstore.Some(strings.TrimSpace(in.Text("name")))}
-		_, err := v.keyring().Update(v.R.Context(), k.ID, patch, in.Condition())
-		return v.Then(f.Action, "The key was renamed.", err)
-	}
-	return f, nil
+	f.Facts = append(f.Facts, inLog("Requests", k, ""), inLog("Errors", k, "&outcome=errors"), inLog("Refusals", k, "&outcome=429"))
+	days, err := keySheet(v, k)
+	f.Sheets = []page.List{days}
+	return f, err
 }
 
 // inLog is a fact with a link to the requests of a key in the log.

@@ -84,7 +84,7 @@ func lowOnStock(v *visit) (page.List, error) {
 	pets = slices.DeleteFunc(pets, func(p petstore.StockedPet) bool { return p.Status == petstore.Sold })
 	slices.SortStableFunc(pets, func(a, b petstore.StockedPet) int { return cmp.Compare(a.Quantity, b.Quantity) })
 	for _, p := range pets[:min(len(pets), few)] {
-		l.Rows = append(l.Rows, []page.Cell{{Text: p.Name, Name: true, URL: "/console/stock/" + page.Text(p.ID)}, {Text: page.Number(p.Quantity)}, statusCell(p.Status)})
+		l.Rows = append(l.Rows, []page.Cell{{Text: p.Name, Name: true, URL: petPath(p.ID)}, {Text: page.Number(p.Quantity)}, statusCell(p.Status)})
 	}
 	return l, err
 }

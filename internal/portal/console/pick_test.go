@@ -118,12 +118,12 @@ func TestNewPet(t *testing.T) {
 	g := h.signedIn(w, access.Read|access.Write)
 	g.post("/console/pets/new", "name", "Kaa", "categoryId", "Snakes", "quantity", "50", "status", "", "add", "true").leadsTo("/console/pets/2")
 	g.post("/console/pets/new", "name", "Nag", "categoryId", "snakes", "quantity", "3", "status", "pending", "add", "true").leadsTo("/console/pets/3")
-	a := g.get("/console/pets").want(200, "3 pets. The newest first.").want(200, `<a href="/console/stock/2">50</a>`).want(200, `<a href="/console/stock/3">3</a> <small>low</small>`)
+	a := g.get("/console/pets").want(200, "3 pets. The newest first.").want(200, `<a href="/console/pets/2">50</a>`).want(200, `<a href="/console/pets/3">3</a> <small>low</small>`)
 	if strings.Index(a.body, "Nag") > strings.Index(a.body, "Kaa") {
 		t.Error("the pets do not begin with the newest")
 	}
 	g.post("/console/pets/low", "units", "2").leadsTo("/console/pets")
-	if a := g.get("/console/pets").want(200, "Stock is low with 2 units or fewer."); strings.Contains(a.body, `<a href="/console/stock/3">3</a> <small>low`) {
+	if a := g.get("/console/pets").want(200, "Stock is low with 2 units or fewer."); strings.Contains(a.body, `<a href="/console/pets/3">3</a> <small>low`) {
 		t.Errorf("the shop's number for low stock does not count:\n%s", a.body)
 	}
 	g.get("/console/categories").want(200, "2 categories. ").want(200, `<a href="/console/pets?categoryId=Snakes&#43;%232">2</a>`)
@@ -148,14 +148,14 @@ func TestFindOrder(t *testing.T) {
 	g.get("/console/orders/3").want(404, "There is no order with the id 3")
 	placed, at := `data-label="What">Placed</td>`, `data-label="When"><time datetime="2026-03-01T`
 	g.get("/console/orders/1").want(200, placed+`<td role="cell" `+at+`12:00:00Z"`).want(200, `Completed</td><td role="cell" `+at+`13:30:00Z"`).want(200, `<bdi class="name">till</bdi>`).want(200, "9 → 8")
-	for _, path := range []string{"/console/orders/1", "/console/stock/1"} { // a key that the API tells of no other
+	for _, path := range []string{"/console/orders/1", "/console/pets/1"} { // a key that the API tells of no other
 		h.signedIn(w, access.Read).get(path).want(200, `data-label="By">another key</td>`)
 	}
 	if a := g.get("/console/orders").want(200, "#1<"); strings.Index(a.body, "#2<") > strings.Index(a.body, "#1<") {
 		t.Error("the orders do not begin with the newest")
 	}
 	for range 30 {
-		g.post("/console/stock/1/add", "units", "1").leadsTo("/console/stock/1")
+		g.post("/console/pets/1/add", "units", "1").leadsTo("/console/pets/1")
 		g.post("/console/orders/new", "petId", "1", "quantity", "1").want(303, "")
 	}
 	next := regexp.MustCompile(`rel="next" href="([^"]+)"`).FindStringSubmatch(g.get("/console/orders").want(200, "#32<").body)[1]

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/netip"
-	"strings"
 	"sync"
 	"time"
 
@@ -142,8 +141,7 @@ func (v *visit) shop() int64 { return v.who.Workspace.Shop }
 func (v *visit) Workspace() int64 { return v.who.Workspace.ID }
 
 func (v *visit) Describe(to *page.View) {
-	path := v.R.URL.Path
-	if to.Docs = docsOf(path); v.Session == nil {
+	if to.Docs = docsOf(v.R.URL.Path); v.Session == nil {
 		return
 	}
 	to.Workspace, to.Plan, to.Key = access.Printable(v.who.Workspace.Name), string(v.who.Workspace.Plan), access.Printable(v.who.Key.Name)
@@ -154,7 +152,6 @@ func (v *visit) Describe(to *page.View) {
 	case v.who.Key.Scopes == access.Read:
 		to.Cannot = "which can only read"
 	}
-	to.Path = strings.Replace(path, "/console/stock", "/console/pets", 1) // the page of a pet's stock belongs to its page
 	to.Manage, to.Events = v.May(access.Manage), v.Events != nil
 }
 

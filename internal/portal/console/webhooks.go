@@ -156,7 +156,7 @@ func showWebhook(v *visit) error {
 	}
 	deliveries, err := deliveriesOf(v)
 	at := webhookPath(w.ID)
-	p := sheetPage{
+	p := page.Form{
 		Title: "Webhook", Lead: cmp.Or(access.Printable(w.Description), w.URL), Back: page.Link{Title: "Webhooks", URL: "/console/webhooks"},
 		Sheets: []page.List{deliveries}, Facts: hookFacts(&w), Wide: true, Live: true,
 		Links: []page.Link{{Title: "Pause", URL: at + "/pause"}, {Title: "Edit", URL: at + "/edit"}, {Title: "Test", URL: at + "/test"}, {Title: "Rotate", URL: at + "/rotate"}, {Title: "Replay", URL: at + "/replay"}, {Title: "Delete", URL: at + "/delete", Danger: true}},
@@ -164,7 +164,7 @@ func showWebhook(v *visit) error {
 	if w.State != webhook.Active {
 		p.Links[0] = page.Link{Title: "Resume", URL: at + "/resume"}
 	}
-	return cmp.Or(err, v.Render(http.StatusOK, "sheets", p.Title, p))
+	return cmp.Or(err, v.Show(http.StatusOK, p))
 }
 
 // deliveriesOf reads the page of deliveries of the webhook in the path that the query asks for, the newest first.
@@ -246,33 +246,29 @@ func showDelivery(v *visit) (page.Form, error) {
 		return page.Form{}, err
 	}
 	event, at := page.Text(d.ID), webhookPath(w.ID)+"/delivery"
-	p := &sheetPage{
+	f := page.Form{
 		Title: "Delivery of event " + event, Lead: "What is sent, and what became of each try. If you send it again and that fails, it is tried as often as a new event.",
-		Back: page.Link{Title: "Webhook", URL: webhookPath(w.ID)}, Forms: []page.Form{{Heading: "Send it again", Submit: "Try again"}},
+		Back: page.Link{Title: "Webhook", URL: webhookPath(w.ID)}, Heading: "Send it again", Submit: "Try again",
 		Sheets: []page.List{triesOf(&d)}, Live: true, Facts: []page.Fact{
 			{Title: "State", Cell: stateOf(&d)}, {Title: "Event", Cell: page.Cell{Text: event, URL: "/console/events/" + event}},
 			{Title: "Type", Cell: page.Cell{Text: string(d.Type), Code: true}}, {Title: "URL", Cell: page.Cell{Text: w.URL, Name: true}},
 		},
 	}
-	p.read = func() error {
-		e, err := v.Events.Event(ctx, workspace, d.ID)
-		if petstore.CodeOf(err) == petstore.CodeEventNotFound {
-			p.Lead = "The event is no longer kept, and cannot be sent again."
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		sent, err := v.Webhooks.Request(ctx, &w, e)
-		p.Code = snippet{"What is sent", strings.ReplaceAll(access.Printable(string(sent)), `\u000d\u000a`, "\n"), "The timestamp and the signature are made anew for each try."}
-		return err
-	}
-	f := p.form(v, 0)
 	f.Send = func(*page.Input) error {
 		_, err := v.Webhooks.Retry(ctx, workspace, w.ID, d.ID)
 		return v.Then(at+"?event="+event, "The event is sent again. What comes of it is in the table of tries.", err)
 	}
-	return f, nil
+	e, err := v.Events.Event(ctx, workspace, d.ID)
+	if petstore.CodeOf(err) == petstore.CodeEventNotFound {
+		f.Lead = "The event is no longer kept, and cannot be sent again."
+		return f, nil
+	}
+	if err != nil {
+		return f, err
+	}
+	sent, err := v.Webhooks.Request(ctx, &w, e)
+	f.Code = page.Snippet{Title: "What is sent", Text: strings.ReplaceAll(access.Printable(string(sent)), `\u000d\u000a`, "\n"), Hint: "The timestamp and the signature are made anew for each try."}
+	return f, err
 }
 
 // hookForm completes a form of the webhook in the path.

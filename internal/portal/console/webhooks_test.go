@@ -39,7 +39,7 @@ func TestEventPages(t *testing.T) {
 	if strings.Contains(created.body, ">3</a>") {
 		t.Errorf("the page of one type has others:\n%s", created.body)
 	}
-	changed := g.get("/console/events/43").want(200, `<bdi class="name">138</bdi>`).want(200, `<bdi class="name">139</bdi>`).want(200, "/console/requests/r-1").want(200, "/console/stock/1")
+	changed := g.get("/console/events/43").want(200, `<bdi class="name">138</bdi>`).want(200, `<bdi class="name">139</bdi>`).want(200, "/console/requests/r-1").want(200, "/console/pets/1")
 	if strings.Contains(changed.body, "<code>status</code>") {
 		t.Errorf("the page of an event has what it did not change:\n%s", changed.body)
 	}

@@ -13,7 +13,7 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// A Form is a page with a form.
+// A Form is a page about one thing: the form that changes it, facts, and tables. Without Submit it has no form.
 type Form struct {
 	Title, Lead string
 	Heading     string // of the form itself, where a page has several
@@ -28,23 +28,33 @@ type Form struct {
 	Error       string // what was wrong with no field in particular
 	Back        Link
 	Links       []Link // what else can be done
-	Facts       []Fact
 	Locked      string // why nothing can be sent, or ""
 	Always      bool   // it can be sent whatever else cannot
 	Once        string // its token
 	changed     bool   // somebody changed meanwhile what it edits
 
-	Send func(*Input) error             // does what it asks for, and answers; what an error finds wrong is shown on the form
-	Page func(status int, f Form) error // shows the page that it is part of; nil if it is a page of its own
+	State  *Cell  // how the thing stands, beside its title
+	Acts   []Form // small forms beside that, which open when they are wanted
+	Beside []Form // other forms of the page
+	Facts  []Fact
+	Sheets []List
+	Code   Snippet // below the tables, unless it is empty
+	Wide   bool    // the tables have the page's whole width
+	Below  bool    // the form stands below the tables
+	Live   bool    // the script keeps the facts and tables up to date
+
+	Send func(*Input) error // does what it asks for, and answers; what an error finds wrong is shown on the form
 }
+
+// A Snippet is code to look at and to copy.
+type Snippet struct{ Title, Text, Hint string }
 
 // Show shows a form.
 func (v *Visit) Show(status int, f Form) error {
-	f = v.Ready(f)
-	if f.Page != nil {
-		return f.Page(status, f)
+	for i := range f.Beside {
+		f.Beside[i] = v.Ready(f.Beside[i])
 	}
-	return v.Render(status, "form", f.Title, f)
+	return v.Render(status, "form", f.Title, v.Ready(f))
 }
 
 // take calls Send for a form that was sent, or shows it again with its faults.
