@@ -99,7 +99,7 @@ func operatorsPages(t *testing.T) (b *tab, of string, paths []string) {
 	b.submit(t, "^/console$")
 	return b, s.ops, []string{
 		"/console", "/console/workspaces", "/console/workspaces/new", "/console/workspaces/2?range=day", "/console/workspaces/2/plan",
-		"/console/workspaces/2/keys/new", "/console/busy", "/console/bans", "/console/bans/" + id, "/console/health", "/console/audit",
+		"/console/workspaces/2/keys/new", "/console/bans", "/console/bans/" + id, "/console/health", "/console/audit",
 	}
 }
 

@@ -72,7 +72,6 @@ func Routes() []page.Route {
 	t.Look("/console", showOverview)
 	t.Look("/console/{$}", func(v *visit) error { return v.Redirect("/console") })
 	t.List("/console/workspaces", listWorkspaces)
-	t.List("/console/busy", listBusy)
 	t.List("/console/bans", listBans)
 	t.List("/console/health", listHealth)
 	t.List("/console/audit", listAudit)
@@ -151,9 +150,11 @@ func (v *visit) AskAgain(why page.Notice) error {
 }
 
 func useLink(v *visit) error {
-	return v.UseLink(v.linkEnded, func(string) (string, access.AuditEntry, bool) {
-		return "", access.AuditEntry{Actor: actor, Action: "operator.sign_in", Subject: "operator"}, true
-	})
+	_, link, ok := v.OpenLink()
+	if !ok {
+		return v.linkEnded()
+	}
+	return v.UseLink(link, "", access.AuditEntry{Actor: actor, Action: "operator.sign_in", Subject: "operator"}, v.linkEnded)
 }
 
 func (v *visit) linkEnded() error {

@@ -52,7 +52,7 @@ func letOwnerIn(v *visit) (page.Form, error) {
 			}
 			return page.ShowSecret(v.Visit, page.Secret{
 				Title: "A link for the owner of " + name, Lead: "Send it to the owner. It works once, within 7 days, for whoever opens it first. It is not stored.",
-				Secret: v.Public + v.LinkPath(page.OwnerLink, until, page.Text(w.ID)), Next: page.Link{Title: "To the workspace", URL: workspacePath(w.ID)},
+				Secret: v.Public + v.LinkPath(page.WorkspaceLink, until, page.Text(w.ID)), Next: page.Link{Title: "To the workspace", URL: workspacePath(w.ID)},
 			})
 		},
 	}, err

@@ -11,8 +11,8 @@ import (
 
 // An overview is the operator's first page.
 type overview struct {
-	Cards           []summary
-	Nearest, Health page.List
+	Cards   []summary
+	Nearest page.List
 }
 
 // A summary is one number of the installation.
@@ -20,9 +20,6 @@ type summary struct {
 	Title, Value, Hint, URL string
 	Bad                     bool
 }
-
-// few is how many keys the overview shows.
-const few = 6
 
 // totalsFor is for how long what all workspaces did is taken as known: reading it costs a row for each of them.
 const totalsFor = 5 * time.Second
@@ -58,27 +55,13 @@ func showOverview(v *visit) error {
 	if err != nil {
 		return err
 	}
-	health := v.Health()
 	bans, err := banSummary(v)
 	if err != nil {
 		return err
 	}
-	o := overview{
-		Cards:   []summary{workspaceSummary(v, t), bans, healthSummary(health)},
-		Nearest: page.NewList("Nearest their quota", "", "No key was used today.", "Key", "Workspace", "Workspace's day"),
-		Health:  page.NewList("Health", "", "", "Part", "State"),
-	}
-	o.Nearest.New, o.Health.New = &page.Link{Title: "All", URL: "/console/busy"}, &page.Link{Title: "All", URL: "/console/health"}
-	nearest, err := busyKeys(v, few)
-	for _, b := range nearest {
-		o.Nearest.Rows = append(o.Nearest.Rows, []page.Cell{{Text: access.Printable(b.name), Name: true}, workspaceCell(b.workspace.ID, b.workspace.Name), gaugeCell(b.day)})
-	}
-	for _, f := range health {
-		if f.State || f.Bad {
-			o.Health.Rows = append(o.Health.Rows, []page.Cell{{Text: f.Name}, figureCell(f)})
-		}
-	}
-	return cmp.Or(err, v.Render(http.StatusOK, "overview", "Overview", o))
+	nearest, err := busyKeys(v, t)
+	cards := []summary{workspaceSummary(v, t), bans, healthSummary(v.Health())}
+	return cmp.Or(err, v.Render(http.StatusOK, "overview", "Overview", overview{cards, nearest}))
 }
 
 func workspaceSummary(v *visit, t totals) summary {

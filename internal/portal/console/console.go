@@ -62,7 +62,7 @@ func New(o Options) (*Console, error) {
 	}
 	o.Imports, o.PagesPerMinute = cmp.Or(o.Imports, defaultImports), cmp.Or(o.PagesPerMinute, DefaultPages)
 	site, err := page.New(o.Page, page.Kind{
-		Cookie: "petstore_session", Link: "link", Templates: templateFiles, Routes: routesOf(o.Events != nil && o.Webhooks != nil),
+		Cookie: "petstore_session", Link: page.WorkspaceLink, Templates: templateFiles, Routes: routesOf(o.Events != nil && o.Webhooks != nil),
 	})
 	return &Console{
 		Options: o, site: site, allowance: allowance{most: int64(o.PagesPerMinute)},

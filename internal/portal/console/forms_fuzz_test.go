@@ -250,7 +250,7 @@ func FuzzConsoleQueries(f *testing.F) {
 		for _, at := range []string{path, "/console/pets/" + id, "/console/orders/" + id, "/console/categories/" + id, "/console/events/" + id} {
 			h.checkList(t, serve(h.api, http.MethodGet, at+"?"+query, cookie, ""), at, query)
 		}
-		for _, at := range []string{"/console", "/console/workspaces", "/console/busy", "/console/bans", "/console/audit", "/console/health", "/console/workspaces/" + id, "/console/bans/" + id} {
+		for _, at := range []string{"/console", "/console/workspaces", "/console/bans", "/console/audit", "/console/health", "/console/workspaces/" + id, "/console/bans/" + id} {
 			h.checkList(t, serve(office, http.MethodGet, at+"?"+query, operator, ""), at, query)
 		}
 	})
