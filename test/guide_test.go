@@ -164,6 +164,7 @@ func TestMirror(t *testing.T) {
 			if out, err := petstore.Run(d.dir, "workspace", "reset", "demo", "--yes"); err != nil {
 				t.Fatalf("%v %s", err, out)
 			}
+			await(t, http.StatusNotFound, http.MethodGet, d.url+"/pets/1", d.key, "") // a busy server has not picked it up yet
 			send(http.MethodPost, "/categories", `{"name":"Dogs"}`)
 		}, func() {}},
 		{"a place beyond the end", func() {

@@ -13,7 +13,7 @@ import (
 
 // batchRows is how many rows share a transaction, so that other writers do not wait long. The rows of a pet, of its
 // orders and of its ledger are never divided.
-const batchRows = 1000
+const batchRows = 2000
 
 // An Import carries units from a reader into a workspace.
 type Import struct {

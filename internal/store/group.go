@@ -18,6 +18,7 @@ type Group struct {
 	changes []groupedChange
 	writes  []*change // carried out behind the changes
 	whole   bool      // nothing is written if a change is refused
+	Patient bool      // it waits for the locks of its workspaces however long others hold them
 
 	now        petstore.Time
 	workspaces []*groupedWorkspace // in order

@@ -46,8 +46,9 @@ type list[T any] struct {
 }
 
 // firstTested is how many rows are tested before an index is asked that does not have the
-// ids in order. If many rows match they fill the page, and there is nothing to sort.
-const firstTested = 2000
+// ids in order. If many rows match they fill the page, and there is nothing to sort. If so
+// many match that mostTested rows may fill it, these are tested.
+const firstTested, mostTested = 2000, 32000
 
 // read returns the page. Each of its statements asks for the whole page, so the page is of
 // one state.
@@ -57,12 +58,18 @@ func (l *list[T]) read(tx Tx) (page []T, err error) {
 	}
 	rows, s := int64(0), &statement{}
 	if l.find != nil {
-		first, count := &statement{}, &statement{}
-		tested := "SELECT " + l.columns + " FROM (" + l.rows(first, l.columns+l.tested, nil, firstTested) + ") " + l.table
-		first.WriteString(tested + " WHERE TRUE" + first.and(l.tests) + " ORDER BY id" + l.order() + " LIMIT " + first.arg(l.page.Limit))
-		if page, err = l.rowsOf(tx, first); err != nil || len(page) == l.page.Limit {
-			return page, err
+		for tested := firstTested; tested <= mostTested; tested *= mostTested / firstTested {
+			first := &statement{}
+			among := "SELECT " + l.columns + " FROM (" + l.rows(first, l.columns+l.tested, nil, tested) + ") " + l.table
+			first.WriteString(among + " WHERE TRUE" + first.and(l.tests) + " ORDER BY id" + l.order() + " LIMIT " + first.arg(l.page.Limit))
+			if page, err = l.rowsOf(tx, first); err != nil || len(page) == l.page.Limit {
+				return page, err
+			}
+			if len(page)*mostTested/firstTested < l.page.Limit {
+				break
+			}
 		}
+		count := &statement{}
 		if rows, err = number(tx, "SELECT count(*) FROM ("+l.rows(count, "id", nil, firstTested)+") "+l.table, count.args...); err != nil {
 			return nil, err
 		}

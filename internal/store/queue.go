@@ -113,9 +113,10 @@ func (s *Store) CommitChanges() {
 		if len(group) == 0 {
 			break
 		}
-		s.commit(group)
+		s.commit(group, false)
 	}
 	if s.committers.Add(-1) == 0 {
+		s.patient.Wait()
 		s.idleOnce.Do(func() { close(s.idle) })
 	}
 }
@@ -137,17 +138,34 @@ func (s *Store) gather(group ...*change) []*change {
 }
 
 // commit carries out a group and answers it, one by one if the whole of it is refused
-// because of one.
-func (s *Store) commit(changes []*change) {
-	g := s.group(changes)
-	err := guard(func() error { return s.db.Group(context.Background(), g) })
-	if err != nil && petstore.CodeOf(err) != petstore.CodeServiceUnavailable && len(changes) > 1 {
-		s.split.Add(1)
-		for i := range changes {
-			s.commit(changes[i : i+1])
-		}
+// because of one. Unless it is patient, it leaves the changes of workspaces that are aside to
+// others.
+func (s *Store) commit(changes []*change, patient bool) {
+	if !patient {
+		changes, patient = s.putAside(changes)
+	}
+	if len(changes) == 0 {
 		return
 	}
+	g := s.group(changes)
+	g.Patient = patient
+	err := guard(func() error { return s.db.Group(context.Background(), g) })
+	switch {
+	case errors.Is(err, ErrLocked):
+		s.setAside(g.locked())
+		s.commit(changes, false)
+	case err != nil && petstore.CodeOf(err) != petstore.CodeServiceUnavailable && len(changes) > 1:
+		s.split.Add(1)
+		for i := range changes {
+			s.commit(changes[i:i+1], patient)
+		}
+	default:
+		s.answer(g, err)
+	}
+}
+
+// answer tells all of a group what became of it.
+func (s *Store) answer(g *Group, err error) {
 	if err != nil {
 		s.lost.Add(1)
 	} else if len(g.changes) > 0 {

@@ -36,7 +36,8 @@ type DB interface {
 	Step(ctx context.Context, workspace int64, f func(Tx) error) error
 	// Group carries out a group of changes in a transaction, and returns after it is
 	// durable. [petstore.Unavailable] says that the outcome is lost; any other error is
-	// the fault of one of the changes, and nothing has happened.
+	// the fault of one of the changes, and nothing has happened. It may return [ErrLocked]
+	// for a group that is not patient.
 	Group(ctx context.Context, g *Group) error
 }
 
@@ -60,6 +61,10 @@ type Store struct {
 	committers        atomic.Int64  // that are at work
 	ended, idle       chan struct{} // closed by EndChanges, and then by the last committer
 	endOnce, idleOnce sync.Once
+
+	asideLock sync.Mutex
+	asides    map[int64]*aside // by workspace, see MaxPatient
+	patient   sync.WaitGroup   // the goroutines that commit these
 
 	groups, writes, lost, split atomic.Int64 // see Stats
 }
@@ -110,5 +115,6 @@ func New(db DB, o Options) *Store {
 	return &Store{
 		Follower: db, db: db, options: o, now: o.Now,
 		changes: make(chan *change), ended: make(chan struct{}), idle: make(chan struct{}),
+		asides: map[int64]*aside{},
 	}
 }

@@ -64,16 +64,18 @@ func writeRows[T comparable](g *Group, b *Batch, t *table[T], rows rows[T]) {
 }
 
 // writePets is writeRows for pets, of which mostly nothing but the stock changes. It also adds
-// the names of new ones.
+// the names of new ones, ascending: FTS5 writes to its tables whenever a row comes before the
+// last one.
 func (g *Group) writePets(b *Batch) {
 	stock, others := rows[storedPet]{}, rows[storedPet]{}
-	for id, p := range g.pets {
+	for _, id := range changedOf(g.pets) {
+		p := g.pets[id]
 		if !p.isNew && !p.gone && p.row.Pet == p.loaded.Pet {
 			stock[id] = p
 			continue
 		}
 		others[id] = p
-		if p.isNew && !p.gone && g.dialect.AddName != nil {
+		if p.isNew && g.dialect.AddName != nil {
 			g.dialect.AddName(b, id.workspace, id.id, petstore.Fold(p.row.Name))
 		}
 	}

@@ -59,7 +59,7 @@ func severityOf(err error) severity {
 // severityOfOwn judges errors that are not the server's: those of the network,
 // of contexts and of the pool mean that it was not reached.
 func severityOfOwn(err error) severity {
-	if errors.Is(err, store.ErrPanicked) || errors.Is(err, store.ErrUsedUp) || errors.Is(err, store.ErrDamaged) {
+	if errors.Is(err, store.ErrLocked) || errors.Is(err, store.ErrPanicked) || errors.Is(err, store.ErrUsedUp) || errors.Is(err, store.ErrDamaged) {
 		return ordinary
 	}
 	return unavailable

@@ -100,7 +100,7 @@ func open(ctx context.Context, url, name string, o Options) (_ *DB, err error) {
 		use  use
 		size int
 	}{
-		{&db.writer, writing, committers + 2},
+		{&db.writer, writing, committers + store.MaxPatient + 2},
 		{&db.readers, reading, o.Readers},
 	} {
 		if *p.pool, err = db.openPool(ctx, p.use, p.size); err != nil {

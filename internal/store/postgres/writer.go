@@ -17,6 +17,10 @@ import (
 // simulation placed 20,000 orders a second with one, and 33,000 with two.
 const committers = 2
 
+// promptLock is how long a group waits for a lock, unless it is patient: longer than another
+// group mostly takes.
+const promptLock = 10 * time.Millisecond
+
 // attempts is how often a group is tried at most.
 const attempts = 5
 
@@ -73,11 +77,20 @@ func (db *DB) try(ctx context.Context, g *store.Group) (sent bool, err error) {
 	}()
 	b := new(store.Batch)
 	b.Exec("BEGIN")
+	if !g.Patient {
+		b.Exec("SET LOCAL lock_timeout = " + millisText(promptLock))
+	}
 	g.Load(b)
 	if err := (sqlTx{ctx, c}).Run(b); err != nil {
+		if state(err) == stateLockNotAvailable && !g.Patient {
+			err = store.ErrLocked
+		}
 		return false, err
 	}
 	b.Reset()
+	if !g.Patient {
+		b.Exec("SET LOCAL lock_timeout = " + millisText(lockTimeout))
+	}
 	if err := g.Write(b); err != nil {
 		return false, err
 	}

@@ -3,11 +3,13 @@ package postgres
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/processtest"
+	"example.com/petstore/internal/store"
 )
 
 var eventually = processtest.Eventually
@@ -63,46 +65,58 @@ func TestAfterClose(t *testing.T) {
 	}
 }
 
-// TestDeadlock: a session that locks against our order makes ours the victim.
-func TestDeadlock(t *testing.T) {
+// TestLockedWorkspaces: changes of a workspace whose lock another transaction holds wait for it,
+// those of others in the same group do not, and if many are locked none is lost.
+func TestLockedWorkspaces(t *testing.T) {
 	t.Parallel()
 	url, ctx := newDatabase(t), t.Context()
 	db := node(t, url, Options{})
-	first, pet := newStocked(t, db, 10)
-	second, _ := newStocked(t, db, 10)
-	order := func(workspace int64) error {
-		_, err := petstore.NewService(db).CreateOrder(ctx, workspace, petstore.NewOrder{PetID: pet, Quantity: 1}, nil)
-		return err
-	}
-	rival, watch := direct(t, url), direct(t, url)
-	var rivalry sync.WaitGroup
-	do := func(sql string, args ...any) {
-		if _, err := rival.Exec(ctx, sql, args...); err != nil {
-			t.Errorf("%s: %v", sql, err)
+	free, pet := newStocked(t, db, 10)
+	order := func(workspace int64) func() error {
+		return func() error {
+			_, err := petstore.NewService(db).CreateOrder(ctx, workspace, petstore.NewOrder{PetID: pet, Quantity: 1}, nil)
+			return err
 		}
 	}
-	const lock = "SELECT 1 FROM petstore.counters WHERE workspace = $1 FOR UPDATE"
-	do("BEGIN; SET LOCAL deadlock_timeout = '30s'")
-	do(lock, second)
-	errs := grouped(t, db, func() error { return order(first) }, func() error { return order(second) }, func() error {
+	left := func(workspace int64) int64 {
+		p, err := db.Pet(ctx, workspace, pet)
+		must(t, err)
+		return p.Quantity
+	}
+	var locked []int64
+	calls := []func() error{order(free)}
+	for range store.MaxPatient + 2 {
+		workspace, _ := newStocked(t, db, 10)
+		locked, calls = append(locked, workspace), append(calls, order(workspace))
+	}
+	rival, watch := direct(t, url), direct(t, url)
+	for _, c := range []struct {
+		name    string
+		calls   []func() error
+		waiting int // for locks
+	}{{"one", slices.Concat(calls[:2], calls[:1]), 1}, {"many", calls[1:], store.MaxPatient + 1}} {
+		_, err := rival.Exec(ctx, "BEGIN")
+		must(t, err)
+		_, err = rival.Exec(ctx, "SELECT 1 FROM petstore.counters WHERE workspace = ANY ($1) FOR UPDATE", locked)
+		must(t, err)
+		var rivalry sync.WaitGroup
 		rivalry.Go(func() {
-			eventually(t, "waiting for a lock", func() bool {
+			eventually(t, c.name+" waiting for locks, and the free workspace not", func() bool {
 				var n int
 				err := watch.QueryRow(ctx, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").Scan(&n)
-				return err == nil && n > 0
+				return err == nil && n >= c.waiting && left(free) == 8
 			})
-			do(lock, first)
-			do("COMMIT")
+			if _, err := rival.Exec(ctx, "COMMIT"); err != nil {
+				t.Error(err)
+			}
 		})
-		return order(first)
-	})
-	rivalry.Wait()
-	must(t, errors.Join(errs...))
-	if retries, split := db.PoolStats().Retries, db.Stats().SplitGroups; retries == 0 || split != 0 {
-		t.Errorf("%d retries and %d splits, want a retry and no split", retries, split)
+		must(t, errors.Join(grouped(t, db, c.calls...)...))
+		rivalry.Wait()
 	}
-	if got, err := db.Pet(ctx, first, pet); err != nil || got.Quantity != 8 {
-		t.Errorf("InventoryItem = %+v, %v, want 8 left", got, err)
+	for i, workspace := range locked {
+		if got, want := left(workspace), int64(9); i > 0 && got != want || i == 0 && got != want-1 {
+			t.Errorf("the locked workspace %d has %d left", i, got)
+		}
 	}
 	wantSound(t, db)
 }
