@@ -62,7 +62,6 @@ func workspacePage(v *visit, l *page.List) ([]operator.WorkspaceUsage, error) {
 	f := page.Filters{Query: v.R.URL.Query()}
 	name := f.Add(page.Field{Name: "name", Label: "Name", Hint: "Part of a name"})
 	plan := f.Add(page.Field{Name: "plan", Label: "Plan", Kind: "select", Options: page.OptionsOf("Any plan", access.Plans()...)})
-	state := f.Add(page.Field{Name: "state", Label: "State", Kind: "select", Options: []page.Option{{Label: "Any state"}, {Value: "over", Label: "over quota"}}})
 	sorted := f.Add(page.Field{Name: "sort", Label: "Sorted by", Kind: "select", Options: []page.Option{{Label: "name"}, {Value: "use", Label: "over quota, then use"}}})
 	if l.Filters = f; f.Wrong() != nil {
 		return nil, nil //nolint:nilerr // the list says it
@@ -86,19 +85,14 @@ func workspacePage(v *visit, l *page.List) ([]operator.WorkspaceUsage, error) {
 	all = slices.DeleteFunc(all, func(w access.Workspace) bool {
 		return !strings.Contains(strings.ToLower(w.Name), strings.ToLower(name)) || plan != "" && string(w.Plan) != plan
 	})
-	if state == "" && sorted == "" { // with Redis each window is a call
+	if sorted == "" { // with Redis each window is a call
 		return v.acting().WithUsage(ctx, onPage(all[min(from, len(all)):]))
 	}
 	usage, err := v.acting().WithUsage(ctx, all)
 	if err != nil {
 		return nil, err
 	}
-	if state == "over" {
-		usage = slices.DeleteFunc(usage, func(s operator.WorkspaceUsage) bool { return s.ExceededWindow() == "" })
-	}
-	if sorted == "use" {
-		operator.ByUse(usage)
-	}
+	operator.ByUse(usage)
 	return page.Cut(l, v.R.URL, usage[min(from, len(usage)):], "from", func(*operator.WorkspaceUsage) string { return next }), nil
 }
 
