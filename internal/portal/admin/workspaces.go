@@ -96,16 +96,6 @@ func workspacePage(v *visit, l *page.List) ([]operator.WorkspaceUsage, error) {
 	return page.Cut(l, v.R.URL, usage[min(from, len(usage)):], "from", func(*operator.WorkspaceUsage) string { return next }), nil
 }
 
-// A workspaceView is the page of a workspace.
-type workspaceView struct {
-	operator.WorkspaceDetail
-	Chart      page.Chart
-	Path, Lead string
-	Over       string // in words, or ""
-	Meters     []page.Gauge
-	Sheets     []page.List
-}
-
 func workspaceInPath(v *visit) (operator.WorkspaceDetail, error) {
 	id, err := page.NumberOf(v.ID)
 	if err != nil {
@@ -119,17 +109,8 @@ func showWorkspace(v *visit) error {
 	if err != nil {
 		return err
 	}
-	w.Name = access.Printable(w.Name)
-	shown := workspaceView{
-		WorkspaceDetail: w, Path: workspacePath(w.ID),
-		Lead:   fmt.Sprintf("%s a minute, %s a day.", page.Counted(w.PerMinute, "request", "requests"), page.Number(w.PerDay)),
-		Meters: []page.Gauge{gaugeOf("This minute", w.Minute), gaugeOf("Today (UTC)", w.Day)},
-	}
-	if over := w.ExceededWindow(); over != "" {
-		full := map[string]operator.Window{"day": w.Day, "minute": w.Minute}[over]
-		shown.Over = fmt.Sprintf("Over quota: the limit of %s a %s is used up. More are refused until %s.", page.Counted(full.Limit, "request", "requests"), over, page.InWords(full.Reset))
-	}
-	if shown.Chart, err = v.Chart(w.ID); err != nil {
+	chart, err := v.Chart(w.ID)
+	if err != nil {
 		return err
 	}
 	all, err := v.Access.KeyPage(v.R.Context(), w.ID, access.KeyPage{Limit: math.MaxInt})
@@ -141,8 +122,32 @@ func showWorkspace(v *visit) error {
 		return err
 	}
 	audit, err := auditSheet(v, w.ID)
-	shown.Sheets = []page.List{keySheet(w.ID, keys), refusalSheet(v, w.ID, all), audit}
-	return cmp.Or(err, v.Render(http.StatusOK, "workspace", shown.Name, shown))
+	at, plan := workspacePath(w.ID), planCell(&w.Workspace)
+	f := page.Form{
+		Title: access.Printable(w.Name), State: &plan, Back: page.Link{Title: "Workspaces", URL: "/console/workspaces"}, Wide: true, Chart: &chart,
+		Lead:   fmt.Sprintf("%s a minute, %s a day. Created %s.", page.Counted(w.PerMinute, "request", "requests"), page.Number(w.PerDay), page.InWords(w.CreatedAt)),
+		Links:  []page.Link{{Title: "Change plan", URL: at + "/plan"}, {Title: "Create a key", URL: at + "/keys/new"}, {Title: "Let the owner in", URL: at + "/owner"}},
+		Facts:  workspaceFacts(&w),
+		Sheets: []page.List{keySheet(w.ID, keys), refusalSheet(v, w.ID, all), audit},
+	}
+	if over := w.ExceededWindow(); over != "" {
+		full := map[string]operator.Window{"day": w.Day, "minute": w.Minute}[over]
+		f.Alert = fmt.Sprintf("Over quota: the limit of %s a %s is used up. More are refused until %s.", page.Counted(full.Limit, "request", "requests"), over, page.InWords(full.Reset))
+	}
+	return cmp.Or(err, v.Show(http.StatusOK, f))
+}
+
+// workspaceFacts are what a workspace has used and has.
+func workspaceFacts(w *operator.WorkspaceDetail) []page.Fact {
+	minute, day := gaugeOf("", w.Minute), gaugeOf("", w.Day)
+	keys := page.Cell{Text: page.Number(int64(w.Keys)), Note: "never used"}
+	if w.LastUsedAt != nil {
+		keys.Note, keys.At = "last used", *w.LastUsedAt
+	}
+	return []page.Fact{
+		{Title: "This minute", Cell: page.Cell{Meter: &minute, Note: minute.Left + " left, resets", At: minute.Reset}}, {Title: "Today (UTC)", Cell: page.Cell{Meter: &day, Note: day.Left + " left, resets", At: day.Reset}},
+		{Title: "Live keys", Cell: keys}, {Title: "Contents", Cell: page.Cell{Text: page.Counted(w.Pets, "pet", "pets"), Note: page.Counted(w.Orders, "order", "orders") + ", " + page.Counted(w.Categories, "category", "categories")}},
+	}
 }
 
 func keySheet(id int64, keys []page.KeyRow) page.List {

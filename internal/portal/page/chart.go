@@ -149,18 +149,8 @@ func Milliseconds(d time.Duration) string {
 func (c Chart) Class(class int) string { return usage.Class(class).String() }
 
 // Share returns which part of all requests a class is, in words.
-func (c Chart) Share(class int) string { return Percent(c.Sum.Requests[class], c.Sum.Total()) }
-
-// Within returns within how long a part of the requests was answered, or a dash if there were none.
-func (c Chart) Within(part float64) string {
-	if c.Sum.Total() == 0 {
-		return "–"
-	}
-	return Milliseconds(c.Sum.Quantile(part))
-}
-
-// Percent returns a share in words.
-func Percent(n, of int64) string {
+func (c Chart) Share(class int) string {
+	n, of := c.Sum.Requests[class], c.Sum.Total()
 	switch {
 	case n == 0:
 		return "0 %"
@@ -168,4 +158,12 @@ func Percent(n, of int64) string {
 		return "< 1 %"
 	}
 	return Number(n*100/of) + " %"
+}
+
+// Within returns within how long a part of the requests was answered, or a dash if there were none.
+func (c Chart) Within(part float64) string {
+	if c.Sum.Total() == 0 {
+		return "–"
+	}
+	return Milliseconds(c.Sum.Quantile(part))
 }

@@ -28,6 +28,7 @@ type Form struct {
 	Error       string // what was wrong with no field in particular
 	Back        Link
 	Links       []Link // what else can be done
+	Alert       string // what has to be seen first, or ""
 	Locked      string // why nothing can be sent, or ""
 	Always      bool   // it can be sent whatever else cannot
 	Once        string // its token
@@ -37,6 +38,7 @@ type Form struct {
 	Acts   []Form // small forms beside that, which open when they are wanted
 	Beside []Form // other forms of the page
 	Facts  []Fact
+	Chart  *Chart // above the tables
 	Sheets []List
 	Code   Snippet // below the tables, unless it is empty
 	Wide   bool    // the tables have the page's whole width

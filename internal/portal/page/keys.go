@@ -165,17 +165,6 @@ func (s KeyLimits) Banned() time.Time {
 	return time.Unix(s.BannedUntil, 0).UTC()
 }
 
-// spent returns the full window that starts afresh last, or one without a limit if neither is full.
-func (s KeyLimits) spent() (w ratelimit.Window, name string) {
-	if s.Minute.Limit > 0 && s.Minute.Remaining() == 0 {
-		w, name = s.Minute, "minute"
-	}
-	if s.Day.Limit > 0 && s.Day.Remaining() == 0 && s.Day.Reset >= w.Reset {
-		w, name = s.Day, "day"
-	}
-	return w, name
-}
-
 // A Refusal says why there is no page, or on every page that the key cannot be used now, and until when if that is
 // known. It is empty if nothing is refused.
 type Refusal struct {
@@ -184,16 +173,18 @@ type Refusal struct {
 }
 
 // Note says why the key cannot ask now, and until when: until the end of the ban or of the full window, whichever is later.
-func (s KeyLimits) Note() Refusal {
-	w, name := s.spent()
-	banned, afresh, title := s.Banned(), time.Unix(w.Reset, 0).UTC(), "The requests of this "+name+" are used up"
-	switch {
-	case banned.IsZero() && name == "":
-		return Refusal{}
-	case afresh.After(banned):
-		return Refusal{title, "The plan has " + Counted(w.Limit, "request", "requests") + " a " + name + ", and what you change here counts too.", afresh}
+func (s KeyLimits) Note() (why Refusal) {
+	if banned := s.Banned(); !banned.IsZero() {
+		why = Refusal{"This key is banned", "You can still look at these pages, but change or download nothing. The API refuses its requests.", banned}
 	}
-	return Refusal{"This key is banned", "You can still look at these pages, but change or download nothing. The API refuses its requests.", banned}
+	for i, w := range []ratelimit.Window{s.Minute, s.Day} {
+		name, afresh := []string{"minute", "day"}[i], time.Unix(w.Reset, 0).UTC()
+		if w.Limit > 0 && w.Remaining() == 0 && afresh.After(why.Until) {
+			text := "The plan has " + Counted(w.Limit, "request", "requests") + " a " + name + ", and what you change here counts too."
+			why = Refusal{"The requests of this " + name + " are used up", text, afresh}
+		}
+	}
+	return why
 }
 
 // A Gauge is one window of the limits.
