@@ -115,7 +115,7 @@ func TestOperator(t *testing.T) {
 	g.post("/console/workspaces/1/plan", "plan", "enterprise", "perMinute", "0", "perDay", "9").want(422, "needs its requests per minute")
 	g.post("/console/workspaces/1/plan", "plan", "gold").want(422, "no plan")
 	g.post("/console/workspaces/9/plan", "plan", "pro").want(404, "Not found")
-	for number, fault := range map[string]string{"500": "the numbers of the pro plan are fixed at 300 a minute and 10000 a day; only enterprise has its own.", "of enterprise": "Requests a minute must be a whole number."} {
+	for number, fault := range map[string]string{"500": "the numbers of the pro plan are fixed at 300 a minute and 10000 a day; only enterprise has its own.", "of enterprise": "Enter a whole number."} {
 		g.post("/console/workspaces/1/plan", "plan", "pro", "perMinute", number).want(422, `id="h-perMinute">`+fault).want(422, `value="`+number+`"`)
 	}
 	g.post("/console/workspaces/1/plan", "plan", "pro", "perMinute", "1000000000").leadsTo("/console/workspaces/1") // what the form came with

@@ -22,7 +22,7 @@ func TestWorkspacePage(t *testing.T) {
 	g.post("/console/workspaces/new", "name", "Corner <b>shop</b>", "plan", "enterprise", "perMinute", "2", "perDay", "50").leadsTo("/console/workspaces/2/owner")
 	g.get("/console/workspaces/2").want(200, "It has no keys").want(200, "Corner &lt;b&gt;shop").want(200, "2 requests a minute, 50 a day")
 	g.post("/console/workspaces/2/keys/new", "name", "till", "expiresAt", "24").want(422, "scope")
-	g.post("/console/workspaces/2/keys/new", "name", "till", "scopes", "read", "expiresAt", "7").want(422, "Choose one of these")
+	g.post("/console/workspaces/2/keys/new", "name", "till", "scopes", "read", "expiresAt", "7").want(422, "no choice")
 	made := g.post("/console/workspaces/2/keys/new", "name", "till", "scopes", "read", "expiresAt", "24").want(200, "The new key").body
 	secret := regexp.MustCompile(`pst_[0-9A-Za-z]+`).FindString(made)
 	entry, err := h.keys.Verify(secret)

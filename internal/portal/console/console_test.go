@@ -395,7 +395,7 @@ func TestStockHistory(t *testing.T) {
 	g := h.signedIn(w, access.Read|access.Write)
 	g.post("/console/pets/1/add", "units", "50").leadsTo("/console/pets/1")
 	g.post("/console/pets/1/add", "units", "-3").leadsTo("/console/pets/1")
-	for units, why := range map[string]string{"-49": "Only 48 can be taken away", "x": "must be a whole number", "1000000000": "at most", "9223372036854775807": "at most", "-9223372036854775808": "Only 48"} {
+	for units, why := range map[string]string{"-49": "Only 48 can be taken away", "x": "Enter a whole number", "1000000000": "at most", "9223372036854775807": "at most", "-9223372036854775808": "Only 48"} {
 		g.post("/console/pets/1/add", "units", units).want(422, why).want(422, `value="`+units+`"`)
 	}
 	g.post("/console/orders/new", "petId", "1", "quantity", "5").leadsTo("/console/orders/1")
@@ -433,7 +433,7 @@ func TestFaults(t *testing.T) {
 		{"/console/pets/1", []string{"name", "Rex", "categoryId", "Dgos"}, "categoryId", "no category with this name"},
 		{"/console/pets/low", []string{"units", "101"}, "units", "0 to 100"},
 		{"/console/pets/1/add", []string{"units", "0"}, "units", "must not be 0"},
-		{"/console/pets/new", []string{"name", "Rex", "categoryId", "1", "status", "lost"}, "status", "one of these"},
+		{"/console/pets/new", []string{"name", "Rex", "categoryId", "1", "status", "lost"}, "status", "no choice"},
 		{"/console/pets/1", []string{"name", "", "categoryId", "1"}, "name", "at least 1"},
 		{"/console/categories/new", []string{"name", "\u0007"}, "name", "control"},
 		{"/console/orders/new", []string{"petId", "Fido", "quantity", "1"}, "petId", "no pet with this name"},
@@ -441,14 +441,14 @@ func TestFaults(t *testing.T) {
 		{"/console/orders/new", []string{"petId", "rex #1", "quantity", "1"}, "petId", "no pet"},
 		{"/console/orders/new", []string{"petId", "1", "quantity", "0"}, "quantity", "between 1"},
 		{"/console/orders/new", []string{"petId", "99", "quantity", "1"}, "petId", "no pet"},
-		{"/console/orders/new", []string{"petId", "1", "quantity", "1", "shipDate", "soon"}, "shipDate", "must be a time"},
+		{"/console/orders/new", []string{"petId", "1", "quantity", "1", "shipDate", "soon"}, "shipDate", "Enter a time"},
 		{"/console/orders/new", []string{"petId", "1", "quantity", "2"}, "", "1 can be ordered"},
 		{"/console/pets/1/stock", []string{"quantity", "-1"}, "quantity", "between 0"},
 		{"/console/keys/new", []string{"name", " ", "scopes", "read", "expiresAt", "0"}, "name", "at least 1"},
 		{"/console/keys/new", []string{"name", "x", "expiresAt", "0"}, "scopes", "at least one"},
 		{"/console/keys/new", []string{"name", " ", "expiresAt", "0"}, "name", "at least 1"}, // the faults of all members stand there
 		{"/console/keys/new", []string{"name", " ", "expiresAt", "0"}, "scopes", "at least one"},
-		{"/console/keys/new", []string{"name", "x", "scopes", "read", "expiresAt", "7"}, "expiresAt", "one of these"},
+		{"/console/keys/new", []string{"name", "x", "scopes", "read", "expiresAt", "7"}, "expiresAt", "no choice"},
 		{"/console/categories/1/delete", nil, "", "still has pets"},
 	} {
 		a := g.post(test.path, test.pairs...).want(422, test.want)

@@ -167,18 +167,9 @@ func keySheet(v *visit, k access.Key) (page.List, error) {
 		})
 	}
 	if len(l.Rows) > 0 {
-		l.Lead = requestsIn(days) + " in the last 14 days. Forms of this console are not among them."
+		l.Lead = page.Counted(total(days), "request", "requests") + " in the last 14 days. Forms of this console are not among them."
 	}
 	return l, err
-}
-
-// requestsIn returns in words how many requests there were on days.
-func requestsIn(days []usage.Row) string {
-	sum := int64(0)
-	for i := range days {
-		sum += days[i].Total()
-	}
-	return page.Counted(sum, "request", "requests")
 }
 
 func showKey(v *visit) (page.Form, error) {
@@ -218,7 +209,7 @@ func whatBreaks(v *visit, k access.Key) ([]page.Fact, error) {
 		return nil, err
 	}
 	facts, err := page.KeyFacts(v.Visit, k)
-	facts = append(facts, page.Fact{Title: "In the last 7 days", Cell: page.Cell{Text: requestsIn(days)}})
+	facts = append(facts, page.Fact{Title: "In the last 7 days", Cell: page.Cell{Text: page.Counted(total(days), "request", "requests")}})
 	if uses, since := usesOf(v, k.ID); len(uses) > 0 {
 		facts = append(facts, page.Fact{Title: "In the log of this server", Cell: page.Cell{Text: strings.Join(uses[:min(len(uses), few)], ", "), Note: "since", At: since}})
 	}

@@ -345,7 +345,7 @@ func replayWebhook(v *visit) (page.Form, error) {
 			}
 			since := in.Instant("since")
 			if !since.Valid {
-				return page.FieldError("since", "Since must be a time such as 2026-03-01T12:00.")
+				return page.FieldError("since", "Enter a time such as 2026-03-01T12:00.")
 			}
 			after, err := lastEventBefore(v, since)
 			if err == nil {

@@ -127,8 +127,8 @@ func TestWebhooks(t *testing.T) {
 	if made := g.post(at+"/rotate").want(200, "whsec_"); strings.Contains(made.body, secret) {
 		t.Error("the new secret is the old one")
 	}
-	g.post(at+"/replay", "what", "since").want(422, "Since must be a time")
-	g.post(at+"/replay", "what", "since", "since", "tomorrow").want(422, "Since must be a time")
+	g.post(at+"/replay", "what", "since").want(422, "Enter a time")
+	g.post(at+"/replay", "what", "since", "since", "tomorrow").want(422, "Enter a time")
 	h.advance(time.Hour)
 	for range 3 {
 		must(t, errOf(h.shop.CreateCategory(t.Context(), w.ID, petstore.NewCategory{Name: "Cats"}, nil)))

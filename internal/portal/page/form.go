@@ -3,6 +3,7 @@ package page
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -150,22 +151,27 @@ func (in *Input) check() {
 		return
 	}
 	for _, f := range in.Form.Fields {
-		value := in.value(f.Name)
-		switch f.Kind {
-		case "number":
-			if _, err := strconv.ParseInt(value, 10, 64); err != nil && (f.Required || value != "") {
-				in.Faults[f.Name] = f.Label + " must be a whole number."
-			}
-		case "time":
-			if _, ok := instantIn(value); !ok && value != "" {
-				in.Faults[f.Name] = f.Label + " must be a time such as 2026-03-01T12:00."
-			}
-		case "select":
-			if !slices.ContainsFunc(f.Options, func(o Option) bool { return o.Value == value }) {
-				in.Faults[f.Name] = "Choose one of these."
-			}
+		if why := f.fault(in.value(f.Name)); why != "" {
+			in.Faults[f.Name] = why
 		}
 	}
+}
+
+// fault says why a value does not match the kind of the field, or returns "".
+func (f *Field) fault(value string) string {
+	if f.Kind == "select" && !slices.ContainsFunc(f.Options, func(o Option) bool { return o.Value == value }) {
+		return fmt.Sprintf("There is no choice %q.", petstore.Shorten(value, 40))
+	}
+	if value == "" && !f.Required {
+		return ""
+	}
+	if _, err := strconv.ParseInt(value, 10, 64); f.Kind == "number" && err != nil {
+		return "Enter a whole number."
+	}
+	if _, ok := instantIn(value); f.Kind == "time" && !ok {
+		return "Enter a time such as 2026-03-01T12:00."
+	}
+	return ""
 }
 
 // FieldError is the error for a field of a form.
