@@ -117,8 +117,6 @@ func (v *visit) Identify(s *access.Session) error {
 // Admit implements page.Guest. Requests of operators are not counted.
 func (v *visit) Admit(*page.Route) error { return nil }
 
-func (v *visit) Readmit() error { return nil }
-
 // Enter implements page.Guest. Operators do not wait.
 func (v *visit) Enter(bool) (leave func(), err error) { return func() {}, nil }
 

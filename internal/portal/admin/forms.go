@@ -25,13 +25,9 @@ func newWorkspace(v *visit) (page.Form, error) {
 }
 
 func newWorkspaceKey(v *visit) (page.Form, error) {
-	w, err := workspaceInPath(v)
-	name := access.Printable(w.Name)
-	maker := page.KeyMaker{
-		Visit: v.Visit, Ring: access.Keyring{Store: v.Access, Now: v.Now, By: actor, Secret: v.Token}, Service: v.Public,
-		Back: page.Link{Title: name, URL: workspacePath(w.ID)},
-	}
-	return maker.Form(w.ID, "For the workspace "+name+". It is shown once."), err
+	w, back, err := workspaceInPath(v)
+	maker := page.KeyMaker{Visit: v.Visit, Ring: access.Keyring{Store: v.Access, Now: v.Now, By: actor, Secret: v.Token}, Service: v.Public, Back: back}
+	return maker.Form(w.ID, "For the workspace "+back.Title+". It is shown once."), err
 }
 
 // ownerLife is how long a link for an owner holds.
@@ -39,11 +35,10 @@ const ownerLife = 7 * 24 * time.Hour
 
 // letOwnerIn creates a link for the owner of a workspace.
 func letOwnerIn(v *visit) (page.Form, error) {
-	w, err := workspaceInPath(v)
-	name := access.Printable(w.Name)
+	w, back, err := workspaceInPath(v)
 	return page.Form{
-		Title: "Let the owner in", Submit: "Create the link", Back: page.Link{Title: name, URL: workspacePath(w.ID)},
-		Lead: "A link to send to the owner of " + name + ". It works once, within 7 days: who opens it gets a key with the scopes read, write and manage, and is signed in to the console of the workspace.",
+		Title: "Let the owner in", Submit: "Create the link", Back: back,
+		Lead: "A link to send to the owner of " + back.Title + ". It works once, within 7 days: who opens it gets a key with the scopes read, write and manage, and is signed in to the console of the workspace.",
 		Send: func(*page.Input) error {
 			until := v.Now().Add(ownerLife)
 			made := access.AuditEntry{Actor: actor, Action: "workspace.link", Workspace: w.ID, Subject: w.Name, Detail: "a link for the owner, until " + page.InWords(until)}
@@ -51,19 +46,18 @@ func letOwnerIn(v *visit) (page.Form, error) {
 				return err
 			}
 			return page.ShowSecret(v.Visit, page.Secret{
-				Title: "A link for the owner of " + name, Lead: "Send it to the owner. It works once, within 7 days, for whoever opens it first. It is not stored.",
-				Secret: v.Public + v.LinkPath(page.WorkspaceLink, until, page.Text(w.ID)), Next: page.Link{Title: "To the workspace", URL: workspacePath(w.ID)},
+				Title: "A link for the owner of " + back.Title, Lead: "Send it to the owner. It works once, within 7 days, for whoever opens it first. It is not stored.",
+				Secret: v.Public + v.LinkPath(page.WorkspaceLink, until, page.Text(w.ID)), Next: page.Link{Title: "To the workspace", URL: back.URL},
 			})
 		},
 	}, err
 }
 
 func changePlan(v *visit) (page.Form, error) {
-	w, err := workspaceInPath(v)
+	w, back, err := workspaceInPath(v)
 	f := page.Form{
-		Title: "Plan of " + access.Printable(w.Name), Lead: "It applies to all keys of the workspace within a second, on every node. Requests that were used stay counted.", Submit: "Change the plan",
-		Back:   page.Link{Title: access.Printable(w.Name), URL: workspacePath(w.ID)},
-		Fields: planFields(w.Plan),
+		Title: "Plan of " + back.Title, Lead: "It applies to all keys of the workspace within a second, on every node. Requests that were used stay counted.", Submit: "Change the plan",
+		Back: back, Fields: planFields(w.Plan),
 	}
 	if w.Plan == access.Enterprise {
 		f.Fields[1].Value, f.Fields[2].Value = page.Text(w.PerMinute), page.Text(w.PerDay)
@@ -71,7 +65,7 @@ func changePlan(v *visit) (page.Form, error) {
 	f.Send = func(in *page.Input) error {
 		p := planOf(in, w.Quota)
 		_, err := v.acting().SetPlan(v.R.Context(), w.ID, p)
-		return v.Then(f.Back.URL, fmt.Sprintf("The plan of %s is now %s.", access.Printable(w.Name), p.Plan), err)
+		return v.Then(back.URL, fmt.Sprintf("The plan of %s is now %s.", back.Title, p.Plan), err)
 	}
 	return f, err
 }

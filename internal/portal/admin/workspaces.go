@@ -96,16 +96,17 @@ func workspacePage(v *visit, l *page.List) ([]operator.WorkspaceUsage, error) {
 	return page.Cut(l, v.R.URL, usage[min(from, len(usage)):], "from", func(*operator.WorkspaceUsage) string { return next }), nil
 }
 
-func workspaceInPath(v *visit) (operator.WorkspaceDetail, error) {
+// workspaceInPath returns the workspace in the path, and the link to its page.
+func workspaceInPath(v *visit) (w operator.WorkspaceDetail, at page.Link, err error) {
 	id, err := page.NumberOf(v.ID)
-	if err != nil {
-		return operator.WorkspaceDetail{}, err
+	if err == nil {
+		w, err = v.acting().Workspace(v.R.Context(), id)
 	}
-	return v.acting().Workspace(v.R.Context(), id)
+	return w, page.Link{Title: access.Printable(w.Name), URL: workspacePath(id)}, err
 }
 
 func showWorkspace(v *visit) error {
-	w, err := workspaceInPath(v)
+	w, at, err := workspaceInPath(v)
 	if err != nil {
 		return err
 	}
@@ -122,11 +123,11 @@ func showWorkspace(v *visit) error {
 		return err
 	}
 	audit, err := auditSheet(v, w.ID)
-	at, plan := workspacePath(w.ID), planCell(&w.Workspace)
+	plan := planCell(&w.Workspace)
 	f := page.Form{
-		Title: access.Printable(w.Name), State: &plan, Back: page.Link{Title: "Workspaces", URL: "/console/workspaces"}, Wide: true, Chart: &chart,
+		Title: at.Title, State: &plan, Back: page.Link{Title: "Workspaces", URL: "/console/workspaces"}, Wide: true, Chart: &chart,
 		Lead:   fmt.Sprintf("%s a minute, %s a day. Created %s.", page.Counted(w.PerMinute, "request", "requests"), page.Number(w.PerDay), page.InWords(w.CreatedAt)),
-		Links:  []page.Link{{Title: "Change plan", URL: at + "/plan"}, {Title: "Create a key", URL: at + "/keys/new"}, {Title: "Let the owner in", URL: at + "/owner"}},
+		Links:  []page.Link{{Title: "Change plan", URL: at.URL + "/plan"}, {Title: "Create a key", URL: at.URL + "/keys/new"}, {Title: "Let the owner in", URL: at.URL + "/owner"}},
 		Facts:  workspaceFacts(&w),
 		Sheets: []page.List{keySheet(w.ID, keys), refusalSheet(v, w.ID, all), audit},
 	}

@@ -127,7 +127,7 @@ func rotateKey(v *visit) (page.Form, error) {
 		}}},
 		Send: func(in *page.Input) error {
 			made, err := v.keyring().Rotate(v.R.Context(), k.ID, in.Hours("overlap"), v.OnceHere())
-			return keyMaker(v).Show(made, k.Scopes, err)
+			return keyMaker(v).Show("The new key", made.Secret, k.Scopes, err)
 		},
 	}, err
 }

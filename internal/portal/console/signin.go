@@ -180,9 +180,7 @@ func letOwnerIn(v *visit, workspace int64, link access.Link) error {
 		if err == nil {
 			err = v.StartSession(made.ID)
 		}
-		if err != nil {
-			return err
-		}
-		return page.ShowKey(v.Visit, "Your key to "+access.Printable(w.Name), made.Secret, baseURL(v), all, page.Link{Title: "To the console", URL: "/console"})
+		maker := page.KeyMaker{Visit: v.Visit, Service: baseURL(v), Back: page.Link{Title: "the console", URL: "/console"}}
+		return maker.Show("Your key to "+access.Printable(w.Name), made.Secret, all, err)
 	})
 }

@@ -59,17 +59,20 @@ func (v *visit) Identify(s *access.Session) (err error) {
 // Admit implements page.Guest. A form that changes something counts as a request of the API; other pages and
 // downloads count against the allowance of pages.
 func (v *visit) Admit(r *page.Route) error {
-	if r.Free {
+	if r != nil && r.Free {
 		return nil
 	}
-	if r.Method == http.MethodPost {
+	if r != nil && r.Method == http.MethodPost {
 		return v.spend()
 	}
 	v.limits = page.KeyLimits{Decision: v.Limiter.Peek(v.who.Attachment)}
 	d := v.limits.Decision
-	if d.Outcome == ratelimit.Banned && r.Download {
+	if d.Outcome == ratelimit.Banned && (r == nil || r.Download) {
 		v.gate.Show(v.who, d)
 		return v.refuseByLimits()
+	}
+	if r == nil {
+		return nil
 	}
 	wait := v.allowance.take(reader{v.who.Workspace.ID, fairshare.HolderAt(v.gate.Addr()).Address, v.Follows()}, v.Now())
 	if wait > 0 {
@@ -81,13 +84,6 @@ func (v *visit) Admit(r *page.Route) error {
 		return nil
 	}
 	return v.tooMany("Too many pages", "From one address "+page.Number(v.allowance.most)+" pages and downloads of a workspace can be read in a minute.", d.RetryAfter)
-}
-
-func (v *visit) Readmit() error {
-	if v.limits = (page.KeyLimits{Decision: v.Limiter.Peek(v.who.Attachment)}); v.limits.Outcome == ratelimit.Banned {
-		return v.refuseByLimits()
-	}
-	return nil
 }
 
 // spend counts one request against the plan. It answers a refusal itself, and returns ErrRefused.

@@ -108,16 +108,22 @@ func (f KeyMaker) Form(workspace int64, lead string) Form {
 			n.ExpiresAt = petstore.At(f.Now().Add(life))
 		}
 		made, err := f.Ring.Create(f.R.Context(), workspace, n, f.OnceHere())
-		return f.Show(made, scopes, err)
+		return f.Show("The new key", made.Secret, scopes, err)
 	}}
 }
 
-// Show shows a new key with the scopes, unless it failed.
-func (f KeyMaker) Show(k access.IssuedKey, scopes access.Scopes, err error) error {
+// Show shows a new key with the scopes, unless it failed, this once: nothing of it is kept, in the browser neither.
+func (f KeyMaker) Show(title, secret string, scopes access.Scopes, err error) error {
 	if err != nil {
 		return err
 	}
-	return ShowKey(f.Visit, "The new key", k.Secret, f.Service, scopes, Link{Title: "To " + f.Back.Title, URL: f.Back.URL})
+	s := Secret{Title: title, Secret: secret, Next: Link{Title: "To " + f.Back.Title, URL: f.Back.URL}, Lead: "Copy it now: it is not stored, and you cannot see it again. With it programs call the API"}
+	if scopes.Has(access.Read) {
+		s.Lead += ", and people sign in at " + f.Service + "/console"
+		s.Call = "export PETSTORE_KEY=" + secret + "\ncurl -H \"Authorization: Bearer $PETSTORE_KEY\" '" + strings.ReplaceAll(f.Service, "'", "%27") + "/pets?limit=3'"
+	}
+	s.Lead += "."
+	return ShowSecret(f.Visit, s)
 }
 
 // A Secret is a new key or secret, and where to go on.
@@ -127,18 +133,6 @@ type Secret struct {
 	Secret string
 	Call   string // a first request with it, or ""
 	Next   Link
-}
-
-// ShowKey shows a new key with the scopes, to the workspace of a service, this once: nothing of it is kept, in the browser
-// neither.
-func ShowKey(v *Visit, title, secret, service string, scopes access.Scopes, next Link) error {
-	s := Secret{Title: title, Secret: secret, Next: next, Lead: "Copy it now: it is not stored, and you cannot see it again. With it programs call the API"}
-	if scopes.Has(access.Read) {
-		s.Lead += ", and people sign in at " + service + "/console"
-		s.Call = "export PETSTORE_KEY=" + secret + "\ncurl -H \"Authorization: Bearer $PETSTORE_KEY\" '" + strings.ReplaceAll(service, "'", "%27") + "/pets?limit=3'"
-	}
-	s.Lead += "."
-	return ShowSecret(v, s)
 }
 
 // ShowSecret shows a new key or secret, this once.

@@ -94,7 +94,7 @@ func (v *Visit) IdentifyAgain() error {
 	case v.Session == nil:
 		return cmp.Or(v.askToSignIn(why), error(ErrRefused))
 	}
-	return v.guest.Readmit()
+	return v.guest.Admit(nil)
 }
 
 // maxEntered is how many bytes of what was entered may go along through the sign-in, encoded.
