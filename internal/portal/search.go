@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/portal/asset"
 )
 
@@ -199,18 +200,9 @@ func oneEdit(a, b string) bool {
 		len(a) > 1 && len(b) > 1 && a[:2] == string([]byte{b[1], b[0]}) && a[2:] == b[2:]
 }
 
-// question returns what was asked for, without what no text has.
-func question(raw string) string {
-	raw = strings.ToValidUTF8(raw, "")
-	if len(raw) > longest {
-		raw = strings.ToValidUTF8(raw[:longest], "")
-	}
-	return strings.TrimSpace(raw)
-}
-
 // answerTo returns the page that answers a question. The script shows the first of what it found below the field.
 func (s *site) answerTo(raw string) *asset.File {
-	asked := question(raw)
+	asked := petstore.Shorten(strings.TrimSpace(strings.ToValidUTF8(raw, "")), longest)
 	v := &view{Site: s, Path: searchPath, Title: "Search", Lead: "Operations, guides and error codes.", Query: asked, Found: s.index().find(asked)}
 	return renderPage(s.search, v)
 }

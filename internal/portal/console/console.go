@@ -157,8 +157,6 @@ func addEvents(t *page.Table[*visit]) {
 	t.Look(one, showWebhook)
 	t.Form(access.Manage, "/console/webhooks/new", newWebhook)
 	t.Form(access.Manage, one+"/edit", editWebhook)
-	t.Form(access.Manage, one+"/pause", stateForm(webhook.Paused, "Pause", "Nothing is sent until you resume it. It then sends what happened in between, as far as those events are kept."))
-	t.Form(access.Manage, one+"/resume", stateForm(webhook.Active, "Resume", "It sends the events that are waiting at once."))
 	t.Form(access.Manage, one+"/rotate", rotateWebhook)
 	t.Form(access.Manage, one+"/replay", replayWebhook)
 	t.Form(access.Manage, one+"/delete", deleteWebhook)

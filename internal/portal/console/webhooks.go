@@ -116,18 +116,19 @@ func hookOf(in *page.Input) webhook.New {
 
 func editWebhook(v *visit) (page.Form, error) {
 	w, err := webhookInPath(v)
-	fields := hookFields(&w)
+	state := page.Field{Name: "state", Label: "State", Kind: "select", Options: page.Choose(page.OptionsOf("", webhook.Active, webhook.Paused)[1:], string(w.State)),
+		Hint: "While it is paused, nothing is sent. When it is active again, it sends what happened in between, as far as those events are kept."}
 	if w.State == webhook.Disabled {
-		fields = append(fields, page.Field{Name: "resume", Label: "It is disabled", Kind: "checks", Options: []page.Option{{Value: "true", Label: "Make it active again", Chosen: true}}})
+		state.Hint = "It is disabled, since it failed for long. " + state.Hint
 	}
 	return page.Form{
-		Title: "Edit the webhook", Lead: "Events that are not delivered yet go to the new URL.", Submit: "Save", Fields: fields,
+		Title: "Edit the webhook", Lead: "Events that are not delivered yet go to the new URL.", Submit: "Save", Fields: append(hookFields(&w), state),
 		Back: page.Link{Title: "Webhook", URL: webhookPath(w.ID)},
 		Send: func(in *page.Input) error {
-			n := hookOf(in)
+			n, to := hookOf(in), webhook.State(in.Text("state"))
 			patch := webhook.Patch{URL: petstore.Some(n.URL), Types: petstore.Some(n.Types), Description: petstore.Some(n.Description)}
-			if w.State == webhook.Disabled && in.Text("resume") != "" {
-				patch.State = petstore.Some(webhook.Active)
+			if to != w.State {
+				patch.State = petstore.Some(to)
 			}
 			_, err := v.Webhooks.Update(v.R.Context(), v.shop(), w.ID, patch, petstore.Condition{}, v.actor())
 			return v.Then(webhookPath(w.ID), "The webhook was saved.", err)
@@ -159,10 +160,7 @@ func showWebhook(v *visit) error {
 	p := page.Form{
 		Title: "Webhook", Lead: cmp.Or(access.Printable(w.Description), w.URL), Back: page.Link{Title: "Webhooks", URL: "/console/webhooks"},
 		Sheets: []page.List{deliveries}, Facts: hookFacts(&w), Wide: true, Live: true,
-		Links: []page.Link{{Title: "Pause", URL: at + "/pause"}, {Title: "Edit", URL: at + "/edit"}, {Title: "Test", URL: at + "/test"}, {Title: "Rotate", URL: at + "/rotate"}, {Title: "Replay", URL: at + "/replay"}, {Title: "Delete", URL: at + "/delete", Danger: true}},
-	}
-	if w.State != webhook.Active {
-		p.Links[0] = page.Link{Title: "Resume", URL: at + "/resume"}
+		Links: []page.Link{{Title: "Edit", URL: at + "/edit"}, {Title: "Test", URL: at + "/test"}, {Title: "Rotate", URL: at + "/rotate"}, {Title: "Replay", URL: at + "/replay"}, {Title: "Delete", URL: at + "/delete", Danger: true}},
 	}
 	return cmp.Or(err, v.Show(http.StatusOK, p))
 }
@@ -276,19 +274,6 @@ func hookForm(v *visit, f page.Form) (page.Form, error) {
 	w, err := webhookInPath(v)
 	f.Heading, f.Back, f.Facts = w.URL, page.Link{Title: "Webhook", URL: webhookPath(w.ID)}, hookFacts(&w)
 	return f, err
-}
-
-// stateForm returns the form that pauses or resumes a webhook.
-func stateForm(to webhook.State, verb, lead string) func(v *visit) (page.Form, error) {
-	return func(v *visit) (page.Form, error) {
-		return hookForm(v, page.Form{
-			Title: verb + " this webhook?", Lead: lead, Submit: verb + " the webhook",
-			Send: func(*page.Input) error {
-				_, err := v.Webhooks.Update(v.R.Context(), v.shop(), v.ID, webhook.Patch{State: petstore.Some(to)}, petstore.Condition{}, v.actor())
-				return v.Then(webhookPath(v.ID), "The webhook is "+string(to)+".", err)
-			},
-		})
-	}
 }
 
 func deleteWebhook(v *visit) (page.Form, error) {
