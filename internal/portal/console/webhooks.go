@@ -318,19 +318,13 @@ func testWebhook(v *visit) (page.Form, error) {
 func replayWebhook(v *visit) (page.Form, error) {
 	return hookForm(v, page.Form{
 		Title: "Send events again", Lead: "The oldest are sent first, as far as they are kept.", Submit: "Send them again",
-		Fields: []page.Field{
-			{Name: "what", Label: "Which", Kind: "radios", Options: []page.Option{{Value: "failed", Label: "Those that failed", Chosen: true}, {Value: "since", Label: "All since a time"}}},
-			{Name: "since", Label: "Since", Kind: "time"},
-		},
+		Fields: []page.Field{{Name: "since", Label: "All since", Kind: "time", Hint: "Without a time, those that failed are sent."}},
 		Send: func(in *page.Input) error {
 			ctx, workspace, at := v.R.Context(), v.shop(), webhookPath(v.ID)
-			if in.Text("what") != "since" {
-				n, err := v.Webhooks.RetryFailed(ctx, workspace, v.ID)
-				return v.Then(at, page.Counted(n, "event that failed is", "events that failed are")+" sent again.", err)
-			}
 			since := in.Instant("since")
 			if !since.Valid {
-				return page.FieldError("since", "Enter a time such as 2026-03-01T12:00.")
+				n, err := v.Webhooks.RetryFailed(ctx, workspace, v.ID)
+				return v.Then(at, page.Counted(n, "event that failed is", "events that failed are")+" sent again.", err)
 			}
 			after, err := lastEventBefore(v, since)
 			if err == nil {
