@@ -153,8 +153,8 @@ func (x *index) find(question string) []entry {
 // the title begins with it, less if it stands in the title, the subtitle or the text, 0 if it stands nowhere.
 func (e entry) rank(words []string) (best int) {
 	for i, w := range words {
-		at, n := strings.Index(e.text, w), 0
-		switch {
+		n := 2
+		switch at := strings.Index(e.text, w); {
 		case at < 0:
 			continue
 		case at == 0:
@@ -163,8 +163,6 @@ func (e entry) rank(words []string) (best int) {
 			n = 6
 		case at < len(e.Title)+len(e.Subtitle):
 			n = 4
-		default:
-			n = 2
 		}
 		best = max(best, n-min(i, 1))
 	}

@@ -19,8 +19,8 @@ import (
 func workspacePath(id int64) string { return "/console/workspaces/" + page.Text(id) }
 
 // gaugeOf is page.GaugeOf for a window of the operator's API.
-func gaugeOf(name string, w operator.Window) page.Gauge {
-	return page.GaugeOf(name, ratelimit.Window{Limit: w.Limit, Used: w.Used, Reset: w.Reset.Unix()})
+func gaugeOf(w operator.Window) page.Gauge {
+	return page.GaugeOf("", ratelimit.Window{Limit: w.Limit, Used: w.Used, Reset: w.Reset.Unix()})
 }
 
 func listWorkspaces(v *visit) (page.List, error) {
@@ -29,7 +29,7 @@ func listWorkspaces(v *visit) (page.List, error) {
 	l.Live, l.New = true, &page.Link{Title: "Create a workspace", URL: "/console/workspaces/new"}
 	shown, err := workspacePage(v, &l)
 	for _, s := range shown {
-		minute, day := gaugeOf("", s.Minute), gaugeOf("", s.Day)
+		minute, day := gaugeOf(s.Minute), gaugeOf(s.Day)
 		l.Rows = append(l.Rows, []page.Cell{
 			workspaceCell(s.ID, s.Name), planCell(&s.Workspace), quotaCell(&s), {Meter: &minute}, {Meter: &day},
 			{Links: []page.Link{{Title: "Change plan", URL: workspacePath(s.ID) + "/plan"}, {Title: "Create a key", URL: workspacePath(s.ID) + "/keys/new"}}},
@@ -140,7 +140,7 @@ func showWorkspace(v *visit) error {
 
 // workspaceFacts are what a workspace has used and has.
 func workspaceFacts(w *operator.WorkspaceDetail) []page.Fact {
-	minute, day := gaugeOf("", w.Minute), gaugeOf("", w.Day)
+	minute, day := gaugeOf(w.Minute), gaugeOf(w.Day)
 	keys := page.Cell{Text: page.Number(int64(w.Keys)), Note: "never used"}
 	if w.LastUsedAt != nil {
 		keys.Note, keys.At = "last used", *w.LastUsedAt
