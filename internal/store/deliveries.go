@@ -195,7 +195,8 @@ func (s *Store) RecordOutcomes(ctx context.Context, outcomes []webhook.Outcome) 
 // ones. It changes nothing if the delivery was made due again meanwhile.
 func saveOutcome(tx Tx, o *webhook.Outcome) error {
 	var before webhook.Delivery
-	found, err := one(tx, selectDeliveries+"webhook = $1 AND event = $2", func(row Row) error { return scanDelivery(row, &before) }, o.Webhook, o.Event)
+	found, err := one(tx, selectDeliveries+"webhook = $1 AND event = $2",
+		func(row Row) error { return scanDelivery(row, &before) }, o.Webhook, o.Event)
 	if err != nil || !found {
 		return err
 	}

@@ -82,7 +82,8 @@ func (s *Store) insertWorkspace(tx Tx, w *access.Workspace, from string) error {
 	if w.Sandbox != nil {
 		end, catalogue = w.Sandbox.ExpiresAt.UnixMilli(), w.Sandbox.Catalogue
 	}
-	id, err := number(tx, "INSERT INTO workspaces (name, plan, per_minute, per_day, created_at, low_stock, expires_at, catalogue, made_from) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id",
+	id, err := number(tx, `INSERT INTO workspaces (name, plan, per_minute, per_day, created_at, low_stock, expires_at, catalogue, made_from)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id`,
 		w.Name, string(w.Plan), w.Quota.PerMinute, w.Quota.PerDay, w.CreatedAt.UnixMilli(), w.LowStock, end, catalogue, from)
 	if err != nil {
 		return err
@@ -202,12 +203,12 @@ func (s *Store) UpdateWorkspace(ctx context.Context, id int64, by access.Actor, 
 
 // Contents implements [access.Store].
 func (s *Store) Contents(ctx context.Context, shop, few int64) (access.Contents, error) {
-	const number = "CASE WHEN c.%[1]s < $1 THEN c.%[1]s ELSE (SELECT count(*) FROM %[1]s t WHERE t.workspace = $2) END"
+	number := func(table string) string {
+		return fmt.Sprintf("CASE WHEN c.%[1]s < $1 THEN c.%[1]s ELSE (SELECT count(*) FROM %[1]s t WHERE t.workspace = $2) END", table)
+	}
+	query := "SELECT " + number("categories") + ", " + number("pets") + ", " + number("orders") + " FROM counters c WHERE c.workspace = $2"
 	scan := func(row Row, c *access.Contents) error { return row.Scan(&c.Categories, &c.Pets, &c.Orders) }
-	return read(ctx, s, func(tx Tx) (access.Contents, error) {
-		return rowOf(tx, NoWorkspace(shop), scan, "SELECT "+fmt.Sprintf(number, "categories")+", "+fmt.Sprintf(number, "pets")+", "+fmt.Sprintf(number, "orders")+
-			" FROM counters c WHERE c.workspace = $2", few, shop)
-	})
+	return read(ctx, s, func(tx Tx) (access.Contents, error) { return rowOf(tx, NoWorkspace(shop), scan, query, few, shop) })
 }
 
 // ResetWorkspace implements [access.Store].
