@@ -87,7 +87,8 @@ func (l *list[T]) read(tx Tx) (page []T, err error) {
 // keeps a planner from testing rows in the order of ids instead.
 func (l *list[T]) findByValue(index, column string, values []any, matches ...condition) {
 	l.find = func(_ Tx, s *statement) error {
-		ids := "SELECT id FROM " + l.table + l.dialect.Hint(index) + l.where(s) + " AND " + s.in(column, values) + s.and(matches) + s.and(l.tests) +
+		ids := "SELECT id FROM " + l.table + l.dialect.Hint(index) + l.where(s) + " AND " + s.in(column, values) +
+			s.and(matches) + s.and(l.tests) +
 			" ORDER BY id + 0" + l.order() + " LIMIT " + strconv.Itoa(max(l.page.Limit, petstore.MaxPage+1)) // a planner knows how few they are
 		s.WriteString("SELECT " + l.columns + " FROM " + l.table + " WHERE workspace = $1 AND id IN (" + ids + ") ORDER BY id + 0" +
 			l.order() + " LIMIT " + s.arg(l.page.Limit))

@@ -19,13 +19,12 @@ const expireAtOnce = 200
 
 // CreateSandbox implements [access.Sandboxes].
 func (s *Store) CreateSandbox(ctx context.Context, n access.NewSandbox) (access.Workspace, error) {
-	w := n.Workspace
-	w.CreatedAt, w.LowStock = instant(w.CreatedAt.UnixMilli()), access.DefaultLowStock
-	return result(ctx, s.db.Change, func(tx Tx) (_ access.Workspace, err error) {
+	return result(ctx, s.db.Change, func(tx Tx) (access.Workspace, error) {
+		w := n.Workspace
 		if err := s.roomForSandbox(tx, &n); err != nil {
 			return w, err
 		}
-		if w.ID, err = insertWorkspace(tx, w, n.From); err != nil {
+		if err := s.insertWorkspace(tx, &w, n.From); err != nil {
 			return w, err
 		}
 		for _, k := range n.Keys {
@@ -34,7 +33,6 @@ func (s *Store) CreateSandbox(ctx context.Context, n access.NewSandbox) (access.
 				return w, err
 			}
 		}
-		w.Shop = w.ID
 		return w, s.fillShop(tx, w.Shop, n.Rows)
 	})
 }
@@ -70,20 +68,9 @@ func (s *Store) roomForSandbox(tx Tx, n *access.NewSandbox) error {
 	return nil
 }
 
-// fillShop makes a shop that has the rows.
+// fillShop adds the rows to a new shop.
 func (s *Store) fillShop(tx Tx, shop int64, rows []petstore.Unit) error {
-	if err := s.openShop(tx, shop); err != nil {
-		return err
-	}
 	return (&load{Group: s.group(nil), shop: shop, batch: &petstore.Batch{Units: rows}}).run(tx)
-}
-
-// newShop gives a workspace the id of a new shop.
-func (s *Store) newShop(tx Tx, workspace int64) (shop int64, err error) {
-	if shop, err = number(tx, s.options.Dialect.NextWorkspace); err != nil {
-		return 0, err
-	}
-	return shop, exec(tx, "UPDATE workspaces SET shop = $1 WHERE id = $2", shop, workspace)
 }
 
 // lockShop locks the row of a workspace, so that its shop stays the same until the
@@ -99,12 +86,18 @@ func lockShop(tx Tx, workspace int64) (access.Workspace, error) {
 // rows. Any other workspace goes on with its ids and its webhooks, and with an event that tells
 // of the reset.
 func (s *Store) renewShop(tx Tx, w *access.Workspace, rows []petstore.Unit) error {
-	shop, err := s.newShop(tx, w.ID)
+	shop, err := number(tx, s.options.Dialect.NextWorkspace)
 	if err != nil {
+		return err
+	}
+	if err := exec(tx, "UPDATE workspaces SET shop = $1 WHERE id = $2", shop, w.ID); err != nil {
 		return err
 	}
 	if w.Sandbox != nil {
 		if err := endShop(tx, w.Shop); err != nil {
+			return err
+		}
+		if err := s.openShop(tx, shop); err != nil {
 			return err
 		}
 		return s.fillShop(tx, shop, rows)

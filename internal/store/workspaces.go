@@ -62,31 +62,34 @@ func (s *Store) CreateWorkspace(ctx context.Context, w access.Workspace, by acce
 	if w.CreatedAt.IsZero() {
 		w.CreatedAt = s.now()
 	}
-	w.CreatedAt, w.LowStock = instant(w.CreatedAt.UnixMilli()), access.DefaultLowStock
-	return result(ctx, s.db.Change, func(tx Tx) (_ access.Workspace, err error) {
-		if w.ID, err = insertWorkspace(tx, w, ""); err != nil {
-			return w, err
-		}
-		w.Shop = w.ID
-		if err := s.openShop(tx, w.Shop); err != nil {
+	return result(ctx, s.db.Change, func(tx Tx) (access.Workspace, error) {
+		if err := s.insertWorkspace(tx, &w, ""); err != nil {
 			return w, err
 		}
 		return w, s.audit(tx, w.ID, by, "workspace.create", w.Name, planDetail(w))
 	})
 }
 
-// insertWorkspace adds a workspace unless its name is taken, a sandbox with the address that made it.
-func insertWorkspace(tx Tx, w access.Workspace, from string) (id int64, err error) {
+// insertWorkspace adds a workspace with its shop unless its name is taken, a sandbox with the
+// address that made it. It fills in what the store chooses.
+func (s *Store) insertWorkspace(tx Tx, w *access.Workspace, from string) error {
 	if err := checkNameFree(tx, w.Name); err != nil {
-		return 0, err
+		return err
 	}
+	w.CreatedAt, w.LowStock = instant(w.CreatedAt.UnixMilli()), access.DefaultLowStock
 	var end any // of a sandbox
 	var catalogue string
 	if w.Sandbox != nil {
 		end, catalogue = w.Sandbox.ExpiresAt.UnixMilli(), w.Sandbox.Catalogue
 	}
-	return number(tx, "INSERT INTO workspaces (name, plan, per_minute, per_day, created_at, low_stock, expires_at, catalogue, made_from) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id",
+	id, err := number(tx, `INSERT INTO workspaces (name, plan, per_minute, per_day, created_at, low_stock, expires_at, catalogue, made_from)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id`,
 		w.Name, string(w.Plan), w.Quota.PerMinute, w.Quota.PerDay, w.CreatedAt.UnixMilli(), w.LowStock, end, catalogue, from)
+	if err != nil {
+		return err
+	}
+	w.ID, w.Shop = id, id
+	return s.openShop(tx, id)
 }
 
 // checkNameFree returns CodeWorkspaceExists if a workspace has the name.
@@ -200,12 +203,12 @@ func (s *Store) UpdateWorkspace(ctx context.Context, id int64, by access.Actor, 
 
 // Contents implements [access.Store].
 func (s *Store) Contents(ctx context.Context, shop, few int64) (access.Contents, error) {
-	const number = "CASE WHEN c.%[1]s < $1 THEN c.%[1]s ELSE (SELECT count(*) FROM %[1]s t WHERE t.workspace = $2) END"
+	number := func(table string) string {
+		return fmt.Sprintf("CASE WHEN c.%[1]s < $1 THEN c.%[1]s ELSE (SELECT count(*) FROM %[1]s t WHERE t.workspace = $2) END", table)
+	}
+	query := "SELECT " + number("categories") + ", " + number("pets") + ", " + number("orders") + " FROM counters c WHERE c.workspace = $2"
 	scan := func(row Row, c *access.Contents) error { return row.Scan(&c.Categories, &c.Pets, &c.Orders) }
-	return read(ctx, s, func(tx Tx) (access.Contents, error) {
-		return rowOf(tx, NoWorkspace(shop), scan, "SELECT "+fmt.Sprintf(number, "categories")+", "+fmt.Sprintf(number, "pets")+", "+fmt.Sprintf(number, "orders")+
-			" FROM counters c WHERE c.workspace = $2", few, shop)
-	})
+	return read(ctx, s, func(tx Tx) (access.Contents, error) { return rowOf(tx, NoWorkspace(shop), scan, query, few, shop) })
 }
 
 // ResetWorkspace implements [access.Store].
