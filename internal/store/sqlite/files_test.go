@@ -66,8 +66,8 @@ func (db database) serve(t *testing.T) (*os.File, *fileWatch) {
 	t.Cleanup(func() { _ = lock.Close() }) // it may be closed by then
 	watch, err := newFileWatch(db.path)
 	must(t, err)
-	t.Cleanup(func() { _ = watch.file.Close() })
 	must(t, watch.record())
+	t.Cleanup(func() { _ = watch.opened.Close() })
 	return lock, watch
 }
 

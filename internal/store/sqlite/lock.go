@@ -113,9 +113,14 @@ func readLockRecord(path string) *lockRecord {
 }
 
 // record writes the lockRecord of this process, just after SQLite has opened the files and
-// written to the first page. [refuseForeignLog] reads it at the next start.
-func (w *fileWatch) record() error {
-	file, unread := startOf(w.file, headerSize)
+// written to the first page. [refuseForeignLog] reads it at the next start. The file that it
+// opens must be closed after all connections of this process, because closing a file
+// releases SQLite's locks on it (POSIX, fcntl).
+func (w *fileWatch) record() (err error) {
+	if w.opened, err = os.Open(w.path); err != nil {
+		return err
+	}
+	file, unread := startOf(w.opened, headerSize)
 	log, unreadLog := readStart(w.path+"-wal", logHeaderSize)
 	lock, missing := os.Stat(w.path + lockSuffix)
 	if err := errors.Join(unread, unreadLog, missing); err != nil {
@@ -124,7 +129,7 @@ func (w *fileWatch) record() error {
 	if file == nil || log == nil {
 		return errors.New("the file or its log is too short")
 	}
-	text, err := json.Marshal(lockRecord{os.Getpid(), inodeOf(lock), inodeOf(w.fileInfo), lineageOf(log), changesOf(file)})
+	text, err := json.Marshal(lockRecord{os.Getpid(), inodeOf(lock), inodeOf(w.file), lineageOf(log), changesOf(file)})
 	if err != nil {
 		return err
 	}

@@ -119,8 +119,8 @@ func (db *DB) disconnect() error {
 	for _, c := range slices.Backward(db.conns) {
 		errs = append(errs, c.Close())
 	}
-	if db.files != nil {
-		errs = append(errs, db.files.file.Close())
+	if db.files != nil && db.files.opened != nil {
+		errs = append(errs, db.files.opened.Close())
 	}
 	if db.lock != nil {
 		errs = append(errs, db.lock.Close())

@@ -84,33 +84,28 @@ func (db *DB) abandoned() bool {
 	return ok && !lost.whole
 }
 
-// A fileWatch notices that the files of an open database were removed or replaced. The file is
-// open for reading, and must be closed after all connections of this process, because
-// closing it releases SQLite's locks on it (POSIX, fcntl).
+// A fileWatch notices that the files of an open database were removed or replaced.
 type fileWatch struct {
-	path          string
-	file          *os.File
-	fileInfo, log fs.FileInfo
+	path      string
+	file, log fs.FileInfo
+	opened    *os.File // by record, else nil
 }
 
 // newFileWatch returns a watch of the files of the database at path, which is open.
 func newFileWatch(path string) (w *fileWatch, err error) {
 	w = &fileWatch{path: path}
-	if w.file, err = os.Open(path); err != nil { //nolint:gosec // the database
+	if w.file, err = os.Stat(path); err != nil {
 		return nil, err
 	}
-	if w.fileInfo, err = w.file.Stat(); err == nil {
-		w.log, err = os.Stat(path + "-wal")
+	if w.log, err = os.Stat(path + "-wal"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
 	}
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
-	return w, err
+	return w, nil
 }
 
 // Check returns a *lostError if the files are no longer those that were opened.
 func (w *fileWatch) Check() error {
-	if what := changed(w.path, w.fileInfo); what != "" {
+	if what := changed(w.path, w.file); what != "" {
 		return &lostError{fmt.Errorf("%s %s while it was in use; put it back with its log beside it, or restore a backup with petstore restore FILE, and start again", w.path, what), false}
 	}
 	if what := changed(w.path+"-wal", w.log); what != "" {
