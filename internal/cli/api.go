@@ -46,8 +46,9 @@ var apiOverrides = map[string]override{
 	"cancelOrder":     {aliases: []string{"delete"}},
 	"updateInventory": {name: "set", aliases: []string{"update"}},
 	"listOrders":      {flags: map[string]string{"shipDateFrom": "from", "shipDateTo": "to"}},
-	"getAccount": {shows: "workspace.name=WORKSPACE,plan,key.id=KEY,key.name=NAME,key.scopes=SCOPES,key.expiresAt=EXPIRES,key.strikesLeft=STRIKES LEFT," +
-		"limits.minute.remaining=LEFT THIS MINUTE,limits.minute.limit=OF,limits.day.remaining=LEFT TODAY,limits.day.limit=OF"},
+	"getAccount": {shows: "workspace.name=WORKSPACE,plan,key.id=KEY,key.name=NAME,key.scopes=SCOPES," +
+		"key.expiresAt=EXPIRES,key.strikesLeft=STRIKES LEFT,limits.minute.remaining=LEFT THIS MINUTE,limits.minute.limit=OF," +
+		"limits.day.remaining=LEFT TODAY,limits.day.limit=OF"},
 	"getWebhook":    {name: "show", aliases: []string{"get"}},
 	"replayWebhook": {values: map[string]any{"after": 0}},
 	"testWebhook":   {after: testPassed},
@@ -242,7 +243,7 @@ func (c *apiCommand) prepare(args []string) error {
 			continue
 		}
 		if m.addTo(&c.req, body); m.in == "header" {
-			c.opts = append(c.opts, client.IdempotencyKey(m.text(m.value)))
+			c.opts = append(c.opts, client.IdempotencyKey(fmt.Sprint(m.value)))
 		}
 	}
 	if c.all && !c.given(pageSize) {
@@ -251,7 +252,7 @@ func (c *apiCommand) prepare(args []string) error {
 	if c.Successor != "" { // such as "GET /pets?id={petId}"
 		target, query, _ := strings.Cut(strings.TrimPrefix(c.Successor, "GET "), "?")
 		name, _, _ := strings.Cut(query, "=")
-		c.req.Path, c.req.Query = target, url.Values{name: {c.args[0].text(c.args[0].value)}}
+		c.req.Path, c.req.Query = target, url.Values{name: {fmt.Sprint(c.args[0].value)}}
 	}
 	if c.RequestBody != nil {
 		c.req.Body = body

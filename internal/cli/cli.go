@@ -58,7 +58,10 @@ func newRoot(a *app, words ...string) *cobra.Command {
 		id, title string
 		commands  []*cobra.Command
 	}{
-		{"service", "Run a server:", []*cobra.Command{serveCommand(a), sandboxCommand(a), healthcheckCommand(a), doctorCommand(a), configCommand(a), operatorCommand(a)}},
+		{"service", "Run a server:", []*cobra.Command{
+			serveCommand(a), sandboxCommand(a), healthcheckCommand(a), doctorCommand(a),
+			newGroup("config", "Show the settings of the server", configPrint(a)), operatorCommand(a),
+		}},
 		{"access", "Workspaces and keys:", []*cobra.Command{
 			newGroup("workspace", "Create, list, change and delete workspaces", commandsOf(managing["workspaces"])...),
 			newGroup("key", "Create, list, change, rotate, revoke and ban API keys", commandsOf(managing["keys"])...),

@@ -144,7 +144,7 @@ func (c *apiCommand) onWorkspace(ctx context.Context, api *client.Client) error 
 	if !strings.Contains(c.req.Path, "{"+workspaceID+"}") {
 		return c.run(ctx, api)
 	}
-	if err := c.find(ctx, api, c.args[0].text(c.args[0].value)); err != nil {
+	if err := c.find(ctx, api, fmt.Sprint(c.args[0].value)); err != nil {
 		return err
 	}
 	if c.asks != "" {
@@ -193,7 +193,8 @@ func (c *apiCommand) refusal(ctx context.Context, server string, err error) erro
 	case err != nil && ctx.Err() != nil:
 		return ctx.Err()
 	case server != "" && (isUnreadable(err) || answered && (e.Code == "" || e.Code == "route_not_found")): // such as the public listener
-		return fmt.Errorf("%s has no operator's API; give the URL of the operations listener (--ops-addr of serve): %s", server, withoutPrefix(err))
+		const meant = "give the URL of the operations listener (--ops-addr of serve)"
+		return fmt.Errorf("%s has no operator's API; %s: %s", server, meant, withoutPrefix(err))
 	case !answered:
 		return err
 	}

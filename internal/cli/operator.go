@@ -13,12 +13,8 @@ import (
 )
 
 func operatorCommand(a *app) *cobra.Command {
-	return newGroup("operator", "Sign in to the operator's console, and manage tokens for the operator's API", operatorLogin(a), operatorToken(a))
-}
-
-// signInView is a link to sign in, as it is printed.
-type signInView struct {
-	URL string `json:"url"`
+	return newGroup("operator", "Sign in to the operator's console, and manage tokens for the operator's API", operatorLogin(a),
+		newGroup("token", "Create, list and revoke tokens for the operator's API", tokenCreate(a), tokenList(a), tokenRevoke(a)))
 }
 
 func operatorLogin(a *app) *cobra.Command {
@@ -39,14 +35,10 @@ Give it the same --db and --ops-addr as the server.`,
 					return err
 				}
 				link := node.LocalURL(a.config.OpsAddr) + path
-				return a.printDone(signInView{link}, "%s", link)
+				return a.printDone(map[string]string{"url": link}, "%s", link)
 			})
 		},
 	})
-}
-
-func operatorToken(a *app) *cobra.Command {
-	return newGroup("token", "Create, list and revoke tokens for the operator's API", tokenCreate(a), tokenList(a), tokenRevoke(a))
 }
 
 // tokenView is a token as it is printed. Secret is the token itself, which is known
