@@ -2,7 +2,6 @@ package http1
 
 import (
 	"context"
-	"crypto/tls"
 	"math"
 	"net"
 	"net/http"
@@ -82,8 +81,8 @@ type firstRequest struct {
 	agreed bool // HTTP/2 was begun; then the connection becomes idle before any request
 }
 
-// note notes the state that net/http tells of a connection.
-func (f *Front) note(c net.Conn, state http.ConnState) {
+// note notes the state that net/http tells of a connection, and whether it uses HTTP/2.
+func (f *Front) note(c net.Conn, state http.ConnState, http2 bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	first := f.first[c]
@@ -93,19 +92,11 @@ func (f *Front) note(c net.Conn, state http.ConnState) {
 	case first == nil:
 	case state == http.StateActive:
 		first.sent = true
-	case state == http.StateIdle && !first.agreed && usesHTTP2(c):
+	case state == http.StateIdle && !first.agreed && http2:
 		first.sent, first.agreed = false, true
 	default:
 		delete(f.first, c)
 	}
-}
-
-func usesHTTP2(c net.Conn) bool {
-	if own, ok := c.(interface{ begunHTTP2() bool }); ok {
-		return own.begunHTTP2()
-	}
-	_, ok := c.(*tls.Conn) // see listener.Accept
-	return ok
 }
 
 // awaitsFirst reports whether a first request is to be awaited, for so long after its

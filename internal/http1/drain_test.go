@@ -257,11 +257,9 @@ func TestFirstRequests(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newSite()
-			c := &conn{}
-			c.http2.Store(test.http2)
+			s, one := newSite(), &conn{}
 			for _, state := range test.states {
-				s.front.note(c, state)
+				s.front.note(one, state, test.http2)
 			}
 			if young, old := s.front.awaitsFirst(time.Hour), s.front.awaitsFirst(0); young != test.young || old != test.old {
 				t.Errorf("awaitsFirst = %v and %v, want %v and %v", young, old, test.young, test.old)

@@ -21,10 +21,12 @@ func New(server *http.Server, o Options) *Front {
 		if own, ok := c.(interface{ answered() }); ok && state == http.StateIdle {
 			own.answered()
 		}
-		if m := countedOf(c); m != nil && m.http2.Load() && (state == http.StateActive || state == http.StateIdle) {
+		m := countedOf(c)
+		http2 := m != nil && m.http2.Load()
+		if http2 && (state == http.StateActive || state == http.StateIdle) {
 			m.setActive(state == http.StateActive)
 		}
-		f.note(c, state)
+		f.note(c, state, http2)
 		if before != nil {
 			before(c, state)
 		}

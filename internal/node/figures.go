@@ -21,14 +21,18 @@ func (n *node) collect(to metricSink) {
 		to.gauge("petstore_event_streams", "Streams of events that clients have open.", float64(n.api.Streams()))
 	}
 	if n.sandboxes != nil {
-		n.collectSandboxes(to)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		if all, err := n.store.CountSandboxes(ctx); err == nil {
+			to.gauge("petstore_sandboxes", "Sandboxes that there are, on all nodes.", float64(all))
+		}
 	}
 }
 
 func (n *node) collectLimiter(to metricSink) {
 	s := n.limiter.Stats()
 	to.gauge("petstore_limiter_addresses", "Addresses without a key that are counted apart.", float64(s.Addresses))
-	to.gauge("petstore_limiter_address_capacity", "Addresses that can be counted apart.", float64(s.AddressCapacity))
+	to.gauge("petstore_limiter_address_capacity", "Addresses that can be counted apart.", float64(n.Config.AddressTable))
 	to.count("petstore_limiter_failed_saves_total", "Times that the counts could not be stored.", float64(s.FailedSaves))
 	if n.redis == nil {
 		return
@@ -81,14 +85,6 @@ func (n *node) collectRequests(to metricSink) {
 	to.gauge("petstore_client_memory_bytes", "Bytes that requests of HTTP/2 and answers that are being sent hold in memory.", float64(m.Used))
 	to.gauge("petstore_client_memory_limit_bytes", "Bytes that they may hold.", float64(m.Capacity))
 	to.count("petstore_client_memory_ended_total", "Requests and answers that were broken off because their client held too much memory.", float64(m.Yielded+m.Refused))
-}
-
-func (n *node) collectSandboxes(to metricSink) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	if n, err := n.store.CountSandboxes(ctx); err == nil {
-		to.gauge("petstore_sandboxes", "Sandboxes that there are, on all nodes.", float64(n))
-	}
 }
 
 // A collector reads its metrics whenever they are collected.

@@ -47,6 +47,7 @@ type node struct {
 	logTo       *sharedWriter
 	tracer      *trace.Tracer // nil unless traces are enabled
 	store       Store
+	secret      []byte // the store's
 	service     *petstore.Service
 	limiter     *ratelimit.Limiter
 	redis       *ratelimit.Redis // the limiter's; nil if it counts in this process
@@ -100,13 +101,17 @@ func (n *node) open(ctx context.Context, inherited bool) (err error) {
 	return nil
 }
 
-// restore loads the saved counts and the keys. If no events are kept, it ends the feeds
+// restore loads the secret, the saved counts and the keys. If no events are kept, it ends the feeds
 // before the first change that is not in them; if that fails, the chores try again.
 func (n *node) restore(ctx context.Context) error {
 	if n.Config.EventRetention == 0 {
 		if err := n.store.EndFeeds(ctx); err != nil {
 			n.log.Error("the feeds could not be ended", "err", err)
 		}
+	}
+	var err error
+	if n.secret, err = n.store.Secret(ctx); err != nil {
+		return err
 	}
 	saved, err := n.store.LoadLimits(ctx)
 	if err != nil {
@@ -119,19 +124,15 @@ func (n *node) restore(ctx context.Context) error {
 }
 
 // pages returns the options that both consoles share.
-func (n *node) pages(secret []byte, baseURL string) page.Options {
+func (n *node) pages(baseURL string) page.Options {
 	return page.Options{
-		Access: n.store, Keys: n.keys, Limiter: n.limiter, Usage: n.usage, Secret: secret, BaseURL: baseURL, Now: n.now, Log: n.log,
+		Access: n.store, Keys: n.keys, Limiter: n.limiter, Usage: n.usage, Secret: n.secret, BaseURL: baseURL, Now: n.now, Log: n.log,
 	}
 }
 
 // frontend returns the server of the public listener, its front and the console. public
 // is the URL at which clients reach it.
 func (n *node) frontend(ctx context.Context, public string) (*http.Server, *http1.Front, *console.Console, error) {
-	secret, err := n.store.Secret(ctx)
-	if err != nil {
-		return nil, nil, nil, err
-	}
 	var keys []string
 	if n.sandboxes != nil {
 		keys = n.sandboxes.Scopes().List()
@@ -147,7 +148,7 @@ func (n *node) frontend(ctx context.Context, public string) (*http.Server, *http
 		return nil, nil, nil, err
 	}
 	pages, err := console.New(console.Options{
-		Page: n.pages(secret, n.Config.BaseURL), Service: n.service, Bulk: n.store, Events: n.events(), Webhooks: n.webhooks,
+		Page: n.pages(n.Config.BaseURL), Service: n.service, Bulk: n.store, Events: n.events(), Webhooks: n.webhooks,
 		Sandboxes: n.sandboxes, PagesPerMinute: n.Config.ConsolePages, Imports: n.budget.imports(),
 	})
 	if err != nil {
@@ -155,7 +156,7 @@ func (n *node) frontend(ctx context.Context, public string) (*http.Server, *http
 	}
 	api, err := httpapi.New(httpapi.Options{
 		Service: n.service, Access: n.store, Keys: n.keys, Limiter: n.limiter, OnBan: n.banStarted,
-		Version: n.store.PetVersion, Held: n.budget.held(), Secret: secret, BaseURL: n.Config.BaseURL, ServerURL: public, Sunset: n.Config.Sunset, TrustedProxies: n.Config.TrustedProxies,
+		Version: n.store.PetVersion, Held: n.budget.held(), Secret: n.secret, BaseURL: n.Config.BaseURL, ServerURL: public, Sunset: n.Config.Sunset, TrustedProxies: n.Config.TrustedProxies,
 		Events: n.events(), Webhooks: n.webhooks, Done: ctx.Done(),
 		Sandboxes: n.sandboxes, SignIn: pages.SignInPath,
 		Docs: docs, Console: func(w http.ResponseWriter, r *http.Request, p *httpapi.ConsoleGate) { pages.Serve(w, r, p) },
