@@ -20,26 +20,22 @@ const asideFor = 100 * time.Millisecond
 // and a node that was stopped. Nothing of the group has happened.
 var ErrLocked = errors.New("another transaction holds the lock of a workspace")
 
-// locked returns the workspace of which the lock was not to be had.
-func (g *Group) locked() int64 {
-	i := slices.IndexFunc(g.workspaces, func(w *groupedWorkspace) bool { return !w.open })
-	return g.workspaces[i].id
-}
-
 // An aside has the changes of a workspace that is aside.
 type aside struct {
 	changes []*change
 	more    chan struct{} // has a place, which is taken when changes were added
 }
 
-// setAside puts a workspace aside, unless so many are that the committers have to wait.
-func (s *Store) setAside(workspace int64) {
+// setAside puts the workspace of a group aside whose lock was not to be had, unless so many are
+// that the committers have to wait.
+func (s *Store) setAside(g *Group) {
+	workspace := g.workspaces[slices.IndexFunc(g.workspaces, func(w *groupedWorkspace) bool { return !w.open })].id
 	s.asideLock.Lock()
 	defer s.asideLock.Unlock()
 	if s.asides[workspace] == nil && len(s.asides) < MaxPatient {
 		a := &aside{more: make(chan struct{}, 1)}
 		s.asides[workspace] = a
-		s.patient.Go(func() { s.commitAside(workspace, a) })
+		s.committers.Go(func() { s.commitAside(workspace, a) })
 	}
 }
 
@@ -69,8 +65,6 @@ func (s *Store) commitAside(workspace int64, a *aside) {
 	for last := false; !last; {
 		select {
 		case <-a.more:
-		case <-s.ended:
-			last = true
 		case <-time.After(asideFor):
 			last = true
 		}

@@ -91,9 +91,7 @@ func Open(ctx context.Context, url string, o Options) (*DB, error) {
 		return nil, err
 	}
 	db.running.Go(db.notifyOthers)
-	for range committers {
-		db.running.Go(db.CommitChanges)
-	}
+	db.CommitChanges(committers)
 	return db, nil
 }
 

@@ -27,7 +27,7 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("database %s: %w", path, err)
 	}
-	db.running.Go(db.CommitChanges)
+	db.CommitChanges(1)
 	db.running.Go(db.watchFiles)
 	return db, nil
 }
