@@ -105,13 +105,15 @@ func (s *Store) renewShop(tx Tx, w *access.Workspace, rows []petstore.Unit) erro
 	var b Batch
 	b.Exec("UPDATE counters SET workspace = $1 WHERE workspace = $2", shop, w.Shop) // waits for writes under way
 	b.Exec("UPDATE webhooks SET workspace = $1 WHERE workspace = $2", shop, w.Shop)
+	b.Exec("UPDATE counters SET forgotten = events WHERE forgotten < events AND workspace = $1", shop)
+	if !s.options.NoEvents {
+		b.Exec("UPDATE counters SET events = forgotten + 1 WHERE workspace = $1", shop)
+		b.Exec(tellReset+" WHERE workspace = $2", s.now().UnixMilli(), shop)
+	}
 	if err := tx.Run(&b); err != nil {
 		return err
 	}
-	if err := closeShop(tx, w.Shop); err != nil {
-		return err
-	}
-	return s.beginFeed(tx, shop)
+	return closeShop(tx, w.Shop)
 }
 
 // ResetSandbox implements [access.Sandboxes].
