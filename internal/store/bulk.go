@@ -134,9 +134,9 @@ func (l *load) change(c *petstore.Change) error {
 	if id := c.Needs.CategoryID; l.taken.has(petstore.CategoryRow, id) {
 		l.categories.saved(rowID{l.shop, id}).ID = id
 	}
-	m := groupedChange{change: &change{Change: c}, workspace: l.in}
-	l.decideOne(&m)
-	return m.err
+	w := &change{Change: c, workspace: l.in}
+	l.decideOne(w)
+	return w.err
 }
 
 // issue sets *id to the next id unless it has one, and notes the row.

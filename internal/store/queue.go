@@ -36,6 +36,9 @@ type change struct {
 	*petstore.Change                // nil for another write
 	write            func(Tx) error // nil for a Change
 
+	workspace *groupedWorkspace // of the group that it is in
+	receipt   *storedReceipt    // what is kept under the idempotency key
+
 	answer *petstore.Receipt
 	err    error
 	done   chan struct{}
@@ -166,12 +169,11 @@ func (s *Store) answer(g *Group, err error) {
 		s.groups.Add(1)
 		s.writes.Add(int64(len(g.changes)))
 	}
-	for i := range g.changes {
-		m := &g.changes[i]
+	for _, c := range g.changes {
 		if err != nil { // what the refused ones were refused for may not have happened either
-			m.answer, m.err = nil, err
+			c.answer, c.err = nil, err
 		}
-		close(m.done)
+		close(c.done)
 	}
 	for _, w := range g.writes {
 		w.err = err
