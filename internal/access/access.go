@@ -53,18 +53,16 @@ func QuotaFor(p Plan, agreed Quota) (Quota, error) {
 		Pro:      {PerMinute: 300, PerDay: 10_000},
 		Business: {PerMinute: 1000, PerDay: 100_000},
 	}
-	if q, ok := fixed[p]; ok {
-		if agreed == (Quota{}) {
-			return q, nil
-		}
-		given := agreed.member(func(n int64) bool { return n != 0 })
-		return Quota{}, &QuotaError{given, fmt.Sprintf("the numbers of the %s plan are fixed at %d a minute and %d a day; only enterprise has its own", p, q.PerMinute, q.PerDay)}
-	}
-	if p != Enterprise {
-		return Quota{}, &QuotaError{"plan", fmt.Sprintf("there is no plan %.60q; the plans are free, pro, business and enterprise", p)}
-	}
+	given := func(n int64) bool { return n != 0 }
 	outside := func(n int64) bool { return n < 1 || n > MaxQuota }
-	if outside(agreed.PerMinute) || outside(agreed.PerDay) {
+	switch q, ok := fixed[p]; {
+	case ok && agreed == (Quota{}):
+		return q, nil
+	case ok:
+		return Quota{}, &QuotaError{agreed.member(given), fmt.Sprintf("the numbers of the %s plan are fixed at %d a minute and %d a day; only enterprise has its own", p, q.PerMinute, q.PerDay)}
+	case p != Enterprise:
+		return Quota{}, &QuotaError{"plan", fmt.Sprintf("there is no plan %.60q; the plans are free, pro, business and enterprise", p)}
+	case outside(agreed.PerMinute) || outside(agreed.PerDay):
 		return Quota{}, &QuotaError{agreed.member(outside), fmt.Sprintf("the enterprise plan needs its requests per minute and per day, each from 1 to %d", int64(MaxQuota))}
 	}
 	return agreed, nil

@@ -2,7 +2,6 @@ package access
 
 import (
 	"context"
-	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -48,16 +47,15 @@ type Directory[S any] struct {
 	byHash      map[Hash]*Entry[S]
 	next        *lookup // the look-up that callers may join; nil if there is none
 
-	renewed uint64 // the last generation in which all keys were read again; used by Run
+	renewed uint64 // the last generation in which all keys were read again; used by Renew
 }
 
 // A lookup reads the keys that several callers wait for.
 type lookup struct {
-	ids        []string
-	hashes     []Hash
-	hasUnknown bool // some of the keys were never read
-	begun      bool
-	err        error
+	ids    []string
+	hashes []Hash
+	begun  bool
+	err    error
 }
 
 // NewDirectory returns an empty directory. attach is called for every key that was read,
@@ -94,44 +92,19 @@ func (d *Directory[S]) Refresh(ctx context.Context) error {
 	return nil
 }
 
-// Run refreshes the directory in intervals until ctx ends, reads the keys again that were
-// not used since something has changed, and removes those that have ended. It logs when
-// the store becomes unavailable, and when it is available again.
-func (d *Directory[S]) Run(ctx context.Context, every time.Duration, log *slog.Logger) {
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	for away := false; ; {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		err := d.Refresh(ctx)
-		if err == nil {
-			err = d.renew(time.Now().Add(every / 2))
-		}
-		switch {
-		case ctx.Err() != nil || away == (err != nil):
-		case away:
-			log.Info("keys are refreshed again")
-		default:
-			log.Error("keys could not be refreshed", "err", err)
-		}
-		away = err != nil
-	}
-}
-
 // renewBatch is how many keys are read again at once, since other look-ups wait
 // meanwhile.
 const renewBatch = 128
 
-// renew reads the keys again that were not read in this generation, until a time.
-func (d *Directory[S]) renew(until time.Time) error {
+// Renew reads keys again that were not used since something has changed, for so long, and
+// removes those that have ended.
+func (d *Directory[S]) Renew(within time.Duration) error {
+	began := time.Now()
 	for ids := range slices.Chunk(d.stale(), renewBatch) {
 		if err := d.lookUp(false, func(q *lookup) { q.ids = append(q.ids, ids...) }); err != nil {
 			return err
 		}
-		if time.Now().After(until) {
+		if time.Since(began) > within {
 			break
 		}
 	}
@@ -205,14 +178,13 @@ const (
 )
 
 // lookUp reads keys from the store. add adds them to a look-up, which several callers
-// may share.
-func (d *Directory[S]) lookUp(hasUnknown bool, add func(*lookup)) error {
+// may share. unknown is whether they were never read.
+func (d *Directory[S]) lookUp(unknown bool, add func(*lookup)) error {
 	d.mu.Lock()
 	if d.next == nil || len(d.next.ids)+len(d.next.hashes) >= maxLookup {
 		d.next = new(lookup) // the callers of the former one keep waiting for it
 	}
 	q := d.next
-	q.hasUnknown = q.hasUnknown || hasUnknown
 	add(q)
 	d.mu.Unlock()
 
@@ -221,8 +193,9 @@ func (d *Directory[S]) lookUp(hasUnknown bool, add func(*lookup)) error {
 	if q.begun { // another caller has carried it out
 		return q.err
 	}
-	for pause := d.begin(q); pause > 0; pause = d.begin(q) {
-		time.Sleep(pause)
+	if unknown { // others join the look-up meanwhile
+		time.Sleep(unknownInterval - time.Since(d.unknownAskedAt))
+		d.unknownAskedAt = time.Now()
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lookupTimeout)
 	defer cancel()
@@ -230,28 +203,14 @@ func (d *Directory[S]) lookUp(hasUnknown bool, add func(*lookup)) error {
 	return q.err
 }
 
-// begin returns how long to wait before a look-up may begin. If it returns 0, no caller
-// can join the look-up any more.
-func (d *Directory[S]) begin(q *lookup) (pause time.Duration) {
+// readKeys reads the keys of a look-up, which nobody can join any more.
+func (d *Directory[S]) readKeys(ctx context.Context, q *lookup) error {
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	if q.hasUnknown {
-		if pause = unknownInterval - time.Since(d.unknownAskedAt); pause > 0 {
-			return pause
-		}
-		d.unknownAskedAt = time.Now()
-	}
 	if d.next == q {
 		d.next = nil
 	}
-	return 0
-}
-
-// readKeys reads the keys of a look-up.
-func (d *Directory[S]) readKeys(ctx context.Context, q *lookup) error {
-	d.mu.RLock()
 	generation := d.generation // before the store is read: a change meanwhile begins another generation
-	d.mu.RUnlock()
+	d.mu.Unlock()
 	keys, workspaces, err := d.store.LiveKeys(ctx, q.ids, q.hashes)
 	if err != nil {
 		d.mu.Lock()

@@ -1,10 +1,7 @@
 package access
 
 import (
-	"bytes"
-	"context"
 	"errors"
-	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -249,40 +246,28 @@ func TestManyWait(t *testing.T) {
 	})
 }
 
-// Run refreshes, and lets keys go that nobody uses any more.
-func TestRun(t *testing.T) {
+// Renew lets keys go that nobody uses any more.
+func TestRenew(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, freeShop)
+	h := newHouse(t, freeShop)
+	for range 2 * renewBatch {
 		k, key := h.mint(1, nil)
-		var many []string
-		for range 2 * renewBatch {
-			one, key := h.mint(1, nil)
-			h.wantVerify("one of many", key, "")
-			many = append(many, one.ID)
-		}
-		h.wantVerify("a key", key, "")
-		ctx, cancel := context.WithCancel(context.Background())
-		var wait sync.WaitGroup
-		wait.Go(func() { h.Run(ctx, time.Second, slog.New(slog.DiscardHandler)) })
+		h.wantVerify("one of many", key, "")
 		h.edit(k, func(k *Key) { k.RevokedAt = h.now() })
-		time.Sleep(time.Second + 1)
-		synctest.Wait()
-		h.wantVerify("after a second", key, CodeInvalidKey)
-		h.store.mu.Lock()
-		for _, id := range many {
-			delete(h.store.keys, id)
-		}
-		h.store.state++
-		h.store.mu.Unlock()
-		time.Sleep(10 * time.Second)
-		synctest.Wait()
-		if n := h.Len(); n != 0 {
-			t.Errorf("%d keys are here, want none", n)
-		}
-		cancel()
-		wait.Wait()
-	})
+	}
+	h.refresh()
+	if err := h.Renew(0); err != nil {
+		t.Fatal(err)
+	}
+	if n := h.Len(); n != renewBatch {
+		t.Errorf("after no time %d keys are here, want %d", n, renewBatch)
+	}
+	if err := h.Renew(time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if n := h.Len(); n != 0 {
+		t.Errorf("%d keys are here, want none", n)
+	}
 }
 
 func TestVerifyExpiry(t *testing.T) {
@@ -316,29 +301,4 @@ func TestVerifyErrorsAreFresh(t *testing.T) {
 			t.Errorf("%s: Verify = %v after its last error was changed, want %s", what, err, message)
 		}
 	}
-}
-
-// A store that is away for long is told when that begins and when it is over.
-func TestRunLogsChanges(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
-		ctx, cancel := context.WithCancel(t.Context())
-		var logged bytes.Buffer
-		var wait sync.WaitGroup
-		wait.Go(func() { h.Run(ctx, 250*time.Millisecond, slog.New(slog.NewTextHandler(&logged, nil))) })
-		for n := range 2 {
-			h.store.fail(errors.New("the store is away"))
-			time.Sleep(150 * time.Second)
-			h.store.fail(nil)
-			time.Sleep(time.Second)
-			synctest.Wait()
-			failures, heals := strings.Count(logged.String(), "could not be refreshed"), strings.Count(logged.String(), "refreshed again")
-			if failures != n+1 || heals != n+1 {
-				t.Errorf("%d failures and %d recoveries are logged, want %d of each:\n%s", failures, heals, n+1, &logged)
-			}
-		}
-		cancel()
-		wait.Wait()
-	})
 }

@@ -36,8 +36,9 @@ type Front struct {
 	options  Options
 	draining atomic.Bool
 
-	mu  sync.Mutex
-	all map[*conn]struct{} // the connections that were not handed over to net/http
+	mu    sync.Mutex
+	all   map[*conn]struct{}         // the connections that were not handed over to net/http
+	first map[net.Conn]*firstRequest // those whose first request net/http has not answered
 }
 
 // open returns a new connection.
@@ -94,7 +95,6 @@ type conn struct {
 	renewed time.Time // when renew has set the deadlines
 
 	firstDeadline atomic.Bool  // SetReadDeadline has replaced net/http's first deadline
-	http2         atomic.Bool  // the client uses HTTP/2
 	written       atomic.Int32 // see refusal.go
 }
 
@@ -284,7 +284,6 @@ func (c *conn) handOver() error {
 	c.front.remove(c)
 	c.unread = c.buf[:c.have]
 	if bytes.HasPrefix(c.unread, []byte("PRI ")) {
-		c.http2.Store(true)
 		startHTTP2(c.Conn, c.front.server)
 	}
 	c.awaitHead()
@@ -297,9 +296,6 @@ func (c *conn) releaseBuffer() {
 		c.buf, c.unread = nil, nil
 	}
 }
-
-// HTTP2 reports whether the client has begun with HTTP/2 (RFC 9113 §3.4).
-func (c *conn) HTTP2() bool { return c.http2.Load() }
 
 // SetReadDeadline implements net.Conn for net/http. The first deadline after the
 // connection was handed over is the one for the body. net/http may count it from long

@@ -236,6 +236,38 @@ func TestDrainOfTheSilent(t *testing.T) {
 	})
 }
 
+// TestFirstRequests: for which connections a drain waits, by the states that net/http tells of them.
+func TestFirstRequests(t *testing.T) {
+	t.Parallel()
+	agreed := []http.ConnState{http.StateNew, http.StateActive, http.StateIdle} // as net/http begins HTTP/2
+	for name, test := range map[string]struct {
+		http2  bool
+		states []http.ConnState
+		young  bool // whether it is awaited when it just came
+		old    bool // and when it came long ago
+	}{
+		"just came":                {false, agreed[:1], true, false},
+		"is answered":              {false, agreed[:2], true, true},
+		"was answered":             {false, agreed, false, false},
+		"asks again":               {false, append(agreed, http.StateActive), false, false},
+		"is gone":                  {false, []http.ConnState{http.StateNew, http.StateClosed}, false, false},
+		"has agreed on HTTP/2":     {true, agreed, true, false},
+		"is answered over HTTP/2":  {true, append(agreed, http.StateActive), true, true},
+		"was answered over HTTP/2": {true, append(agreed, http.StateActive, http.StateIdle), false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, one := newSite(), &conn{}
+			for _, state := range test.states {
+				s.front.note(one, state, test.http2)
+			}
+			if young, old := s.front.awaitsFirst(time.Hour), s.front.awaitsFirst(0); young != test.young || old != test.old {
+				t.Errorf("awaitsFirst = %v and %v, want %v and %v", young, old, test.young, test.old)
+			}
+		})
+	}
+}
+
 // TestDrainGivesUpUnderTLS: when its time is over, a connection that is busy is cut, also one whose peer takes nothing,
 // not even a farewell.
 func TestDrainGivesUpUnderTLS(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 // Handler; code that sets them later must call the former ones. The Protocols of the
 // server must be set before.
 func New(server *http.Server, o Options) *Front {
-	f := &Front{server: server, options: o, all: make(map[*conn]struct{})}
+	f := &Front{server: server, options: o, all: make(map[*conn]struct{}), first: make(map[net.Conn]*firstRequest)}
 	server.ConnContext = withCounted
 	server.Handler = counted(server.Handler)
 	configureHTTP2(server)
@@ -21,9 +21,12 @@ func New(server *http.Server, o Options) *Front {
 		if own, ok := c.(interface{ answered() }); ok && state == http.StateIdle {
 			own.answered()
 		}
-		if m := countedOf(c); m != nil && m.http2.Load() && (state == http.StateActive || state == http.StateIdle) {
+		m := countedOf(c)
+		http2 := m != nil && m.http2.Load()
+		if http2 && (state == http.StateActive || state == http.StateIdle) {
 			m.setActive(state == http.StateActive)
 		}
+		f.note(c, state, http2)
 		if before != nil {
 			before(c, state)
 		}

@@ -127,5 +127,5 @@ var (
 
 // A rotation is the body of rotateKey.
 type rotation struct {
-	Overlap time.Duration `json:"overlap,omitzero" most:"8760h"` // operator.MaxOverlap
+	Overlap time.Duration `json:"overlap,omitzero" most:"8760h"`
 }

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// maxWaiting is how many more operations may wait.
-	maxWaiting = 4096
+	// maxWaiting is how many more operations may wait, those of one workspace half as many.
+	maxWaiting = 8192
 	// admissionWait is how long each of them waits at most. It is long enough for a busy machine to serve the clients
 	// that waited for a restart. Waiting costs nothing, but refusing a request costs almost as much as serving it,
 	// and a client that is refused at once tries again at once.

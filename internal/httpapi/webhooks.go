@@ -58,7 +58,7 @@ func (h webhooks) create(x *exchange, n webhook.New, once *petstore.Idempotency)
 	if err != nil {
 		return err
 	}
-	x.set("Location", x.env.baseURL+"/webhooks/"+made.ID())
+	x.set("Location", x.env.baseURL+"/webhooks/"+made.Webhook.ID)
 	return sendWithSecret(x, http.StatusCreated, made)
 }
 
@@ -76,8 +76,7 @@ func (h webhooks) rotate(x *exchange) error {
 
 // sendWithSecret answers with a webhook and its secret.
 func sendWithSecret(x *exchange, status int, made webhook.Changed) error {
-	body := made.WithSecret()
-	return x.sendOnce(status, petstore.TagOf(webhook.WithoutSecret(body)), body, made.Replayed)
+	return x.sendOnce(status, petstore.TagOf(petstore.JSON(made.Webhook)), made.Webhook.WithSecret(), made.Replayed)
 }
 
 func (h webhooks) update(x *exchange, p webhook.Patch, on petstore.Condition) error {

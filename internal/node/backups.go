@@ -1,15 +1,12 @@
 package node
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"sync"
 	"time"
@@ -20,63 +17,19 @@ import (
 	"example.com/petstore/internal/store/sqlite"
 )
 
-// A backup is named by its kind and the instant in UTC, so that the names of a kind sort
-// in the order of time. The schedule counts and removes only those that it has made.
 const (
-	scheduledPrefix = "petstore-"
-	manualPrefix    = "manual-"
-	backupLayout    = "20060102T150405Z"
-	backupSuffix    = ".db"
+	// backupLayout is the name of a backup: the instant in UTC at which it was begun, so
+	// that names sort in the order of time.
+	backupLayout = "petstore-20060102T150405Z.db"
+
+	// unfinishedBackup is the name of a backup until it is complete. The next one replaces
+	// what a killed process has left.
+	unfinishedBackup = "unfinished.db"
 )
 
-var backupName = regexp.MustCompile(`^(petstore-|manual-)(\d{8}T\d{6}Z)\.db(` + regexp.QuoteMeta(sqlite.Partial) + `)?$`)
-
-// A backupFile is a file in the folder of backups.
-type backupFile struct {
-	name      string
-	at        time.Time
-	scheduled bool
-	partial   bool // it was not completed
-}
-
-// backupsIn returns the backups in a folder, those of a kind in the order of time. It
-// ignores all other files. There are none if there is no folder.
-func backupsIn(dir string) (all []backupFile, err error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	for _, e := range entries { // sorted by name
-		if m := backupName.FindStringSubmatch(e.Name()); m != nil && e.Type().IsRegular() {
-			if at, err := time.Parse(backupLayout, m[2]); err == nil {
-				all = append(all, backupFile{m[0], at, m[1] == scheduledPrefix, m[3] != ""})
-			}
-		}
-	}
-	return all, nil
-}
-
-// scheduledIn returns the scheduled backups in a folder, the oldest first. Of those that
-// are ahead, the names are after now: the clock was wrong when they were made, or is
-// wrong now.
-func scheduledIn(dir string, now time.Time) (past, ahead []backupFile, err error) {
-	all, err := backupsIn(dir)
-	for _, b := range all {
-		switch {
-		case !b.scheduled || b.partial:
-		case b.at.After(now):
-			ahead = append(ahead, b)
-		default:
-			past = append(past, b)
-		}
-	}
-	return past, ahead, err
-}
-
-// A scheduler makes backups while the server runs, and removes the oldest scheduled
-// ones.
+// A scheduler makes backups while the server runs, and removes the oldest ones.
 type scheduler struct {
-	every  time.Duration
+	every  time.Duration // 0: only when an operator asks
 	dir    string
 	keep   int
 	now    func() time.Time
@@ -95,139 +48,84 @@ func newScheduler(c *config.Config, store Store, now func() time.Time, log *slog
 	return s
 }
 
-// run makes a backup whenever the newest scheduled one is as old as every, if there is a
-// schedule, until ctx ends. Backups whose names are in the future do not count. A failure
-// is logged, and the backup is tried again after a tenth of every.
-func (s *scheduler) run(ctx context.Context) {
-	for s.every > 0 {
-		wait := s.due()
-		if wait <= 0 {
-			wait = s.every
-			if err := s.once(ctx); err != nil {
-				if ctx.Err() != nil {
-					return
-				}
-				wait = s.every / 10
-				s.log.Error("the scheduled backup failed", "dir", s.dir, "again", wait.String(), "err", err)
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(wait):
-		}
+// interval is how often makeIfDue is to be called.
+func (s *scheduler) interval() time.Duration { return s.every / 10 }
+
+// makeIfDue makes a backup unless the newest is younger than every, give or take half an
+// interval. After a failure the next call tries again.
+func (s *scheduler) makeIfDue(ctx context.Context) error {
+	if s.now().Sub(s.newest()) < s.every-s.interval()/2 {
+		return nil
 	}
+	_, err := s.Start(ctx)
+	return err
 }
 
-// newest returns when the newest scheduled backup was made, the zero time if there is
-// none or the folder cannot be read. It reads the folder each time, so that it also
-// works after a restart, and notices removed backups.
+// newest returns when the newest backup was made, the zero time if there is none or the
+// folder cannot be read. Backups whose names are in the future do not count.
 func (s *scheduler) newest() time.Time {
-	if past, _, _ := scheduledIn(s.dir, s.now()); len(past) > 0 {
-		return past[len(past)-1].at
+	all, _ := s.List(context.Background())
+	if len(all) == 0 || all[0].CreatedAt.After(s.now()) {
+		return time.Time{}
 	}
-	return time.Time{}
+	return all[0].CreatedAt
 }
 
-// due returns how long it is until the next backup.
-func (s *scheduler) due() time.Duration { return s.newest().Add(s.every).Sub(s.now()) }
-
-// once makes a scheduled backup and removes those beyond keep, the ones that are ahead
-// first.
-func (s *scheduler) once(ctx context.Context) error {
-	s.making.Lock()
-	defer s.making.Unlock()
-	if _, err := s.make(ctx, scheduledPrefix); err != nil {
-		return err
-	}
-	past, ahead, err := scheduledIn(s.dir, s.now())
-	all := slices.Concat(ahead, past)
-	return errors.Join(err, s.remove(all[:max(len(all)-s.keep, 0)]))
-}
-
-func (s *scheduler) remove(all []backupFile) error {
-	var errs []error
-	for _, b := range all {
-		if err := os.Remove(filepath.Join(s.dir, b.name)); err != nil {
-			errs = append(errs, fmt.Errorf("an old backup could not be removed: %w", err))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// make makes a backup, after it has removed unfinished ones, and returns the name of
-// the file. The caller holds the mutex.
-func (s *scheduler) make(ctx context.Context, prefix string) (name string, err error) {
-	all, err := backupsIn(s.dir)
-	if err != nil {
-		return "", err
-	}
-	if err := s.remove(slices.DeleteFunc(all, func(b backupFile) bool { return !b.partial })); err != nil {
-		return "", err
-	}
-	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return "", err
-	}
-	began := s.now()
-	name = prefix + began.UTC().Format(backupLayout) + backupSuffix
-	path := filepath.Join(s.dir, name)
-	if _, err := os.Lstat(path); err == nil {
-		return "", fmt.Errorf("%s: %w", path, fs.ErrExist)
-	}
-	if err := s.backup(ctx, path); err != nil {
-		return "", err
-	}
-	s.log.Info("backup", "file", path, "ms", s.now().Sub(began).Milliseconds())
-	return name, nil
-}
-
-// Start implements [httpapi.Backups]. The schedule neither counts nor removes its
-// backups.
-func (s *scheduler) Start(ctx context.Context) (httpapi.Backup, error) {
-	if err := s.checkEnabled(); err != nil {
-		return httpapi.Backup{}, err
+// Start implements [httpapi.Backups]. It also removes the backups beyond keep.
+func (s *scheduler) Start(ctx context.Context) (made httpapi.Backup, err error) {
+	if _, err := s.List(ctx); err != nil {
+		return made, err
 	}
 	if !s.making.TryLock() {
-		return httpapi.Backup{}, petstore.Errorf(httpapi.CodeBackupUnavailable, "A backup is being made already.")
+		return made, petstore.Errorf(httpapi.CodeBackupUnavailable, "A backup is being made already.")
 	}
 	defer s.making.Unlock()
-	name, err := s.make(ctx, manualPrefix)
-	if errors.Is(err, fs.ErrExist) { // they are named by the second
-		err = petstore.Errorf(httpapi.CodeBackupUnavailable, "A backup of this second is there already.")
+	began := s.now()
+	unfinished, name := filepath.Join(s.dir, unfinishedBackup), began.UTC().Format(backupLayout)
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return made, err
 	}
-	if err != nil {
-		return httpapi.Backup{}, err
+	if err := s.backup(ctx, unfinished); err != nil {
+		return made, err
 	}
+	if err := os.Rename(unfinished, filepath.Join(s.dir, name)); err != nil {
+		return made, err
+	}
+	s.log.Info("backup", "file", filepath.Join(s.dir, name), "ms", s.now().Sub(began).Milliseconds())
 	all, err := s.List(ctx)
-	if at := slices.IndexFunc(all, func(b httpapi.Backup) bool { return b.File == name }); at >= 0 {
-		return all[at], nil
-	}
-	return httpapi.Backup{}, cmp.Or(err, fs.ErrNotExist)
-}
-
-// List implements [httpapi.Backups]. The newest comes first.
-func (s *scheduler) List(context.Context) ([]httpapi.Backup, error) {
-	if err := s.checkEnabled(); err != nil {
-		return nil, err
-	}
-	files, err := backupsIn(s.dir)
-	if err != nil {
-		return nil, err
-	}
-	all := []httpapi.Backup{}
-	for _, b := range files {
-		if info, err := os.Stat(filepath.Join(s.dir, b.name)); err == nil && !b.partial { // else it was just removed
-			all = append(all, httpapi.Backup{File: b.name, CreatedAt: b.at, Bytes: info.Size()})
+	for i, b := range all {
+		if b.File == name {
+			made = b
+		}
+		if i >= s.keep {
+			err = errors.Join(err, os.Remove(filepath.Join(s.dir, b.File)))
 		}
 	}
-	slices.SortStableFunc(all, func(a, b httpapi.Backup) int { return b.CreatedAt.Compare(a.CreatedAt) })
-	return all, nil
+	return made, err
 }
 
-// checkEnabled returns CodeBackupUnavailable unless the server can make backups.
-func (s *scheduler) checkEnabled() error {
+// List implements [httpapi.Backups]. The newest comes first. Those whose names are in the
+// future come last, and so are the first to be removed: the clock was wrong when they were
+// made, or is wrong now. It reads the folder each time, so that it notices removed backups.
+func (s *scheduler) List(context.Context) ([]httpapi.Backup, error) {
 	if s.dir == "" || s.backup == nil {
-		return petstore.Errorf(httpapi.CodeBackupUnavailable, "This server makes no backups: it needs --backup-dir, and a SQLite file. Back PostgreSQL up with pg_dump or pg_basebackup.")
+		return nil, petstore.Errorf(httpapi.CodeBackupUnavailable, "This server makes no backups: it needs --backup-dir, and a SQLite file. Back PostgreSQL up with pg_dump or pg_basebackup.")
 	}
-	return nil
+	entries, err := os.ReadDir(s.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	past, ahead := []httpapi.Backup{}, []httpapi.Backup{}
+	for _, e := range slices.Backward(entries) { // sorted by name
+		at, other := time.Parse(backupLayout, e.Name())
+		info, removed := e.Info()
+		switch {
+		case other != nil || removed != nil || !info.Mode().IsRegular():
+		case at.After(s.now()):
+			ahead = append(ahead, httpapi.Backup{File: e.Name(), CreatedAt: at, Bytes: info.Size()})
+		default:
+			past = append(past, httpapi.Backup{File: e.Name(), CreatedAt: at, Bytes: info.Size()})
+		}
+	}
+	return append(past, ahead...), nil
 }

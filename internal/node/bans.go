@@ -29,8 +29,8 @@ func (n *node) keepBan(b ratelimit.Ban) {
 		n.log.Error("a ban could not be stored", "key", b.KeyID, "until", b.Until, "err", err)
 		return
 	}
-	if e := n.keys.Held(b.KeyID); e != nil {
-		n.limiter.Stored(e.Attachment, &b)
+	if n.keys.Refresh(ctx) == nil {
+		n.keys.Entry(b.KeyID) // so that the limiter knows of the ban in the store, and notices when that is lifted
 	}
 	n.log.Warn("a key was banned", "audit", "ban.set", "key", b.KeyID, "until", b.Until, "level", b.Level, "reason", b.Reason)
 }

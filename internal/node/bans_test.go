@@ -82,8 +82,6 @@ func TestAttachHandsOnWhatChanged(t *testing.T) {
 	}
 	k.Ban = nil
 	outcome("the operator lifts that", ratelimit.Admitted)
-	n.limiter.Stored(c, begin(n.limiter, c))
-	outcome("the operator lifts one that was stored here before the key is read", ratelimit.Admitted)
 }
 
 // TestBansAreStored: a ban is stored, and lifted here if that is changed before the key is read again.

@@ -2,38 +2,51 @@ package node
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"time"
 
 	"example.com/petstore/internal/petstore"
 )
 
-// A chore removes old data from the database, now and then.
+// A chore is done again and again.
 type chore struct {
 	interval time.Duration
-	failed   string // what the log says if it does
+	failed   string // what the log says if it fails
 	do       func(context.Context) error
 }
 
 func (n *node) chores() []chore {
-	return []chore{
+	all := []chore{
+		{refreshKeys, "keys could not be refreshed", n.refreshKeys},
 		{time.Minute, "old receipts could not be removed", func(ctx context.Context) error { // after a crash, they may be kept that much longer
 			_, err := n.store.Forget(ctx)
 			return err
 		}},
-		{time.Minute, "a reset or a deletion of a workspace could not be completed", n.store.Resume},
-		{time.Minute, "expired sandboxes could not be removed", n.endSandboxes},
+		{5 * time.Second, "the rows of workspaces that were reset or deleted could not be removed", n.store.Resume},
+		{time.Minute, "expired sandboxes could not be removed", n.store.EndSandboxes},
 		{10 * time.Minute, "old events could not be removed", n.forgetEvents},
 		{10 * time.Minute, "old usage could not be removed", n.usage.Forget},
 	}
+	if n.certificate != nil {
+		all = append(all, chore{rereadCertificate, "the new certificate cannot be used; the one before stays", n.certificate.read})
+	}
+	if n.backups.every > 0 {
+		all = append(all, chore{n.backups.interval(), "the scheduled backup failed", n.backups.makeIfDue})
+	}
+	return all
 }
 
-// run does the chore at once, and then each interval until ctx ends.
+// run does the chore at once, and then each interval until ctx ends. Of failures in a row
+// it logs the first.
 func (c chore) run(ctx context.Context, log *slog.Logger) {
+	failing := false
 	every(ctx, c.interval, func(ctx context.Context) {
-		if err := c.do(ctx); err != nil && ctx.Err() == nil {
+		err := c.do(ctx)
+		if err != nil && !failing && ctx.Err() == nil {
 			log.Error(c.failed, "err", err)
 		}
+		failing = err != nil
 	})
 }
 
@@ -57,15 +70,28 @@ func every(ctx context.Context, interval time.Duration, f func(context.Context))
 const saveTimeout = 10 * time.Second
 
 // keepSaving calls save each interval until ctx ends, and then once more, and returns the error of that. The end of ctx
-// breaks no save off, only saveTimeout may. What a save does not do, the next one does.
-func keepSaving(ctx context.Context, interval time.Duration, save func(context.Context) error) error {
+// breaks no save off, only saveTimeout may. What a save does not do, the next one does. what is what is saved.
+func keepSaving(ctx context.Context, interval time.Duration, what string, save func(context.Context) error) error {
 	once := func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
 		defer cancel()
 		return save(ctx)
 	}
 	every(ctx, interval, func(ctx context.Context) { _ = once(ctx) })
-	return once(ctx)
+	if err := once(ctx); err != nil {
+		return fmt.Errorf("the last %s could not be saved: %w", what, err)
+	}
+	return nil
+}
+
+// refreshKeys has changes of keys take effect: in the directory, and then for the connections on which the keys were used.
+func (n *node) refreshKeys(ctx context.Context) error {
+	err := n.keys.Refresh(ctx)
+	if err == nil {
+		err = n.keys.Renew(refreshKeys / 2)
+	}
+	n.connections.Recheck(n.keyIsValid)
+	return err
 }
 
 // forgetEvents removes the events that are too old, or all if none are kept.
@@ -76,19 +102,4 @@ func (n *node) forgetEvents(ctx context.Context) error {
 	}
 	_, err := n.store.ForgetEvents(ctx, before)
 	return err
-}
-
-// endSandboxes removes the sandboxes that have expired.
-func (n *node) endSandboxes(ctx context.Context) error {
-	for {
-		shops, err := n.store.EndSandboxes(ctx)
-		if err != nil || len(shops) == 0 {
-			return err
-		}
-		for _, shop := range shops {
-			if err := n.store.RemoveShop(ctx, shop); err != nil {
-				return err
-			}
-		}
-	}
 }

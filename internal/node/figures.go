@@ -21,14 +21,18 @@ func (n *node) collect(to metricSink) {
 		to.gauge("petstore_event_streams", "Streams of events that clients have open.", float64(n.api.Streams()))
 	}
 	if n.sandboxes != nil {
-		n.collectSandboxes(to)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		if all, err := n.store.CountSandboxes(ctx); err == nil {
+			to.gauge("petstore_sandboxes", "Sandboxes that there are, on all nodes.", float64(all))
+		}
 	}
 }
 
 func (n *node) collectLimiter(to metricSink) {
 	s := n.limiter.Stats()
 	to.gauge("petstore_limiter_addresses", "Addresses without a key that are counted apart.", float64(s.Addresses))
-	to.gauge("petstore_limiter_address_capacity", "Addresses that can be counted apart.", float64(s.AddressCapacity))
+	to.gauge("petstore_limiter_address_capacity", "Addresses that can be counted apart.", float64(n.Config.AddressTable))
 	to.count("petstore_limiter_failed_saves_total", "Times that the counts could not be stored.", float64(s.FailedSaves))
 	if n.redis == nil {
 		return
@@ -55,11 +59,11 @@ func (n *node) collectStore(to metricSink) {
 	to.gauge("petstore_store_readers", "Connections for reading.", float64(s.Readers))
 	to.gauge("petstore_store_readers_idle", "Connections for reading that nobody uses.", float64(s.IdleReaders))
 	if server, yes := n.store.(*postgres.DB); yes {
-		collectPostgres(to, s, server.PoolStats())
+		collectPostgres(to, s, server)
 	}
 	if n.backups.every > 0 {
 		newest := max(0, n.backups.newest().UnixMilli()) // the zero time is long before 1970
-		to.gauge("petstore_backup_newest_timestamp_seconds", "When the newest scheduled backup was made; 0 if there is none.", float64(newest)/1000)
+		to.gauge("petstore_backup_newest_timestamp_seconds", "When the newest backup was made; 0 if there is none.", float64(newest)/1000)
 		to.gauge("petstore_backup_interval_seconds", "How often there is to be a backup.", n.backups.every.Seconds())
 	}
 }
@@ -81,19 +85,6 @@ func (n *node) collectRequests(to metricSink) {
 	to.gauge("petstore_client_memory_bytes", "Bytes that requests of HTTP/2 and answers that are being sent hold in memory.", float64(m.Used))
 	to.gauge("petstore_client_memory_limit_bytes", "Bytes that they may hold.", float64(m.Capacity))
 	to.count("petstore_client_memory_ended_total", "Requests and answers that were broken off because their client held too much memory.", float64(m.Yielded+m.Refused))
-}
-
-func (n *node) collectSandboxes(to metricSink) {
-	s := n.sandboxes.Stats()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	if n, err := n.store.CountSandboxes(ctx); err == nil {
-		to.gauge("petstore_sandboxes", "Sandboxes that there are, on all nodes.", float64(n))
-	}
-	to.count("petstore_sandboxes_created_total", "Sandboxes that were created.", float64(s.Created))
-	to.count("petstore_sandboxes_refused_total", "Sandboxes that were refused, because there were too many of one address or of all.", float64(s.Refused))
-	to.count("petstore_sandbox_resets_total", "Resets of sandboxes by their keys.", float64(s.Resets))
-	to.count("petstore_simulated_faults_total", "Requests that failed, or took long, because they asked for it.", float64(s.Simulated))
 }
 
 // A collector reads its metrics whenever they are collected.
@@ -126,18 +117,18 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 }
 
 // collectPostgres reads the figures that SQLite does not have.
-func collectPostgres(to metricSink, s store.Stats, p postgres.PoolStats) {
+func collectPostgres(to metricSink, s store.Stats, server *postgres.DB) {
 	to.count("petstore_postgres_split_groups_total", "Commits that were tried again change by change, since one of them was refused.", float64(s.SplitGroups))
-	to.count("petstore_postgres_retries_total", "Transactions that were tried again: they met another one, or their connection was lost.", float64(p.Retries))
-	for _, pool := range p.Pools {
-		to.gauge("petstore_postgres_connections_max", "Connections that a pool may open: write, read.", float64(pool.MaxConns()), "pool", pool.Name)
+	to.count("petstore_postgres_retries_total", "Transactions that were tried again: they met another one, or their connection was lost.", float64(s.Retries))
+	for name, pool := range server.Pools() {
+		to.gauge("petstore_postgres_connections_max", "Connections that a pool may open: write, read.", float64(pool.MaxConns()), "pool", name)
 		for state, n := range map[string]int32{"used": pool.AcquiredConns(), "idle": pool.IdleConns()} {
-			to.gauge("petstore_postgres_connections", "Open connections by pool and state: used, idle.", float64(n), "pool", pool.Name, "state", state)
+			to.gauge("petstore_postgres_connections", "Open connections by pool and state: used, idle.", float64(n), "pool", name, "state", state)
 		}
-		to.count("petstore_postgres_acquired_total", "Times that a connection was taken from a pool.", float64(pool.AcquireCount()), "pool", pool.Name)
-		to.count("petstore_postgres_waited_total", "Times that none was free, and somebody waited for one or opened it.", float64(pool.EmptyAcquireCount()), "pool", pool.Name)
-		to.count("petstore_postgres_wait_seconds_total", "Time that was waited for connections.", pool.EmptyAcquireWaitTime().Seconds(), "pool", pool.Name)
-		to.count("petstore_postgres_abandoned_total", "Times that somebody gave up waiting for a connection.", float64(pool.CanceledAcquireCount()), "pool", pool.Name)
-		to.count("petstore_postgres_connections_opened_total", "Connections that were opened.", float64(pool.NewConnsCount()), "pool", pool.Name)
+		to.count("petstore_postgres_acquired_total", "Times that a connection was taken from a pool.", float64(pool.AcquireCount()), "pool", name)
+		to.count("petstore_postgres_waited_total", "Times that none was free, and somebody waited for one or opened it.", float64(pool.EmptyAcquireCount()), "pool", name)
+		to.count("petstore_postgres_wait_seconds_total", "Time that was waited for connections.", pool.EmptyAcquireWaitTime().Seconds(), "pool", name)
+		to.count("petstore_postgres_abandoned_total", "Times that somebody gave up waiting for a connection.", float64(pool.CanceledAcquireCount()), "pool", name)
+		to.count("petstore_postgres_connections_opened_total", "Connections that were opened.", float64(pool.NewConnsCount()), "pool", name)
 	}
 }

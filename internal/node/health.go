@@ -2,12 +2,14 @@ package node
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"time"
 
 	"github.com/dustin/go-humanize"
 
-	"example.com/petstore/internal/config"
+	"example.com/petstore/internal/httpapi"
+	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/portal/admin"
 	"example.com/petstore/internal/portal/page"
 	"example.com/petstore/internal/store/sqlite"
@@ -64,28 +66,24 @@ func disk(dir string) admin.Figure {
 	return admin.Figure{Name: "disk", Value: inBytes(free) + " free of " + inBytes(whole), Bad: free < whole/100*lowDisk}
 }
 
-// figure says when the newest backup was made. It is bad if no scheduled backup was
-// made for twice the interval. started is when the server started.
+// figure says when the newest backup was made. It is bad if there was none for twice the
+// interval of the schedule. started is when the server started.
 func (s *scheduler) figure(ctx context.Context, started time.Time) admin.Figure {
-	f := admin.Figure{Name: "last backup", Value: "this server makes none"}
-	if s.checkEnabled() != nil {
-		return f
-	}
+	f := admin.Figure{Name: "last backup", Value: "none yet"}
 	all, err := s.List(ctx)
-	if err != nil {
+	switch {
+	case petstore.CodeOf(err) == httpapi.CodeBackupUnavailable:
+		f.Value = "this server makes none"
+		return f
+	case err != nil:
 		f.Value, f.Bad = "not known: "+err.Error(), true
 		return f
-	}
-	since := started
-	if newest := s.newest(); newest.After(since) {
-		since = newest
-	}
-	f.Value, f.Bad = "none yet", s.every > 0 && s.now().Sub(since) > 2*s.every
-	if len(all) > 0 {
+	case len(all) > 0:
 		f.Value = rfc3339(all[0].CreatedAt) + ", " + inBytes(all[0].Bytes)
 	}
 	if s.every > 0 {
-		f.Value += ", one every " + config.Short(s.every)
+		f.Value += fmt.Sprintf(", one every %v", s.every)
+		f.Bad = s.now().Sub(started) > 2*s.every && s.now().Sub(s.newest()) > 2*s.every
 	}
 	return f
 }

@@ -11,7 +11,7 @@ import (
 func TestHosts(t *testing.T) {
 	t.Parallel()
 	log := slog.New(slog.DiscardHandler)
-	s := newOperationsServer(probes(nil, newMetrics(""), log), log, []string{"node1", "ops.example.com"})
+	s := newOperationsServer(probes(nil, newMetrics("").Registry, log), log, []string{"node1", "ops.example.com"})
 	for host, want := range map[string]int{
 		"localhost": 200, "localhost:9090": 200, "LOCALHOST.:9090": 200, "pets.localhost": 200, "127.0.0.1:9090": 200, "10.0.0.7": 200,
 		"[::1]:9090": 200, "[fe80::1%eth0]": 200, "node1:9090": 200, "Ops.Example.com": 200, "": 200,

@@ -10,19 +10,7 @@ import (
 	"example.com/petstore/internal/ratelimit"
 )
 
-// CheckLimiter returns an error that names the setting if the settings of the limiter
-// are not valid. It does not connect to Redis.
-func CheckLimiter(c *config.Config, from config.Origins) error {
-	if c.Redis == "" {
-		return nil
-	}
-	if err := ratelimit.CheckURL(c.Redis); err != nil {
-		return from.Fault("redis", "%q: %v", config.Redact(c.Redis), err)
-	}
-	return nil
-}
-
-// openLimiter opens the limiter of the settings, which CheckLimiter has accepted.
+// openLimiter makes the limiter of the settings, without connecting to Redis. An error names the setting.
 func (n *node) openLimiter() (err error) {
 	if n.Config.Redis == "" {
 		n.limiter = ratelimit.New(limiterConfig(n.Config), n.now)
@@ -37,10 +25,11 @@ func (n *node) openLimiter() (err error) {
 		URL: n.Config.Redis, Config: limiterConfig(n.Config), Deny: n.Config.LimiterOnFailure == "deny",
 		Now: n.now, Log: n.log, Answered: func(d time.Duration) { took.Observe(d.Seconds()) },
 	})
-	if err == nil {
-		n.limiter = n.redis.Limiter
+	if err != nil {
+		return n.Origins.Fault("redis", "%q: %v", config.Redact(n.Config.Redis), err)
 	}
-	return err
+	n.limiter = n.redis.Limiter
+	return nil
 }
 
 // limiterConfig returns the limiter's numbers as the operator set them.

@@ -6,12 +6,14 @@ package node
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/http1"
@@ -30,8 +32,7 @@ import (
 
 // How often the background tasks run.
 const (
-	recheckKeys = 250 * time.Millisecond // connections must not be counted for a workspace longer than a second after their key was revoked or banned
-	refreshKeys = 250 * time.Millisecond // revocations and bans must be in effect within a second
+	refreshKeys = 250 * time.Millisecond // revocations and bans must be in effect within a second, also for what connections are counted for
 	saveLimits  = 500 * time.Millisecond // a crash may lose the counts of a second at most, including the time to save them
 	saveUsage   = 2 * time.Second        // the console shows what is saved, and a crash may lose the rest
 )
@@ -46,6 +47,7 @@ type node struct {
 	logTo       *sharedWriter
 	tracer      *trace.Tracer // nil unless traces are enabled
 	store       Store
+	secret      []byte // the store's
 	service     *petstore.Service
 	limiter     *ratelimit.Limiter
 	redis       *ratelimit.Redis // the limiter's; nil if it counts in this process
@@ -61,6 +63,7 @@ type node struct {
 	access      *httpapi.AccessLog // nil if requests are logged to n.log
 	budget      budget
 	connections *http1.Limit // of the public listener
+	certificate *certificate // of the public listener; nil without TLS
 }
 
 // waitForServer is how long to wait for another server of the same SQLite file, which
@@ -77,9 +80,8 @@ func (n *node) open(ctx context.Context, inherited bool) (err error) {
 	if n.store, err = OpenStore(ctx, n.Config, store.OpenOptions{Log: n.log, Serve: true, Wait: wait}); err != nil {
 		return err
 	}
-	n.metrics = newMetrics(n.Version)
-	if err = n.openLimiter(); err != nil {
-		return errors.Join(err, n.store.Close())
+	if n.redis != nil {
+		n.redis.Check()
 	}
 	n.service, n.usage = petstore.NewService(n.store), usage.NewRecorder(n.store, n.now)
 	if n.Config.LogFormat == "json" && n.tracer == nil { // the access log does not contain trace ids
@@ -99,13 +101,17 @@ func (n *node) open(ctx context.Context, inherited bool) (err error) {
 	return nil
 }
 
-// restore loads the saved counts and the keys. If no events are kept, it ends the feeds
+// restore loads the secret, the saved counts and the keys. If no events are kept, it ends the feeds
 // before the first change that is not in them; if that fails, the chores try again.
 func (n *node) restore(ctx context.Context) error {
 	if n.Config.EventRetention == 0 {
 		if err := n.store.EndFeeds(ctx); err != nil {
 			n.log.Error("the feeds could not be ended", "err", err)
 		}
+	}
+	var err error
+	if n.secret, err = n.store.Secret(ctx); err != nil {
+		return err
 	}
 	saved, err := n.store.LoadLimits(ctx)
 	if err != nil {
@@ -118,19 +124,15 @@ func (n *node) restore(ctx context.Context) error {
 }
 
 // pages returns the options that both consoles share.
-func (n *node) pages(secret []byte, baseURL string) page.Options {
+func (n *node) pages(baseURL string) page.Options {
 	return page.Options{
-		Access: n.store, Keys: n.keys, Limiter: n.limiter, Usage: n.usage, Secret: secret, BaseURL: baseURL, Now: n.now, Log: n.log,
+		Access: n.store, Keys: n.keys, Limiter: n.limiter, Usage: n.usage, Secret: n.secret, BaseURL: baseURL, Now: n.now, Log: n.log,
 	}
 }
 
-// frontend returns the server of the public listener. public is the URL at which
-// clients reach it.
-func (n *node) frontend(ctx context.Context, public string) (frontend, error) {
-	secret, err := n.store.Secret(ctx)
-	if err != nil {
-		return frontend{}, err
-	}
+// frontend returns the server of the public listener, its front and the console. public
+// is the URL at which clients reach it.
+func (n *node) frontend(ctx context.Context, public string) (*http.Server, *http1.Front, *console.Console, error) {
 	var keys []string
 	if n.sandboxes != nil {
 		keys = n.sandboxes.Scopes().List()
@@ -143,18 +145,18 @@ func (n *node) frontend(ctx context.Context, public string) (frontend, error) {
 		NotFound: http.HandlerFunc(httpapi.NotFound),
 	})
 	if err != nil {
-		return frontend{}, err
+		return nil, nil, nil, err
 	}
 	pages, err := console.New(console.Options{
-		Page: n.pages(secret, n.Config.BaseURL), Service: n.service, Bulk: n.store, Events: n.events(), Webhooks: n.webhooks,
+		Page: n.pages(n.Config.BaseURL), Service: n.service, Bulk: n.store, Events: n.events(), Webhooks: n.webhooks,
 		Sandboxes: n.sandboxes, PagesPerMinute: n.Config.ConsolePages, Imports: n.budget.imports(),
 	})
 	if err != nil {
-		return frontend{}, err
+		return nil, nil, nil, err
 	}
 	api, err := httpapi.New(httpapi.Options{
 		Service: n.service, Access: n.store, Keys: n.keys, Limiter: n.limiter, OnBan: n.banStarted,
-		Version: n.store.PetVersion, Held: n.budget.held(), Secret: secret, BaseURL: n.Config.BaseURL, ServerURL: public, Sunset: n.Config.Sunset, TrustedProxies: n.Config.TrustedProxies,
+		Version: n.store.PetVersion, Held: n.budget.held(), Secret: n.secret, BaseURL: n.Config.BaseURL, ServerURL: public, Sunset: n.Config.Sunset, TrustedProxies: n.Config.TrustedProxies,
 		Events: n.events(), Webhooks: n.webhooks, Done: ctx.Done(),
 		Sandboxes: n.sandboxes, SignIn: pages.SignInPath,
 		Docs: docs, Console: func(w http.ResponseWriter, r *http.Request, p *httpapi.ConsoleGate) { pages.Serve(w, r, p) },
@@ -162,7 +164,7 @@ func (n *node) frontend(ctx context.Context, public string) (frontend, error) {
 		Reads: n.budget.reads(n.store.Stats().Readers), Writes: n.budget.writes(),
 	})
 	if err != nil {
-		return frontend{}, err
+		return nil, nil, nil, err
 	}
 	n.api = api
 	n.metrics.MustRegister(collector(n.collect))
@@ -171,7 +173,7 @@ func (n *node) frontend(ctx context.Context, public string) (frontend, error) {
 	server.HTTP2.MaxConcurrentStreams = n.budget.streams(n.connections.Connections().Capacity)
 	server.Protocols.SetUnencryptedHTTP2(n.Config.H2C == "on")
 	front := http1.New(server, http1.Options{Plain: httpapi.Plain, NotPlain: httpapi.NotPlain, Malformed: api.Malformed})
-	return frontend{server, front.Listener, front.Drain, pages}, nil
+	return server, front, pages, nil
 }
 
 // publicURL returns the URL at which clients reach the API: the base URL, or the
@@ -180,54 +182,50 @@ func (n *node) publicURL(addr net.Addr) string {
 	if n.Config.BaseURL != "" {
 		return n.Config.BaseURL
 	}
-	return withScheme(n.Config, LocalURL(addr.String()))
+	url := LocalURL(addr.String())
+	if n.certificate != nil {
+		url = "https" + strings.TrimPrefix(url, "http")
+	}
+	return url
 }
 
 // startBackground starts the background tasks. The function that it returns ends them,
 // and saves the last counts.
 func (n *node) startBackground(ctx context.Context) (stop func() error) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	var running sync.WaitGroup
-	var saved, counted error
-	running.Go(func() { n.keys.Run(ctx, refreshKeys, n.log) })
-	running.Go(func() { n.store.Follow(ctx, func() { _ = n.keys.Refresh(ctx) }) }) // Run tries again and logs
-	running.Go(func() {
-		saved = keepSaving(ctx, saveLimits, func(ctx context.Context) error { return n.limiter.Save(ctx, n.store) }) // a metric counts those that fail
-	})
-	running.Go(func() {
-		counted = keepSaving(ctx, saveUsage, func(ctx context.Context) error {
-			err := n.usage.Save(ctx)
-			if err != nil {
-				n.log.Error("usage could not be saved", "err", err)
-			}
-			return err
+	var running errgroup.Group
+	start := func(task func(context.Context)) {
+		running.Go(func() error {
+			task(ctx)
+			return nil
 		})
+	}
+	start(func(ctx context.Context) {
+		n.store.Follow(ctx, func() { _ = n.keys.Refresh(ctx) }) // the chore tries again and logs
 	})
-	running.Go(func() { every(ctx, recheckKeys, func(context.Context) { n.connections.Recheck(n.keyIsValid) }) })
+	running.Go(func() error {
+		return keepSaving(ctx, saveLimits, "counts of the limiter", func(ctx context.Context) error { return n.limiter.Save(ctx, n.store) })
+	})
+	running.Go(func() error { return keepSaving(ctx, saveUsage, "usage", n.usage.Save) })
 	for _, c := range n.chores() {
-		running.Go(func() { c.run(ctx, n.log) })
+		start(func(ctx context.Context) { c.run(ctx, n.log) })
+	}
+	if n.redis != nil {
+		start(func(ctx context.Context) {
+			every(ctx, ratelimit.CheckInterval, func(context.Context) { n.redis.Check() })
+		})
 	}
 	if n.deliverer != nil {
-		running.Go(func() { n.deliverer.Run(ctx) })
+		start(n.deliverer.Run)
 	}
-	if n.sandboxes != nil {
-		running.Go(func() { n.sandboxes.Run(ctx) })
-	}
-	running.Go(func() { n.backups.run(ctx) })
 	return func() error {
 		cancel()
-		running.Wait()
+		err := running.Wait()
 		n.storing.Wait()
 		if n.access != nil {
 			n.access.Flush()
 		}
-		if saved != nil {
-			return fmt.Errorf("the last counts of the limiter could not be saved: %w", saved)
-		}
-		if counted != nil {
-			return fmt.Errorf("the last usage could not be saved: %w", counted)
-		}
-		return nil
+		return err
 	}
 }
 

@@ -13,13 +13,9 @@ import (
 // operations returns the handler of the operations listener, with the console and the
 // API of the operator. public is the URL of the public listener.
 func (n *node) operations(ctx context.Context, phase *phase, public string) (http.Handler, error) {
-	secret, err := n.store.Secret(ctx)
-	if err != nil {
-		return nil, err
-	}
 	checks := []check{{"service", phase.err}, {"store", n.store.Err}}
 	pages, err := admin.New(admin.Options{
-		Page:   n.pages(secret, ""),
+		Page:   n.pages(""),
 		Public: public,
 		Health: func() []admin.Figure { return n.health(ctx, checks) },
 	})
@@ -27,12 +23,12 @@ func (n *node) operations(ctx context.Context, phase *phase, public string) (htt
 		return nil, err
 	}
 	api, err := httpapi.NewAdmin(httpapi.AdminOptions{
-		Access: n.store, Keys: n.keys, Counts: operator.Live(n.limiter), Backups: n.backups, Secret: secret, Log: n.log, Now: n.now,
+		Access: n.store, Keys: n.keys, Counts: operator.Live(n.limiter), Backups: n.backups, Secret: n.secret, Log: n.log, Now: n.now,
 	})
 	if err != nil {
 		return nil, err
 	}
-	machines := probes(checks, n.metrics, n.log)
+	machines := probes(checks, n.metrics.Registry, n.log)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch path := r.URL.Path + "/"; {
 		case path == "//":

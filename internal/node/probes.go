@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
@@ -25,10 +26,14 @@ type check struct {
 //	GET /metrics       the metrics, in the formats of Prometheus
 //	GET /debug/pprof/  the profiles of net/http/pprof
 //
-// The metrics are petstore_ready and those of the gatherer.
-func probes(checks []check, metrics prometheus.Gatherer, log *slog.Logger) http.Handler {
-	ready := prometheus.NewRegistry()
-	ready.MustRegister(newReadyCollector(checks))
+// It adds petstore_ready to the metrics.
+func probes(checks []check, metrics *prometheus.Registry, log *slog.Logger) http.Handler {
+	promauto.With(metrics).NewGaugeFunc(prometheus.GaugeOpts{Name: "petstore_ready", Help: "1 if the service is ready for requests, else 0."}, func() float64 {
+		if len(readiness(checks).Reasons) > 0 {
+			return 0
+		}
+		return 1
+	})
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) {
 		writeHealth(w, health{Status: "alive"})
@@ -36,7 +41,7 @@ func probes(checks []check, metrics prometheus.Gatherer, log *slog.Logger) http.
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		writeHealth(w, readiness(checks))
 	})
-	mux.Handle("GET /metrics", promhttp.HandlerFor(prometheus.Gatherers{ready, metrics}, promhttp.HandlerOpts{
+	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{
 		ErrorLog:      slog.NewLogLogger(log.Handler(), slog.LevelError),
 		ErrorHandling: promhttp.ContinueOnError,
 	}))
@@ -82,17 +87,6 @@ func readiness(checks []check) health {
 		}
 	}
 	return h
-}
-
-// newReadyCollector returns the state of /readyz as a metric, for alerts.
-func newReadyCollector(checks []check) prometheus.Collector {
-	return collector(func(to metricSink) {
-		ready := 1.0
-		if len(readiness(checks).Reasons) > 0 {
-			ready = 0
-		}
-		to.gauge("petstore_ready", "1 if the service is ready for requests, else 0.", ready)
-	})
 }
 
 func writeHealth(w http.ResponseWriter, h health) {

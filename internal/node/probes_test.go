@@ -28,7 +28,7 @@ func TestReadiness(t *testing.T) {
 	t.Parallel()
 	var phase phase
 	var store error
-	h := probes([]check{{"phase", phase.err}, {"store", func() error { return store }}}, newMetrics(""), slog.New(slog.DiscardHandler))
+	h := probes([]check{{"phase", phase.err}, {"store", func() error { return store }}}, newMetrics("").Registry, slog.New(slog.DiscardHandler))
 	ready := func(step string, wantStatus int, wantBody string) {
 		t.Helper()
 		status, kind, body := get(t, h, "/readyz")
@@ -64,7 +64,7 @@ func TestMetrics(t *testing.T) {
 	answered("getAccount", 200, "free", "free")
 	m.bans.Inc()
 	m.bansLost.Inc()
-	h := probes(nil, m, slog.New(slog.DiscardHandler))
+	h := probes(nil, m.Registry, slog.New(slog.DiscardHandler))
 	_, _, body := get(t, h, "/metrics")
 	for _, want := range []string{
 		`petstore_http_requests_total{method="GET",operation="listPets",status="200"} 1`,
@@ -90,7 +90,7 @@ func TestMetrics(t *testing.T) {
 
 func TestProfilesAndMethods(t *testing.T) {
 	t.Parallel()
-	h := probes(nil, newMetrics(""), slog.New(slog.DiscardHandler))
+	h := probes(nil, newMetrics("").Registry, slog.New(slog.DiscardHandler))
 	for path, want := range map[string]int{"/debug/pprof/": 200, "/debug/pprof/goroutine?debug=1": 200, "/": 404, "/debug": 404} {
 		if got, _, _ := get(t, h, path); got != want {
 			t.Errorf("GET %s = %d, want %d", path, got, want)

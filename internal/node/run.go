@@ -50,14 +50,14 @@ type Serving struct {
 // the reason. It checks the settings before that, so that no new database is left
 // behind if they are wrong.
 func Run(ctx context.Context, o Options) (err error) {
-	if err := CheckLimiter(o.Config, o.Origins); err != nil {
-		return err
-	}
-	n := &node{Options: o, now: time.Now, started: time.Now()}
+	n := &node{Options: o, now: time.Now, started: time.Now(), metrics: newMetrics(o.Version)}
 	if err := n.openLog(ctx); err != nil {
 		return err
 	}
 	defer n.stopTraces()
+	if err := n.openLimiter(); err != nil {
+		return err
+	}
 	limitMemory(n.log)
 	n.budget = newBudget(debug.SetMemoryLimit(-1))
 	n.connections = http1.NewLimit(n.budget.limits(n.Config))
@@ -115,17 +115,17 @@ func (n *node) startListeners(ctx context.Context, s *servers, on *sockets) (Ser
 	if serving.Demo, err = n.prepare(ctx); err != nil {
 		return serving, err
 	}
-	front, err := n.frontend(ctx, serving.URL)
+	server, front, pages, err := n.frontend(ctx, serving.URL)
 	if err != nil {
 		return serving, err
 	}
 	if serving.Demo != nil {
-		serving.Demo.SignIn = serving.URL + front.console.SignInPath(serving.Demo.keyID)
+		serving.Demo.SignIn = serving.URL + pages.SignInPath(serving.Demo.keyID)
 	}
 	if n.tracer != nil {
-		front.server.Handler = n.tracer.Handler(front.server.Handler)
+		server.Handler = n.tracer.Handler(server.Handler)
 	}
-	s.startPublic(front, on.public)
+	s.startPublic(server, front, on.public)
 	s.phase.set(nil)
 	return serving, nil
 }
@@ -134,8 +134,7 @@ func (n *node) startListeners(ctx context.Context, s *servers, on *sockets) (Ser
 func (n *node) prepare(ctx context.Context) (demo *Demo, err error) {
 	switch {
 	case n.Demo:
-		d := demonstrator{n.service, n.store, n.Config.DB, n.now, n.webhooks != nil}
-		demo, err = d.prepare(ctx)
+		demo, err = n.prepareDemo(ctx)
 	case n.Sandbox != "":
 		const keys = access.Read | access.Write
 		made, fault := n.sandboxes.Create(ctx, netip.IPv6Loopback(), n.Sandbox, keys, keys|access.Manage)

@@ -13,21 +13,20 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"example.com/petstore/internal/portal/console"
+	"example.com/petstore/internal/http1"
 )
 
 // servers are the servers of both listeners.
 type servers struct {
-	log           *slog.Logger
-	phase         phase
-	operations    relay
-	public, ops   *http.Server
-	gate          net.Listener // the listener of the public server
-	drain         func(context.Context) error
-	closed        chan struct{} // closed when the public server has stopped accepting
-	firstRequests firstRequests
-	failed        chan error // receives an error if a server ends by itself
-	running       sync.WaitGroup
+	log         *slog.Logger
+	phase       phase
+	operations  relay
+	public, ops *http.Server
+	front       *http1.Front  // of the public server
+	gate        net.Listener  // the listener of the public server
+	closed      chan struct{} // closed when the public server has stopped accepting
+	failed      chan error    // receives an error if a server ends by itself
+	running     sync.WaitGroup
 }
 
 func newServers(log *slog.Logger) *servers {
@@ -43,23 +42,9 @@ func (s *servers) startOps(on net.Listener, names []string) {
 	s.running.Go(func() { s.serve(s.ops, on) })
 }
 
-// A frontend is the server of the public listener, and what belongs to it.
-type frontend struct {
-	server  *http.Server
-	wrap    func(net.Listener) net.Listener
-	drain   func(context.Context) error // http1's Drain
-	console *console.Console
-}
-
-func (s *servers) startPublic(front frontend, on net.Listener) {
-	s.public, s.gate, s.drain = front.server, front.wrap(on), front.drain
-	own := s.public.ConnState
-	s.public.ConnState = func(c net.Conn, state http.ConnState) {
-		if own != nil {
-			own(c, state)
-		}
-		s.firstRequests.note(c, state)
-	}
+// startPublic starts the public server, of which front answers the plain requests.
+func (s *servers) startPublic(server *http.Server, front *http1.Front, on net.Listener) {
+	s.public, s.front, s.gate = server, front, front.Listener(on)
 	s.running.Go(func() {
 		defer close(s.closed)
 		s.serve(s.public, s.gate)
@@ -103,12 +88,9 @@ func (s *servers) stopPublic(ctx context.Context, within time.Duration) error {
 	case <-ctx.Done():
 	}
 	s.public.SetKeepAlivesEnabled(false)
-	err := s.drain(ctx)
-	first, done := context.WithTimeout(ctx, within/2)
-	defer done()
-	s.firstRequests.served(first)
+	err := s.front.Drain(ctx)
 	// Shutdown closes connections that have sent nothing, but a first request may just arrive there.
-	if err = errors.Join(err, s.public.Shutdown(ctx), s.drain(ctx)); err != nil {
+	if err = errors.Join(err, s.public.Shutdown(ctx), s.front.Drain(ctx)); err != nil {
 		return fmt.Errorf("requests were cut off after %v: %w", within, errors.Join(err, s.public.Close()))
 	}
 	return nil

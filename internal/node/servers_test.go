@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"example.com/petstore/internal/http1"
 )
 
 func listenLocal(t *testing.T) net.Listener {
@@ -59,19 +61,15 @@ func TestOperationsAnswerWhileTheServiceStarts(t *testing.T) {
 
 // slowServer serves requests that last until release; began receives one value
 // for each.
-func slowServer(began chan<- struct{}, release <-chan struct{}) frontend {
-	return frontend{
-		server: &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			began <- struct{}{}
-			select {
-			case <-release:
-			case <-r.Context().Done():
-			}
-			w.WriteHeader(http.StatusNoContent)
-		})},
-		wrap:  func(l net.Listener) net.Listener { return l },
-		drain: func(context.Context) error { return nil },
-	}
+func slowServer(began chan<- struct{}, release <-chan struct{}) *http.Server {
+	return &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began <- struct{}{}
+		select {
+		case <-release:
+		case <-r.Context().Done():
+		}
+		w.WriteHeader(http.StatusNoContent)
+	})}
 }
 
 // statusOf makes a request and returns its status, 0 for none.
@@ -109,11 +107,11 @@ func TestRequestsInFlightFinish(t *testing.T) {
 			began, release := make(chan struct{}), make(chan struct{})
 			s := newServers(slog.New(slog.DiscardHandler))
 			l := listenLocal(t)
-			if front := slowServer(began, release); test.operator {
+			if server := slowServer(began, release); test.operator {
 				s.startOps(l, nil)
-				s.operations.show(front.server.Handler)
+				s.operations.show(server.Handler)
 			} else {
-				s.startPublic(front, l)
+				s.startPublic(server, http1.New(server, http1.Options{}), l)
 			}
 			status, stopped := make(chan int), make(chan error)
 			go func() { status <- statusOf(t.Context(), l) }()

@@ -1,20 +1,16 @@
 package node
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"net"
-	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
-
-	"example.com/petstore/internal/config"
 )
 
 const (
@@ -24,53 +20,34 @@ const (
 
 // A certificate is a pair of PEM files, which are read again now and then.
 type certificate struct {
-	cert, key string // paths
-	log       *slog.Logger
-	now       func() time.Time
-
-	mu      sync.Mutex
-	pair    *tls.Certificate
-	checked time.Time
+	cert, key string                          // paths
+	pair      atomic.Pointer[tls.Certificate] // the newest pair that could be read
 }
 
-// newCertificate reads the files.
-func newCertificate(cert, key string, log *slog.Logger, now func() time.Time) (*certificate, error) {
-	pair, err := tls.LoadX509KeyPair(cert, key)
-	return &certificate{cert: cert, key: key, log: log, now: now, pair: &pair, checked: now()}, err
-}
-
-// get returns the newest pair that could be read. While the files do not belong
-// together, since only one of them was replaced, that is the former pair.
-func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := c.now()
-	if now.Sub(c.checked) < rereadCertificate {
-		return c.pair, nil
+// read reads the files. While they do not belong together, since only one of them was
+// replaced, the former pair stays.
+func (c *certificate) read(context.Context) error {
+	pair, err := tls.LoadX509KeyPair(c.cert, c.key)
+	if err == nil {
+		c.pair.Store(&pair)
 	}
-	c.checked = now
-	switch pair, err := tls.LoadX509KeyPair(c.cert, c.key); {
-	case err != nil:
-		c.log.Error("the new certificate cannot be used; the one before stays", "cert", c.cert, "key", c.key, "err", err)
-	case !slices.EqualFunc(pair.Certificate, c.pair.Certificate, bytes.Equal):
-		c.pair = &pair
-		c.log.Info("the certificate was read again", "cert", c.cert, "until", pair.Leaf.NotAfter)
-	}
-	return c.pair, nil
+	return err
 }
+
+func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.pair.Load(), nil }
 
 // secure adds TLS to the public listener, if it is configured.
 func (n *node) secure(on net.Listener) (net.Listener, error) {
 	if n.Config.TLSCert == "" {
 		return on, nil
 	}
-	c, err := newCertificate(n.Config.TLSCert, n.Config.TLSKey, n.log, time.Now)
-	if err != nil {
+	n.certificate = &certificate{cert: n.Config.TLSCert, key: n.Config.TLSKey}
+	if err := n.certificate.read(context.Background()); err != nil {
 		return on, n.blameTLS(err)
 	}
-	return newSecureListener(on, &tls.Config{
-		MinVersion: tls.VersionTLS12, CipherSuites: authenticated(), NextProtos: []string{"h2", "http/1.1"}, GetCertificate: c.get,
-	}), nil
+	return &secureListener{Listener: on, ready: make(chan accepted), config: &tls.Config{
+		MinVersion: tls.VersionTLS12, CipherSuites: authenticated(), NextProtos: []string{"h2", "http/1.1"}, GetCertificate: n.certificate.get,
+	}}, nil
 }
 
 // authenticated returns the cipher suites of TLS 1.2 with authenticated encryption and
@@ -82,14 +59,6 @@ func authenticated() (suites []uint16) {
 		}
 	}
 	return suites
-}
-
-// withScheme returns the URL of the public listener with https if it has TLS.
-func withScheme(c *config.Config, url string) string {
-	if c.TLSCert == "" {
-		return url
-	}
-	return "https" + strings.TrimPrefix(url, "http")
 }
 
 // blameTLS returns an error that names the setting of the faulty file.
@@ -110,32 +79,41 @@ type secureListener struct {
 	net.Listener
 	config     *tls.Config
 	begin      sync.Once
-	ready      chan net.Conn
+	ready      chan accepted
 	handshakes sync.WaitGroup
-	ended      chan struct{} // closed when there are no more connections, because of err
-	err        error
 }
 
-func newSecureListener(l net.Listener, config *tls.Config) *secureListener {
-	return &secureListener{Listener: l, config: config, ready: make(chan net.Conn), ended: make(chan struct{})}
+// accepted is what a listener's Accept returns.
+type accepted struct {
+	conn net.Conn
+	err  error
+}
+
+// Accept implements net.Listener. After Close it still returns the connections that
+// were accepted before, and then an error, once.
+func (s *secureListener) Accept() (net.Conn, error) {
+	s.begin.Do(func() { go s.accept() })
+	next := <-s.ready
+	return next.conn, next.err
 }
 
 // accept accepts connections, and starts the handshake of each in a goroutine of its
-// own.
+// own. It returns when the listener is closed.
 func (s *secureListener) accept() {
-	defer close(s.ended)
 	for {
 		c, err := s.Listener.Accept()
-		if err != nil {
-			if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Temporary() { //nolint:staticcheck // as net/http does: no descriptors are left
-				time.Sleep(10 * time.Millisecond)
-				continue
-			}
-			s.err = err
-			s.handshakes.Wait() // connections that were accepted before are served
+		if err == nil {
+			s.handshakes.Go(func() { s.handshake(tls.Server(c, s.config)) })
+			continue
+		}
+		closed := errors.Is(err, net.ErrClosed)
+		if closed {
+			s.handshakes.Wait()
+		}
+		s.ready <- accepted{err: err} // net/http waits before it tries again, and this waits for it
+		if closed {
 			return
 		}
-		s.handshakes.Go(func() { s.handshake(tls.Server(c, s.config)) })
 	}
 }
 
@@ -147,20 +125,8 @@ func (s *secureListener) handshake(c *tls.Conn) {
 		return
 	}
 	select {
-	case s.ready <- c:
+	case s.ready <- accepted{conn: c}:
 	case <-ctx.Done():
 		c.Close() // Accept is no longer called
-	}
-}
-
-// Accept implements net.Listener. After Close it still returns the connections that
-// were accepted before.
-func (s *secureListener) Accept() (net.Conn, error) {
-	s.begin.Do(func() { go s.accept() })
-	select {
-	case c := <-s.ready:
-		return c, nil
-	case <-s.ended:
-		return nil, s.err
 	}
 }

@@ -1,21 +1,18 @@
 package node
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"io"
 	"io/fs"
-	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"example.com/petstore/internal/config"
 	"example.com/petstore/internal/processtest"
@@ -33,34 +30,25 @@ func TestCertificateIsReadAgain(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	cert, key := writePair(t, dir, "first")
-	now := time.Now()
-	var log bytes.Buffer
-	c, err := newCertificate(cert, key, slog.New(slog.NewTextHandler(&log, nil)), func() time.Time { return now })
-	must(t, err)
-	want := func(what, name string) {
+	c := &certificate{cert: cert, key: key}
+	want := func(what, name string, fails bool) {
 		t.Helper()
-		pair, err := c.get(nil)
-		if err != nil || pair.Leaf.Subject.CommonName != name {
+		err := c.read(t.Context())
+		pair, _ := c.get(nil)
+		if (err != nil) != fails || pair.Leaf.Subject.CommonName != name {
 			t.Errorf("the certificate %s = %v, %v; want %s", what, pair.Leaf.Subject.CommonName, err, name)
 		}
 	}
-	want("at first", "first")
+	want("at first", "first", false)
 	writePair(t, dir, "second")
-	want("at once", "first")
-	now = now.Add(rereadCertificate)
-	want("a second later", "second")
+	want("when the files have changed", "second", false)
 	_, wrong := writePair(t, t.TempDir(), "third")
 	text, err := os.ReadFile(wrong)
 	must(t, err)
 	must(t, os.WriteFile(key, append(text, '\n'), 0o600))
-	now = now.Add(rereadCertificate)
-	want("with the key of another", "second")
-	if !strings.Contains(log.String(), "the one before stays") {
-		t.Errorf("the log = %q, want it to say that the new one cannot be used", log.String())
-	}
+	want("with the key of another", "second", true)
 	writePair(t, dir, "fourth")
-	now = now.Add(rereadCertificate)
-	want("when both fit again", "fourth")
+	want("when both fit again", "fourth", false)
 }
 
 // settings returns those of a node that listens on any port of the loopback,

@@ -72,15 +72,6 @@ func (l *Limiter) Caller(before *Caller, workspaceID int64, keyID string, limits
 	return c
 }
 
-// Stored notes that a ban of the limiter was stored, so that Caller notices if it is lifted before the key is read again. If
-// the key was read before the ban was stored, but its handle is asked for after, Caller lifts the ban until the key is read
-// again.
-func (l *Limiter) Stored(c *Caller, b *Ban) {
-	c.subject.mu.Lock()
-	defer c.subject.mu.Unlock()
-	c.stored = b
-}
-
 // workspace returns the subject of a workspace, a new one if there is none.
 func (l *Limiter) workspace(id int64) *subject {
 	l.mu.Lock()
@@ -162,20 +153,17 @@ func (l *Limiter) PeekWorkspace(id int64, limits Limits) Decision {
 	if s == nil {
 		s = newWorkspace(id) // which is not kept
 	}
+	return l.peek(s, limits)
+}
+
+// PeekAddress returns the windows of an address, without counting anything. The outcome is Admitted.
+func (l *Limiter) PeekAddress(a netip.Addr) Decision {
+	return l.peek(l.addresses.subject(a, l.now().UnixNano(), false), l.cfg.AddressLimits)
+}
+
+func (l *Limiter) peek(s *subject, limits Limits) Decision {
 	l.refresh(s)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.windows.current(l.now().UnixNano()).describe(limits)
-}
-
-// PeekAddress returns what AdmitAddress would decide now, without counting anything.
-func (l *Limiter) PeekAddress(a netip.Addr) Decision {
-	s := l.addresses.subject(a, l.now().UnixNano(), false)
-	l.refresh(s)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := l.now().UnixNano()
-	w := s.windows.current(now)
-	_, o := w.admit(s.limits)
-	return newDecision(w, o, 0, s.limits, now)
 }

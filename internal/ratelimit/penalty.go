@@ -56,17 +56,15 @@ func (p *penalty) note(cfg *Config, o Outcome, now, reset int64) (result Outcome
 	return o, false
 }
 
-// refuse records a refusal and reports whether it starts a ban.
+// refuse records a refusal, which may be a strike, and reports whether it starts a ban.
 func (p *penalty) refuse(cfg *Config, now, reset int64) bool {
 	if p.runUntil <= now {
 		p.runFrom = now
 	}
 	p.runUntil = reset
-	return now-p.runFrom > int64(cfg.Grace) && p.strike(cfg, now)
-}
-
-// strike counts a strike at now and reports whether it starts a ban.
-func (p *penalty) strike(cfg *Config, now int64) bool {
+	if now-p.runFrom <= int64(cfg.Grace) {
+		return false
+	}
 	p.forgive(now)
 	p.strikes = append(p.strikes, now)
 	if len(p.strikes) < cfg.Strikes {

@@ -2,7 +2,6 @@ package ratelimit
 
 import (
 	"cmp"
-	"context"
 	"log/slog"
 	"time"
 
@@ -23,39 +22,22 @@ type RedisOptions struct {
 	Deny bool
 }
 
-// CheckURL returns an error if the URL cannot be used. It asks no server. The error contains no password.
-func CheckURL(url string) error {
-	_, err := clientOptions(url)
-	return err
-}
-
 // Redis has the Limiter of any number of nodes, which share all counts. Redis (5 or later) or Valkey has one key for each
 // workspace and one for each address; each decision is one script on one key, by the server's clock. Each node counts
 // strikes and begins bans by itself; Caller tells it of those of other nodes and of the operator.
 //
-// After three failures in a row Redis counts as away, and each 100 ms the node checks whether it is back. Beside this the
-// Limiter is what the node knows.
+// After three failures in a row Redis counts as away, until Check finds that it is back. Beside this the Limiter is what
+// the node knows.
 type Redis struct {
 	*Limiter
 	redisClient
 
 	deny bool
-	stop context.CancelFunc
-	done chan struct{} // closed when nothing runs beside the requests
 }
 
-// NewRedis returns a limiter that counts in Redis. It tries to connect for a second at most; if Redis does not answer,
-// the limiter begins without it. It returns an error if the URL cannot be used. Close ends it.
+// NewRedis returns a limiter that counts in Redis. It begins without it: have Check called at once, and then each
+// CheckInterval. It returns an error if the URL cannot be used. Close ends it.
 func NewRedis(o RedisOptions) (*Redis, error) {
-	r, err := newRedis(o)
-	if err != nil {
-		return nil, err
-	}
-	r.start()
-	return r, nil
-}
-
-func newRedis(o RedisOptions) (*Redis, error) {
 	options, err := clientOptions(o.URL)
 	if err != nil {
 		return nil, err
@@ -70,7 +52,7 @@ func newRedis(o RedisOptions) (*Redis, error) {
 			log: o.Log, answered: o.Answered, options: options, timeout: callTimeout, script: rueidis.NewLuaScript(decideSource),
 			clock: serverClock{ticks: func() int64 { return int64(time.Since(begin)) }},
 		},
-		deny: o.Deny, stop: func() {}, done: make(chan struct{}),
+		deny: o.Deny,
 	}
 	r.clock.offset.Store(o.Now().UnixNano())
 	r.Limiter = New(o.Config, func() time.Time { return time.Unix(0, r.clock.now()).UTC() })
@@ -79,21 +61,9 @@ func newRedis(o RedisOptions) (*Redis, error) {
 	return r, nil
 }
 
-// start connects and begins to check on Redis.
-func (r *Redis) start() {
-	ctx, cancel := context.WithCancel(context.Background())
-	r.stop = cancel
-	r.check()
-	go func() {
-		defer close(r.done)
-		r.run(ctx)
-	}()
-}
-
-// Close ends the conversation with Redis. It may be repeated. Decisions after that are those of a node without Redis.
+// Close ends the conversation with Redis, after the last call of Check. Decisions after that are those of a node without
+// Redis.
 func (r *Redis) Close() {
-	r.stop()
-	<-r.done
 	r.away.Store(true)
 	r.disconnect()
 }

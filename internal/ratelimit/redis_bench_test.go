@@ -17,13 +17,12 @@ import (
 // call the same script over 64 connections, pipelined. It reports both rates and their ratio.
 func BenchmarkRedis(b *testing.B) {
 	server := redistest.Start(b)
-	r, err := newRedis(RedisOptions{URL: server.URL(), Config: DefaultConfig(), Now: time.Now})
+	r, err := NewRedis(RedisOptions{URL: server.URL(), Config: DefaultConfig(), Now: time.Now})
 	if err != nil {
 		b.Fatal(err)
 	}
 	r.timeout = time.Second // the benchmark measures a rate, on a machine that may be busy
-	r.start()
-	b.Cleanup(r.Close)
+	keepChecking(b, r)
 	rate := decideAt64(b, r)
 	if s := r.RedisStats(); s.Local != 0 {
 		b.Errorf("%d were decided without Redis", s.Local)

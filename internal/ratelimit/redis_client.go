@@ -12,11 +12,12 @@ import (
 	"github.com/redis/rueidis"
 )
 
+// CheckInterval is how often Check is to be called.
+const CheckInterval = 100 * time.Millisecond
+
 const (
-	callTimeout      = 25 * time.Millisecond  // for one decision
-	probeInterval    = 100 * time.Millisecond // between attempts while Redis is away
-	checkInterval    = time.Second            // between checks while Redis answers
-	failureThreshold = 3                      // failed calls or checks in a row after which Redis is away
+	callTimeout      = 25 * time.Millisecond // for one decision
+	failureThreshold = 3                     // failed calls or checks in a row after which Redis is away
 )
 
 var errAway = errors.New("there is no connection with Redis")
@@ -77,7 +78,7 @@ func (r *redisClient) call(c *scriptCall) (scriptReply, error) {
 // spread over a cluster: if one master is away, the others answer.
 func (r *redisClient) ping() error {
 	subject := "ping" + strconv.FormatInt(r.pings.Add(1)%4, 10)
-	_, err := r.exec(&scriptCall{subject: subject}, max(r.timeout, probeInterval))
+	_, err := r.exec(&scriptCall{subject: subject}, max(r.timeout, CheckInterval))
 	return err
 }
 
@@ -106,24 +107,8 @@ func (r *redisClient) exec(c *scriptCall, timeout time.Duration) (reply scriptRe
 	return reply, nil
 }
 
-// run checks on Redis until ctx ends: often while it is away, and otherwise so that a node without requests notices too.
-func (r *redisClient) run(ctx context.Context) {
-	tick := time.NewTicker(probeInterval)
-	defer tick.Stop()
-	for last := time.Now(); ctx.Err() == nil; {
-		select {
-		case <-ctx.Done():
-		case now := <-tick.C:
-			if r.away.Load() || now.Sub(last) >= checkInterval {
-				last = now
-				r.check()
-			}
-		}
-	}
-}
-
-// check asks whether Redis answers, and notes it.
-func (r *redisClient) check() {
+// Check connects, if that is needed, for a second at most, and notes whether Redis answers: also while no request asks it.
+func (r *redisClient) Check() {
 	err := r.connect()
 	if err == nil {
 		err = r.ping()

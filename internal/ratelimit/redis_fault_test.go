@@ -19,11 +19,10 @@ func startNodes(t *testing.T, url string, n int, deny bool, wait time.Duration) 
 	t.Helper()
 	var nodes []*Redis
 	for range n {
-		r, err := newRedis(RedisOptions{URL: url, Config: DefaultConfig(), Now: time.Now, Deny: deny})
+		r, err := NewRedis(RedisOptions{URL: url, Config: DefaultConfig(), Now: time.Now, Deny: deny})
 		must(t, err)
 		r.timeout = wait
-		r.start()
-		t.Cleanup(r.Close)
+		keepChecking(t, r)
 		nodes = append(nodes, r)
 	}
 	processtest.Eventually(t, "Redis answers", isAway(nodes, false))

@@ -28,10 +28,10 @@ func TestTheLogSaysWhyRedisCannotBeUsed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var log strings.Builder
-			r, err := newRedis(RedisOptions{URL: test.url, Config: DefaultConfig(), Now: time.Now, Log: slog.New(slog.NewTextHandler(&log, nil))})
+			r, err := NewRedis(RedisOptions{URL: test.url, Config: DefaultConfig(), Now: time.Now, Log: slog.New(slog.NewTextHandler(&log, nil))})
 			must(t, err)
 			r.timeout, r.options.Dialer.Timeout = 10*time.Second, time.Minute // for a busy machine
-			r.start()
+			r.Check()
 			r.Close()
 			got := log.String()
 			if strings.Count(got, "\n") != 1 || !strings.Contains(got, "Redis cannot be used") || !strings.Contains(got, test.want) || strings.Contains(got, "guessed") {
@@ -45,12 +45,11 @@ func TestTheLogSaysWhyRedisCannotBeUsed(t *testing.T) {
 func newIdle(t *testing.T, url string) (*Redis, *strings.Builder) {
 	t.Helper()
 	var log strings.Builder
-	r, err := newRedis(RedisOptions{
+	r, err := NewRedis(RedisOptions{
 		URL: url, Config: DefaultConfig(), Now: time.Now, Log: slog.New(slog.NewTextHandler(&log, nil)),
 	})
 	must(t, err)
-	close(r.done) // nothing runs beside the test
-	processtest.Eventually(t, "Redis answers", func() bool { r.check(); return !r.away.Load() })
+	processtest.Eventually(t, "Redis answers", func() bool { r.Check(); return !r.away.Load() })
 	t.Cleanup(r.Close)
 	return r, &log
 }
@@ -62,7 +61,7 @@ func TestAnIdleNodeSaysThatRedisIsAway(t *testing.T) {
 	r, log := newIdle(t, server.URL())
 	server.Kill()
 	for range 2 * failureThreshold {
-		r.check()
+		r.Check()
 	}
 	if got := strings.Count(log.String(), "level=ERROR"); got != 1 {
 		t.Errorf("the log is %q, want one error", log)
@@ -75,7 +74,7 @@ func TestLoneFailures(t *testing.T) {
 	r, log := newIdle(t, redistest.Start(t).URL())
 	for range 2 * failureThreshold {
 		r.fail(errAway)
-		r.check()
+		r.Check()
 	}
 	if r.away.Load() {
 		t.Errorf("Redis is not asked any more: %q", log)

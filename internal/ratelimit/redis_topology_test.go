@@ -130,7 +130,7 @@ func TestClusterWithoutOneMaster(t *testing.T) {
 	masters[0].Pause(t)
 	t.Cleanup(func() { masters[0].Resume(t) })
 	for range 8 {
-		if r.check(); r.away.Load() {
+		if r.Check(); r.away.Load() {
 			t.Fatalf("Redis is away for a node without requests:\n%s", log)
 		}
 	}
@@ -140,13 +140,13 @@ func TestClusterWithoutOneMaster(t *testing.T) {
 				t.Fatal("a master that is away has counted")
 			}
 		}
-		processtest.Eventually(t, "another master counts", func() bool { r.check(); return counted(there) })
+		processtest.Eventually(t, "another master counts", func() bool { r.Check(); return counted(there) })
 	}
 	if strings.Count(log.String(), "level=ERROR") != 1 || strings.Count(log.String(), "\n") != 2 {
 		t.Errorf("the log is %q, want that Redis is away and that it answers, once", log)
 	}
 	masters[0].Resume(t)
-	processtest.Eventually(t, "both masters count", func() bool { r.check(); return counted(gone) && counted(there) })
+	processtest.Eventually(t, "both masters count", func() bool { r.Check(); return counted(gone) && counted(there) })
 }
 
 // TestTLS: rediss:// encrypts. That the certificate is checked is TestTheLogSaysWhyRedisCannotBeUsed's.

@@ -56,8 +56,5 @@ func TestClientOptionsNameTheFault(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("clientOptions(%q) = %v, want an error with %q", url, err, want)
 		}
-		if got := CheckURL(url); got == nil || got.Error() != err.Error() {
-			t.Errorf("CheckURL(%q) = %v, want %v", url, got, err)
-		}
 	}
 }

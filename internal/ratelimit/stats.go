@@ -2,9 +2,8 @@ package ratelimit
 
 // Stats are figures of this process, for metrics.
 type Stats struct {
-	Addresses       int   // places taken in the table of addresses
-	AddressCapacity int   // places in it
-	FailedSaves     int64 // calls of Save that failed
+	Addresses   int   // places taken in the table of addresses
+	FailedSaves int64 // calls of Save that failed
 }
 
 // Stats returns the figures of this moment.
@@ -12,7 +11,7 @@ func (l *Limiter) Stats() Stats {
 	t := l.addresses
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return Stats{Addresses: len(t.places), AddressCapacity: t.size, FailedSaves: l.failedSaves.Load()}
+	return Stats{Addresses: len(t.places), FailedSaves: l.failedSaves.Load()}
 }
 
 // RedisStats are figures of a Redis limiter for metrics. Each decision is one of the first four.

@@ -1,6 +1,5 @@
 // Package sandbox creates workspaces for visitors: they start in a known state, can be
-// reset to it, and expire. It also parses the faults that requests ask for, and counts
-// them. Package httpapi answers the requests.
+// reset to it, and expire. It also parses the faults that requests ask for. Package httpapi answers the requests.
 package sandbox
 
 import (
@@ -10,7 +9,6 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"example.com/petstore/internal/access"
@@ -43,32 +41,17 @@ type Service struct {
 	Options
 	Simulator Simulator
 
-	filling  chan struct{} // holds a token while a shop is filled: other writes wait for one such transaction at most
-	removals chan int64    // shops whose rows are to be removed
+	filling chan struct{} // holds a token while a shop is filled: other writes wait for one such transaction at most
 
 	mu      sync.Mutex
 	pending map[rowKey]int64 // rows that are being created now, on this node
-
-	stats struct{ created, refused, resets atomic.Int64 }
 }
-
-// maxRemovals is how many shops may wait for Run to remove them. If there are more, Reset
-// removes one itself.
-const maxRemovals = 64
 
 // New returns a service.
 func New(o Options) *Service {
 	return &Service{
-		Options: o, Simulator: Simulator{now: o.Now}, filling: make(chan struct{}, 1), removals: make(chan int64, maxRemovals), pending: make(map[rowKey]int64),
+		Options: o, Simulator: Simulator{now: o.Now, seen: make(map[int64][]series)}, filling: make(chan struct{}, 1), pending: make(map[rowKey]int64),
 	}
-}
-
-// Stats are counters since the start.
-type Stats struct{ Created, Refused, Resets, Simulated int64 }
-
-// Stats returns the present counters.
-func (s *Service) Stats() Stats {
-	return Stats{s.stats.created.Load(), s.stats.refused.Load(), s.stats.resets.Load(), s.Simulator.simulated.Load()}
 }
 
 // A Created is a new sandbox with its keys. Their secrets are not stored.
@@ -124,14 +107,9 @@ func (s *Service) Create(ctx context.Context, from netip.Addr, catalogue string,
 		})
 		return err
 	})
-	switch petstore.CodeOf(err) {
-	case access.CodeSandboxesFull, access.CodeTooManySandboxes:
-		s.stats.refused.Add(1)
-	}
 	if err != nil {
 		return Created{}, err
 	}
-	s.stats.created.Add(1)
 	s.Log.Info("a sandbox was created", "audit", "sandbox.create", "workspace", made.ID, "address", from.String())
 	return made, nil
 }
@@ -146,46 +124,17 @@ func (s *Service) Reset(ctx context.Context, w *access.Workspace, catalogue stri
 			return err
 		}
 	}
-	var before int64
-	if err := s.fill(ctx, func() (err error) {
-		before, err = s.Store.ResetSandbox(ctx, w.ID, rows)
+	return s.fill(ctx, func() error {
+		_, err := s.Store.ResetSandbox(ctx, w.ID, rows) // Store.Resume removes the former rows
 		return err
-	}); err != nil {
-		return err
-	}
-	s.stats.resets.Add(1)
-	select {
-	case s.removals <- before:
-	default:
-		s.remove(ctx, before)
-	}
-	return nil
-}
-
-// Run removes the former rows of sandboxes that were reset, until ctx ends.
-func (s *Service) Run(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case shop := <-s.removals:
-			s.remove(ctx, shop)
-		}
-	}
-}
-
-// remove removes the rows of a shop. If it fails, Store.Resume removes them later.
-func (s *Service) remove(ctx context.Context, shop int64) {
-	if err := s.Store.RemoveShop(ctx, shop); err != nil && ctx.Err() == nil {
-		s.Log.Warn("the former rows of a sandbox that was reset could not be removed", "err", err)
-	}
+	})
 }
 
 var errQuota = petstore.Errorf(CodeQuotaExceeded, "A sandbox can have %d pets, orders and categories each. Delete some, or reset it by POST /account/reset.", MaxRows)
 
 // CheckQuota returns CodeQuotaExceeded if a sandbox would have too many rows with more.
 func (s *Service) CheckQuota(ctx context.Context, w *access.Workspace, more access.Contents) error {
-	has, err := s.Store.MostContents(ctx, w.Shop, MaxRows/2)
+	has, err := s.Store.Contents(ctx, w.Shop, MaxRows/2)
 	if err == nil && (more.Categories > 0 && has.Categories+more.Categories > MaxRows ||
 		more.Pets > 0 && has.Pets+more.Pets > MaxRows || more.Orders > 0 && has.Orders+more.Orders > MaxRows) {
 		err = errQuota

@@ -1,22 +1,23 @@
 package sandbox
 
 import (
+	"maps"
+	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
-// A Simulator counts the requests that were made to fail.
+// A Simulator counts the requests with an id that were made to fail.
 type Simulator struct {
-	now       func() time.Time
-	simulated atomic.Int64
+	now func() time.Time
 
 	mu   sync.Mutex
-	seen map[int64]map[string]*series // by the shop and the id
+	seen map[int64][]series // by the shop; those that failed last come last
 }
 
 // A series counts the requests with one id.
 type series struct {
+	id     string
 	failed int
 	last   time.Time
 }
@@ -27,63 +28,29 @@ const (
 	keepSeries = time.Hour
 )
 
-// Applies reports whether the fault applies to a request to a shop, and counts it if so.
+// Applies reports whether the fault applies to a request to a shop. A fault with an ID is
+// counted then.
 func (s *Simulator) Applies(shop int64, f *Fault) bool {
+	if f.ID == "" {
+		return true
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if f.ID != "" && !s.count(shop, f) {
-		return false
-	}
-	s.simulated.Add(1)
-	return true
-}
-
-func (s *Simulator) count(shop int64, f *Fault) bool {
 	now := s.now()
-	known := s.seen[shop]
-	if known == nil {
-		s.forget(now)
-		known = make(map[string]*series)
-		s.seen[shop] = known
+	old := func(one series) bool { return now.Sub(one.last) >= keepSeries }
+	if s.seen[shop] == nil { // one shop more, so others may go
+		maps.DeleteFunc(s.seen, func(_ int64, all []series) bool { return old(all[len(all)-1]) })
 	}
-	one := known[f.ID]
-	if one == nil || now.Sub(one.last) >= keepSeries {
-		if len(known) >= mostSeries {
-			delete(known, oldest(known))
+	all, one := slices.DeleteFunc(s.seen[shop], old), series{id: f.ID}
+	s.seen[shop] = all
+	if i := slices.IndexFunc(all, func(one series) bool { return one.id == f.ID }); i >= 0 {
+		if one = all[i]; one.failed >= f.Times {
+			return false
 		}
-		one = new(series)
-		known[f.ID] = one
-	}
-	if one.failed >= f.Times {
-		return false
+		all = slices.Delete(all, i, i+1)
 	}
 	one.failed++
 	one.last = now
+	s.seen[shop] = append(all[max(0, len(all)+1-mostSeries):], one)
 	return true
-}
-
-// forget removes series that were not used for keepSeries.
-func (s *Simulator) forget(now time.Time) {
-	if s.seen == nil {
-		s.seen = make(map[int64]map[string]*series)
-	}
-	for shop, known := range s.seen {
-		for id, one := range known {
-			if now.Sub(one.last) >= keepSeries {
-				delete(known, id)
-			}
-		}
-		if len(known) == 0 {
-			delete(s.seen, shop)
-		}
-	}
-}
-
-func oldest(known map[string]*series) (id string) {
-	for other, one := range known {
-		if id == "" || one.last.Before(known[id].last) {
-			id = other
-		}
-	}
-	return id
 }

@@ -11,7 +11,7 @@ import (
 func TestSimulatorIsBounded(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	s := &Simulator{now: func() time.Time { return now }}
+	s := &Simulator{now: func() time.Time { return now }, seen: map[int64][]series{}}
 	applies := func(shop int64, id string) bool { return s.Applies(shop, &Fault{Code: "x", Times: 1, ID: id}) }
 	for shop := range int64(50) {
 		for i := range 3 * mostSeries {

@@ -2,6 +2,8 @@ package usage
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"sync"
 	"time"
 )
@@ -9,8 +11,8 @@ import (
 // A Recorder counts the requests that this process answers, and holds the latest of them. Its methods may be called
 // concurrently. What it holds is bounded, whatever the number of workspaces and of requests.
 type Recorder struct {
+	Store // what all processes have saved, some seconds late
 	now   func() time.Time
-	store Store
 
 	mu     sync.Mutex
 	rows   map[span]*Row         // that are not saved yet
@@ -31,7 +33,7 @@ const maxUnsaved = 50_000
 
 // NewRecorder returns a recorder that has counted nothing yet. Save saves what it counts in store.
 func NewRecorder(store Store, now func() time.Time) *Recorder {
-	return &Recorder{now: now, store: store, rows: map[span]*Row{}, logs: map[int64]*requestLog{}}
+	return &Recorder{Store: store, now: now, rows: map[span]*Row{}, logs: map[int64]*requestLog{}}
 }
 
 // Record counts a request of a workspace. It does not touch the store.
@@ -81,8 +83,48 @@ func (r *Recorder) add(row *Row) {
 	}
 }
 
-// Usage returns the rows that q selects. They are what all processes have saved: some seconds late. Those of all
-// workspaces cost a row for each workspace and span.
-func (r *Recorder) Usage(ctx context.Context, q Query) ([]Row, error) {
-	return r.store.Usage(ctx, q)
+const maxRows = 100 // in one call of AddUsage; others wait for its transaction
+
+// Save saves what was counted so far. What cannot be saved is saved by the next call. It removes the logs of workspaces without requests for a while.
+func (r *Recorder) Save(ctx context.Context) (err error) {
+	for some := range slices.Chunk(r.take(), maxRows) {
+		if err == nil {
+			err = r.AddUsage(ctx, some)
+		}
+		if err != nil {
+			r.hold(some)
+		}
+	}
+	return err
+}
+
+// take returns what is not saved yet, which the recorder then holds no more.
+func (r *Recorder) take() (rows []Row) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, row := range r.rows {
+		rows = append(rows, *row)
+	}
+	r.rows = map[span]*Row{}
+	r.removeIdleLogs()
+	return rows
+}
+
+// hold takes back rows that could not be saved.
+func (r *Recorder) hold(rows []Row) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range rows {
+		r.add(&rows[i])
+	}
+}
+
+// Forget removes rows from the store that are older than KeepMinutes or KeepHours.
+func (r *Recorder) Forget(ctx context.Context) (err error) {
+	for interval, keep := range map[Interval]time.Duration{Minute: KeepMinutes, Hour: KeepHours, Day: KeepHours} {
+		before := r.now().Add(-keep - time.Duration(interval)*time.Second).Unix()
+		_, failed := r.ForgetUsage(ctx, interval, before)
+		err = errors.Join(err, failed)
+	}
+	return err
 }

@@ -144,7 +144,7 @@ const Forms = "console"
 
 // A Query selects the rows of an interval, from the span that holds From up to the span that holds To.
 type Query struct {
-	Workspace int64 // 0: all workspaces added up, as rows of the workspace 0
+	Workspace int64
 	Interval  Interval
 	Key       string // "": any
 	From, To  time.Time
@@ -156,7 +156,8 @@ type Store interface {
 	// updates when each key was used last, all or none.
 	AddUsage(ctx context.Context, rows []Row) error
 
-	// Usage returns rows by their start and key. Spans without requests have no row.
+	// Usage returns rows by their start and key. Spans without requests have no row. Those of all workspaces cost a row
+	// for each workspace and span.
 	Usage(ctx context.Context, q Query) ([]Row, error)
 
 	// ForgetUsage removes the rows of an interval that start before the instant in Unix seconds, in short transactions. It
