@@ -10,7 +10,7 @@ import (
 )
 
 // TestResetBrokenOff kills the command that resets a workspace, and the server beside it. The next server ends what was
-// begun. What the command says of an interrupt is internal/cli's to test.
+// begun.
 func TestResetBrokenOff(t *testing.T) {
 	t.Parallel()
 	m := &movedShop{T: t, dir: t.TempDir()}

@@ -1,10 +1,13 @@
 // Package accept parses what a client accepts: the lists of Accept and Accept-Encoding
-// (RFC 9110 §12.5).
+// (RFC 9110 §12.5). It compresses what is sent to those that take gzip.
 package accept
 
 import (
+	"bytes"
+	"compress/gzip"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // JSON reports whether the values of Accept let application/json be sent.
@@ -45,6 +48,22 @@ func HTML(values []string) bool {
 func Gzip(values []string) bool {
 	zipped := weight(values, "gzip", "x-gzip", "*") // RFC 9110 §8.4.1.3
 	return zipped > 0 && zipped >= weight(values, "identity", "*")
+}
+
+var writers = sync.Pool{New: func() any {
+	z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is valid
+	return z
+}}
+
+// Compress returns text in gzip.
+func Compress(text []byte) []byte {
+	var b bytes.Buffer
+	z := writers.Get().(*gzip.Writer)
+	defer writers.Put(z)
+	z.Reset(&b)
+	_, _ = z.Write(text) // a buffer takes everything
+	_ = z.Close()
+	return bytes.Clone(b.Bytes()) // without spare capacity, since it may be kept
 }
 
 // The weights of what is not in a list, and of what has none in the range from 0 to 1.

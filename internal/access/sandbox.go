@@ -25,8 +25,8 @@ type NewSandbox struct {
 	Most, PerAddress int
 }
 
-// Sandboxes are the workspaces that expire. Each method but RemoveShop is one
-// transaction, durable when it returns.
+// Sandboxes are the workspaces that expire. Each method but RemoveShop and EndSandboxes is
+// one transaction, durable when it returns.
 type Sandboxes interface {
 	// CreateSandbox creates a sandbox with the rows, which have ids. It returns
 	// CodeSandboxesFull or CodeTooManySandboxes, with the time to wait, if a limit of n
@@ -38,18 +38,13 @@ type Sandboxes interface {
 	// more. It returns CodeNotASandbox for any other workspace.
 	ResetSandbox(ctx context.Context, workspace int64, rows []petstore.Unit) (before int64, err error)
 
-	// RemoveShop removes the rows of a shop that ResetSandbox or EndSandboxes returned, in
-	// steps. If it is interrupted, Store.Resume continues it.
+	// RemoveShop removes the rows of a shop that ResetSandbox returned, in steps. If it is
+	// interrupted, Store.Resume continues it.
 	RemoveShop(ctx context.Context, shop int64) error
 
-	// EndSandboxes removes some hundreds of the sandboxes that have expired, with their
-	// keys, and returns their shops, whose rows are still to be removed.
-	EndSandboxes(ctx context.Context) (shops []int64, err error)
-
-	// MostContents returns the most rows that a shop may have. A kind of which fewer than
-	// few ids were issued counts with the number of ids, without reading its rows. The
-	// others are counted as by Contents.
-	MostContents(ctx context.Context, shop, few int64) (Contents, error)
+	// EndSandboxes removes the sandboxes that have expired, with their keys, some hundreds
+	// in a transaction. Store.Resume then removes their rows.
+	EndSandboxes(ctx context.Context) error
 
 	CountSandboxes(ctx context.Context) (int64, error)
 }

@@ -52,19 +52,20 @@ type Store interface {
 	// one of them. It returns CodeWorkspaceExists if another workspace has the new name.
 	// edit may be called several times.
 	UpdateWorkspace(ctx context.Context, workspace int64, by Actor, edit func(*Workspace)) (Workspace, error)
-	// Contents counts the rows of a workspace, by reading them.
-	Contents(ctx context.Context, workspace int64) (Contents, error)
+	// Contents counts the rows of a shop, by reading them. A kind of which fewer than few ids
+	// were issued counts with the number of ids, and its rows are not read.
+	Contents(ctx context.Context, shop, few int64) (Contents, error)
 	// ResetWorkspace removes the categories, pets, orders, ledger and receipts of a
-	// workspace. It keeps the keys, and no id is issued again. The first transaction gives
-	// the workspace another shop; writes to the one before return the error of Resetting.
-	// Many short ones then remove its rows, so that others do not wait for long. If ctx or
-	// the process ends before, Resume continues.
+	// workspace. It keeps the keys, and no id is issued again. It gives the workspace
+	// another shop, in one transaction; writes to the one before return the error of
+	// Resetting. Resume then removes its rows.
 	ResetWorkspace(ctx context.Context, workspace int64, by Actor) error
-	// DeleteWorkspace removes a workspace with everything in it. The first transaction
-	// removes the workspace and its keys; its rows are removed as by ResetWorkspace.
+	// DeleteWorkspace removes a workspace with its keys, in one transaction. Resume then
+	// removes its rows.
 	DeleteWorkspace(ctx context.Context, workspace int64, by Actor) error
-	// Resume completes interrupted calls of ResetWorkspace, DeleteWorkspace and
-	// RemoveShop.
+	// Resume removes the rows of the shops that resets and deletions have left, in many
+	// short transactions, so that others do not wait for long. If ctx or the process ends
+	// before, the next call continues.
 	Resume(ctx context.Context) error
 
 	// MakeKey adds a key, which may replace another one. It returns CodeTooManyKeys if
@@ -116,7 +117,7 @@ type Store interface {
 	Note(ctx context.Context, e AuditEntry) error
 
 	// UseLink marks a link as used and adds the entry. It reports false, and adds
-	// nothing, if the link was used before, in any process. It forgets links some time
+	// nothing, if the link was used before, in any process. Links are forgotten a day
 	// after their end, so callers must refuse these first.
 	UseLink(ctx context.Context, l Link, e AuditEntry) (first bool, err error)
 
@@ -143,7 +144,7 @@ type Store interface {
 	EndSessions(ctx context.Context, keyID string) error // all of that key
 }
 
-// Contents are the numbers of rows of a workspace.
+// Contents are the numbers of rows of a shop.
 type Contents struct{ Categories, Pets, Orders int64 }
 
 // MaxKeys is how many live keys a workspace can have.
@@ -225,10 +226,6 @@ type Link struct {
 	Hash  [32]byte // of the link's secret part
 	Until time.Time
 }
-
-// LinkGrace is how long a used link is remembered after its end, for nodes
-// whose clocks are behind.
-const LinkGrace = time.Hour
 
 // An Actor names who changes a store, for the audit log: "cli", "console:KEYID",
 // "operator", "limiter".

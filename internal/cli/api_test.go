@@ -68,9 +68,12 @@ func TestTables(t *testing.T) {
 	for _, test := range []struct{ command, sent, want string }{
 		{"api categories list", `[{"name":"Dogs","id":1},{"id":2,"name":"Cats","description":"a\u001bb"}]`, "ID  NAME  DESCRIPTION\n1   Dogs  \n2   Cats  a\\u001bb\n"},
 		{"api orders get 1", `{"id":1,"petId":2,"quantity":3,"complete":false,"shipDate":"2026-03-01T09:30:00+01:00"}`,
-			"ID  PET  QUANTITY  SHIP DATE                COMPLETE\n1   2    3         2026-03-01 08:30:00 UTC  false\n"},
+			"ID         1\nPET        2\nQUANTITY   3\nSHIP DATE  2026-03-01 08:30:00 UTC\nCOMPLETE   false\n"},
 		{"webhook list", `[{"id":"wh_1","url":"u","state":"active","after":0}]`, "ID    URL  TYPES  STATE   AFTER  FAILING SINCE\nwh_1  u    all    active  0      -\n"},
 		{"api keys create till", `{"id":"key_1","name":"till","scopes":["read","write"],"key":"pst_2"}`, "ID       key_1\nNAME     till\nSCOPES   read,write\nEXPIRES  never\n\npst_2\n"},
+		{"api account", `{"workspace":{"name":"acme"},"plan":"pro","key":{"id":"key_1","scopes":["read"]},"limits":{"day":{"limit":9}}}`,
+			"WORKSPACE         acme\nPLAN              pro\nKEY               key_1\nNAME              \nSCOPES            read\nEXPIRES           never\n" +
+				"STRIKES LEFT      \nLEFT THIS MINUTE  \nOF                \nLEFT TODAY        \nOF                9\n"},
 		{"api pets delete 7", "", "Deleted the pet 7\n"},
 		{"api keys revoke key_1", "", "Revoked the key key_1\n"},
 	} {
@@ -152,9 +155,9 @@ func TestRequests(t *testing.T) {
 func TestArgumentsAreChecked(t *testing.T) {
 	t.Parallel()
 	for command, want := range map[string]string{
-		"api pets get Rex":                          `ID: "Rex" is not an id: must be a whole number from 1 on`,
-		"api inventory get 0":                       `PET: "0" is not an id: must be a whole number from 1 on`,
-		"api orders create Rex":                     `PET: "Rex" is not an id: must be a whole number from 1 on`,
+		"api pets get Rex":                          `ID: "Rex": must be a whole number from 1 on`,
+		"api inventory get 0":                       `PET: "0": must be a whole number from 1 on`,
+		"api orders create Rex":                     `PET: "Rex": must be a whole number from 1 on`,
 		"api inventory set 1 many":                  `QUANTITY: "many": must be a whole number from 0 to 1000000000`,
 		"api orders create 1 --quantity many":       `--quantity: "many": must be a whole number from 1 to 1000000`,
 		"api pets list --id 1,x":                    `--id: "1,x": must be a whole number from 1 on`,
@@ -163,7 +166,7 @@ func TestArgumentsAreChecked(t *testing.T) {
 		"api orders list --complete=maybe":          `--complete: "maybe": must be true or false`,
 		"api orders list --from today":              `--from: "today": must be an instant such as 2026-03-01T09:30:00Z`,
 		"api keys create till --expires soon":       `--expires: "soon": must be a duration such as 500ms, 30s, 24h or 30d`,
-		"api keys rotate key_1 --overlap -1h":       `--overlap: "-1h": must not be negative`,
+		"api keys rotate key_1 --overlap -1h":       `--overlap: "-1h": must be at least 0s`,
 		"api pets update 1 --category 0":            `--category: "0": must be a whole number from 1 on`,
 		"api pets list --limit 0":                   `--limit: "0": must be a whole number from 1 to 100`,
 		"api pets list --name=":                     `--name: "": must not be empty`,
@@ -175,7 +178,7 @@ func TestArgumentsAreChecked(t *testing.T) {
 		"api categories create Cats --description=": `--description: "": must not be empty`,
 		"api pets create Rex":                       `--category is needed: ID of the category the pet belongs to`,
 		"api pets update 1":                         `nothing to change: give --name, --category or --status`,
-		"webhook retry wh_1 first":                  `DELIVERY: "first" is not an id: must be a whole number from 1 on`,
+		"webhook retry wh_1 first":                  `DELIVERY: "first": must be a whole number from 1 on`,
 		"api pets list --server 127.0.0.1:8080":     `--server: "127.0.0.1:8080" is not an absolute http or https URL`,
 		"api pets list --server user:hunter2@h":     `--server: the URL has more than scheme, host and path`,
 		"listen --forward-to user:hunter2@h":        `--forward-to: "user:xxxxx@h" is not an absolute http or https URL`,

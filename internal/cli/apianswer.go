@@ -7,9 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
-	"time"
 
 	"example.com/petstore/client"
 	"example.com/petstore/internal/access"
@@ -35,11 +33,8 @@ func (c *apiCommand) printAnswer(answer json.RawMessage) error {
 	if err := json.Unmarshal(answer, new(json.RawMessage)); err != nil {
 		return fmt.Errorf("the answer to %s: %w", c.OperationID, err)
 	}
-	switch {
-	case shownOnce != "":
+	if shownOnce != "" {
 		return c.printSecret(answer, shownOnce, c.columns())
-	case c.show != nil:
-		return c.app.print(answer, c.show(answer))
 	}
 	return c.app.print(answer, tableOf(answer, c.columns()))
 }
@@ -98,18 +93,12 @@ func (c *apiCommand) printOnly(id any, path string, list json.RawMessage) error 
 // printRemoval says that a resource is no more.
 func (c *apiCommand) printRemoval(id any) error {
 	verb, item := wordsOf(c.OperationID)
-	did, member := "Deleted", "deleted"
-	switch verb {
-	case "cancel":
-		did = "Cancelled"
-	case "revoke":
-		did, member = "Revoked", "revoked"
+	member := "deleted"
+	if verb == "revoke" {
+		member = "revoked"
 	}
-	text, err := json.Marshal(id)
-	if err != nil {
-		return err
-	}
-	return c.printDone(json.RawMessage(fmt.Sprintf(`{"id":%s,%q:true}`, text, member)), "%s the %s %v", did, item, id)
+	did := map[string]string{"delete": "Deleted", "cancel": "Cancelled", "revoke": "Revoked"}[verb]
+	return c.printDone(map[string]any{"id": id, member: true}, "%s the %s %v", did, item, id)
 }
 
 // sayMore says on stderr where the next page of a list starts. The feed of events always names a next page.
@@ -121,27 +110,6 @@ func (c *apiCommand) sayMore(resp client.Response) {
 	if next := resp.Next(); more && next != "" {
 		fmt.Fprintf(c.err, "petstore: there is more: use %s %s\n", how, access.Printable(next))
 	}
-}
-
-func accountTable(answer json.RawMessage) rows {
-	var v client.Account
-	_ = json.Unmarshal(answer, &v) // members of other types stay empty
-	left := func(w client.RateLimitWindow) string {
-		return fmt.Sprintf("%d of %d left until %s", w.Remaining, w.Limit, moment(time.Unix(w.Reset, 0), ""))
-	}
-	of := rows{{"WORKSPACE", v.Workspace.Name}, {"PLAN", string(v.Plan)}}
-	return append(append(of, detailsOf(v.Key, "id=KEY,name,scopes,expiresAt,strikesLeft")...), []string{"MINUTE", left(v.Limits.Minute)}, []string{"DAY", left(v.Limits.Day)})
-}
-
-// testTable shows the response of a receiver to a test event.
-func testTable(answer json.RawMessage) rows {
-	var v client.WebhookAnswer
-	_ = json.Unmarshal(answer, &v) // as above
-	status := "none"
-	if v.Status != 0 {
-		status = strconv.Itoa(v.Status)
-	}
-	return rows{{"STATUS", status}, {"LATENCY", number(v.LatencyMs) + " ms"}, {"ANSWER", v.Answer + v.Error}}
 }
 
 // testPassed returns an error unless the receiver took the test event.

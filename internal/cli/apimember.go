@@ -124,7 +124,7 @@ func (m *member) setType(now func() time.Time) {
 		m.form, m.about = "DURATION", "how long the key lasts, such as 30d or 12h"
 		m.read = func(word string) (any, error) {
 			length, err := config.Duration(nil, 1).Read(word)
-			return now().Add(length), err
+			return now().Add(length).Format(time.RFC3339Nano), err
 		}
 		m.addNull("never")
 	case s.Pattern == durationPattern:
@@ -133,14 +133,30 @@ func (m *member) setType(now func() time.Time) {
 			return fmt.Sprintf("%ds", int64((length+time.Second-1)/time.Second)), err
 		}
 	case s.Format == "date-time":
-		m.form, m.read = "INSTANT", reader(instantFlag(nil))
+		m.form = "INSTANT"
+		m.read = func(word string) (any, error) {
+			if _, err := time.Parse(time.RFC3339, word); err != nil {
+				return nil, errors.New("must be an instant such as 2026-03-01T09:30:00Z")
+			}
+			return word, nil
+		}
 	default:
 		m.read = reader(text(nil))
 	}
 }
 
+// text returns a flag that takes any text but none.
+func text(to *string) *config.Value[string] {
+	return &config.Value[string]{To: to, Read: func(s string) (string, error) {
+		if s == "" {
+			return "", errors.New("must not be empty")
+		}
+		return s, nil
+	}}
+}
+
 // reader returns what reads a value as v does.
-func reader[T any](v *value[T]) func(string) (any, error) {
+func reader[T any](v *config.Value[T]) func(string) (any, error) {
 	return func(word string) (any, error) { return v.Read(word) }
 }
 
@@ -186,11 +202,8 @@ func (m *member) usage() string {
 	if m.form != "bool" {
 		text = firstSentence(text)
 	}
-	switch words := strings.Join(m.words, ", "); {
-	case words != "" && m.about == m.schema.Description && m.schema.Name != "": // that of the type, and not of the member
-		text = "one of " + words
-	case words != "":
-		text += " (" + words + ")"
+	if len(m.words) > 0 {
+		text += " (" + strings.Join(m.words, ", ") + ")"
 	}
 	first, size := utf8.DecodeRuneInString(text)
 	if second, _ := utf8.DecodeRuneInString(text[size:]); size > 0 && !unicode.IsUpper(second) { // URL stays
@@ -212,9 +225,6 @@ func (m *member) Type() string {
 	}
 	return m.form
 }
-
-// Words implements worded.
-func (m *member) Words() []string { return m.words }
 
 // String implements pflag.Value. No flag has a default of its own.
 func (m *member) String() string { return "" }
@@ -255,13 +265,11 @@ func bound(given *int64, none int64) int64 {
 }
 
 // setArgument takes the value of an argument. Its error names the argument.
-func (m *member) setArgument(name, text string) (err error) {
-	if m.isID() {
-		m.value, err = idOf(name, text)
-	} else if err = m.Set(text); err != nil {
-		err = usagef("%s: %q: %v", name, text, err)
+func (m *member) setArgument(name, text string) error {
+	if err := m.Set(text); err != nil {
+		return usagef("%s: %q: %v", name, text, err)
 	}
-	return err
+	return nil
 }
 
 // addTo adds the value to the path or the query of a request, or to its body.
@@ -270,20 +278,12 @@ func (m *member) addTo(req *client.Request, body map[string]any) {
 	case m.in == "body":
 		body[m.name] = m.value
 	case m.in == "path":
-		req.Path = strings.Replace(req.Path, "{"+m.name+"}", url.PathEscape(m.text(m.value)), 1)
+		req.Path = strings.Replace(req.Path, "{"+m.name+"}", url.PathEscape(fmt.Sprint(m.value)), 1)
 	case m.in == "query" && several:
 		for _, one := range values {
-			req.Query.Add(m.name, m.text(one))
+			req.Query.Add(m.name, fmt.Sprint(one))
 		}
 	case m.in == "query":
-		req.Query.Set(m.name, m.text(m.value))
+		req.Query.Set(m.name, fmt.Sprint(m.value))
 	}
-}
-
-// text returns a value as text in a path, a query or a header.
-func (m *member) text(value any) string {
-	if t, ok := value.(time.Time); ok {
-		return t.Format(time.RFC3339Nano)
-	}
-	return fmt.Sprint(value)
 }

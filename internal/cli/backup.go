@@ -37,7 +37,6 @@ against the ledger. Only its owner can read it, because it contains everything.`
 			return printCopy(a, "Backed up "+a.config.DB+" to ", args[0], a.now().Sub(began))
 		},
 	})
-	cmd.ValidArgsFunction = nil
 	cmd.Flags().BoolVar(&force, "force", false, "replace FILE if it exists")
 	return cmd
 }
@@ -89,7 +88,6 @@ itself is not changed.`,
 			return printCopy(a, "Restored "+args[0]+" to ", a.config.DB, a.now().Sub(began))
 		},
 	})
-	cmd.ValidArgsFunction = nil
 	cmd.Flags().BoolVar(&force, "force", false, "replace the database if it exists")
 	return cmd
 }

@@ -26,14 +26,13 @@ type app struct {
 	config  *config.Config
 	origins config.Origins // where the flags of the command that runs have their values from
 	output  *output        // how the command that runs prints
-	began   time.Time      // when it began, for an expiry that must still be in the future when it is checked again
 }
 
 // Main runs the command that args name, without the program's name, and returns the exit
 // code. It writes results to stdout and everything else to stderr. The end of ctx interrupts
 // the command; serve then stops as after a SIGTERM.
 func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, getenv func(string) string) int {
-	a := &app{in: stdin, out: stdout, err: stderr, getenv: getenv, now: time.Now, config: config.New(), began: time.Now()}
+	a := &app{in: stdin, out: stdout, err: stderr, getenv: getenv, now: time.Now, config: config.New()}
 	root := newRoot(a, args...)
 	root.SetArgs(args)
 	root.SetIn(stdin)
@@ -59,8 +58,14 @@ func newRoot(a *app, words ...string) *cobra.Command {
 		id, title string
 		commands  []*cobra.Command
 	}{
-		{"service", "Run a server:", []*cobra.Command{serveCommand(a), sandboxCommand(a), healthcheckCommand(a), doctorCommand(a), configCommand(a), operatorCommand(a)}},
-		{"access", "Workspaces and keys:", []*cobra.Command{workspaceCommand(managing["workspaces"]), keyCommand(managing["keys"])}},
+		{"service", "Run a server:", []*cobra.Command{
+			serveCommand(a), sandboxCommand(a), healthcheckCommand(a), doctorCommand(a),
+			newGroup("config", "Show the settings of the server", configPrint(a)), operatorCommand(a),
+		}},
+		{"access", "Workspaces and keys:", []*cobra.Command{
+			newGroup("workspace", "Create, list, change and delete workspaces", commandsOf(managing["workspaces"])...),
+			newGroup("key", "Create, list, change, rotate, revoke and ban API keys", commandsOf(managing["keys"])...),
+		}},
 		{"data", "Data:", []*cobra.Command{
 			importCommand(a), exportCommand(a), eventsCommand(a), backupCommand(a), restoreCommand(a), migrateCommand(a), migrateStoreCommand(a),
 		}},
@@ -92,7 +97,6 @@ Exit codes: 0 success, 1 failure, 2 wrong usage, 130 interrupted.`
 	root.Example = "  petstore serve --demo"
 	root.PersistentFlags().String(config.FileFlag, "", "read settings from the YAML `FILE`")
 	config.FromEnvironment(root.PersistentFlags(), config.FileFlag)
-	complete(root)
 	addBuiltin(root)
 	return root
 }
@@ -118,7 +122,6 @@ func newCommand(a *app, s spec) *cobra.Command {
 		Use: s.use, Short: s.short, Long: s.long, Example: s.example,
 		Args:                  arguments(s.args),
 		DisableFlagsInUseLine: true,
-		ValidArgsFunction:     cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			origins, err := a.config.Load(cmd.Flags(), a.getenv)
 			if err != nil {
@@ -177,7 +180,7 @@ func runGroup(cmd *cobra.Command, args []string) error {
 	case len(args) > 0:
 		return unknownCommand(cmd, args[0])
 	case cmd.HasParent():
-		return usagef("%q needs a command: %s", cmd.CommandPath(), commandNames(cmd))
+		return usagef("%q needs a command; see %[1]s --help", cmd.CommandPath())
 	}
 	return cmd.Help()
 }

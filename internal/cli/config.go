@@ -8,10 +8,6 @@ import (
 	"example.com/petstore/internal/config"
 )
 
-func configCommand(a *app) *cobra.Command {
-	return newGroup("config", "Show the settings of the server", configPrint(a))
-}
-
 // settingView is a setting as it is printed.
 type settingView struct {
 	Name   string        `json:"name"`

@@ -11,7 +11,6 @@ import (
 	"example.com/petstore/internal/node"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/store"
-	"example.com/petstore/internal/store/postgres"
 	"example.com/petstore/internal/store/sqlite"
 )
 
@@ -20,8 +19,7 @@ func doctorCommand(a *app) *cobra.Command {
 		use:   "doctor",
 		short: "Check the database, and say what to do",
 		long: `Check that the database is there and migrated, its integrity, the stock of every pet
-against its ledger, and the events against the data. With PostgreSQL, check the settings
-of the server too.
+against its ledger, and the events against the data.
 
 It changes nothing and can run next to a server. Each finding says what to do. The
 command fails if there is a problem.`,
@@ -48,22 +46,15 @@ const adviceDamaged = "keep a copy of the database, restore the latest good back
 
 // examine checks the database and, if it can be opened, what it contains.
 func examine(ctx context.Context, a *app) []finding {
-	var settings []string
 	var contents []finding
-	var err error
-	if a.config.OnPostgres() {
-		settings, err = postgres.Diagnose(ctx, a.config.DB)
-	}
-	if err == nil {
-		err = a.withReader(ctx, func(db node.Store) error {
-			problems, err := db.Check(ctx)
-			contents = found("integrity and ledger", adviceDamaged, problems, err)
-			problems, err = checkEvents(ctx, db)
-			contents = append(contents, found("events", "copies made from the feed are wrong: let clients read the lists again, and please report this", problems, err)...)
-			return nil
-		})
-	}
-	return append(found("database", "change this in the server's configuration, or use another server", settings, err), contents...)
+	err := a.withReader(ctx, func(db node.Store) error {
+		problems, err := db.Check(ctx)
+		contents = found("integrity and ledger", adviceDamaged, problems, err)
+		problems, err = checkEvents(ctx, db)
+		contents = append(contents, found("events", "copies made from the feed are wrong: let clients read the lists again, and please report this", problems, err)...)
+		return nil
+	})
+	return append(found("database", "", nil, err), contents...)
 }
 
 // found returns the findings of a check: its problems, and the error if it could not be made.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -71,27 +72,18 @@ func explain(err error) string {
 		}
 		return strings.Join(texts, "; ")
 	}
-	text := err.Error()
+	text := withoutPrefix(err)
 	if e, ok := errors.AsType[*petstore.Error](err); ok {
 		text = strings.Replace(text, e.Error(), sentence(e), 1)
 	}
 	return strings.TrimSuffix(access.Printable(oneLine(text)), ".") // an error may repeat what a stranger wrote
 }
 
+var lineBreak = regexp.MustCompile(`\s*\n\s*`)
+
 // oneLine joins lines; what stands behind a colon goes on there.
 func oneLine(text string) string {
-	var line strings.Builder
-	for part := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
-		switch before := line.String(); {
-		case before == "":
-		case strings.HasSuffix(before, ":"):
-			line.WriteString(" ")
-		default:
-			line.WriteString("; ")
-		}
-		line.WriteString(strings.TrimSpace(part))
-	}
-	return line.String()
+	return strings.ReplaceAll(lineBreak.ReplaceAllString(strings.TrimSpace(text), "; "), ":; ", ": ")
 }
 
 // sentence returns what e says to people.
@@ -124,11 +116,6 @@ func flagError(cmd *cobra.Command, err error) error {
 	if cmd.HasSubCommands() && cmd.Flags().NArg() > 0 {
 		return unknownCommand(cmd, cmd.Flags().Arg(0))
 	}
-	if e, ok := errors.AsType[*pflag.NotExistError](err); ok {
-		if number := e.GetSpecifiedShortnames(); number != "" && number[0] >= '0' && number[0] <= '9' {
-			return usagef("-%s is not a flag, and a number must not be negative", number)
-		}
-	}
 	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		return usagef("--%s: %q: %v", e.GetFlag().Name, e.GetValue(), reasonOf(e.Unwrap()))
 	}
@@ -151,14 +138,4 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 		meant = "; did you mean " + strings.Join(all, " or ") + "?"
 	}
 	return usagef("unknown command %q for %q%s", name, cmd.CommandPath(), meant)
-}
-
-func commandNames(cmd *cobra.Command) string {
-	var names []string
-	for _, c := range cmd.Commands() {
-		if c.IsAvailableCommand() {
-			names = append(names, c.Name())
-		}
-	}
-	return strings.Join(names, ", ")
 }

@@ -55,7 +55,7 @@ func TestDurations(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]time.Duration{
 		"30d": 720 * time.Hour, "1d12h": 36 * time.Hour, "1h30m": 90 * time.Minute, "1ns": 1,
-		"0": 0, "0d": 0, "": 0, "d": 0, "-1d": 0, "1d-2h": 0, "30": 0, "soon": 0, "99999d": 0, "65535d2562047h": 0,
+		"0": 0, "0d": 0, "": 0, "d": 0, "-1d": 0, "1d-2h": 0, "30": 0, "soon": 0, "999999d": 0, "65535d2562047h": 0,
 	} {
 		var got time.Duration
 		err := config.Duration(&got, 1).Set(text)

@@ -75,7 +75,7 @@ func (a *app) events(ctx context.Context, db node.Store, workspace string, q pet
 
 // printEvent prints an event in a line.
 func (a *app) printEvent(e *petstore.Event) error {
-	line := fmt.Sprintf("%-8d %s  %-18s  %s", e.ID, moment(e.CreatedAt.UTC(), ""), e.Type, e.Data)
+	line := fmt.Sprintf("%-8d %s  %-18s  %s", e.ID, moment(e.CreatedAt.UTC()), e.Type, e.Data)
 	if len(e.Previous) > 0 {
 		line += " was " + string(e.Previous)
 	}

@@ -67,7 +67,6 @@ without a name it is NDJSON.`,
 			return a.withReader(ctx, func(db node.Store) error { return exportWorkspace(ctx, a, db, args[0], file, f, force) })
 		},
 	})
-	cmd.ValidArgsFunction = nil
 	format.register(cmd)
 	cmd.Flags().BoolVar(&force, "force", false, "replace FILE if it exists")
 	return cmd

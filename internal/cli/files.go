@@ -2,7 +2,6 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -13,7 +12,7 @@ import (
 // replaceFile writes a file that appears under its name when it is whole and
 // durable. It refuses to replace one unless force is set.
 func (a *app) replaceFile(path string, force bool, write func(io.Writer) error) (err error) {
-	if err := a.checkOverwrite(path); err != nil {
+	if err := sqlite.CheckOverwrite(a.config.DB, path); err != nil {
 		return err
 	}
 	if err := mayReplace(path, force); err != nil {
@@ -38,22 +37,12 @@ func (a *app) replaceFile(path string, force bool, write func(io.Writer) error) 
 	return os.Rename(f.Name(), path)
 }
 
-// checkOverwrite returns an error if path is the database of the settings, or a part
-// of one.
-func (a *app) checkOverwrite(path string) error {
-	database := ""
-	if !a.config.OnPostgres() {
-		database = a.config.DB
-	}
-	return sqlite.CheckOverwrite(database, path)
-}
-
 // mayReplace returns an error if there is something at path that must stay:
 // what is no file, whatever force says, and without it any file.
 func mayReplace(path string, force bool) error {
 	_, err := os.Lstat(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return inFolder(path)
+		return nil
 	}
 	info, statErr := os.Stat(path) // a link is what it leads to
 	switch {
@@ -65,16 +54,6 @@ func mayReplace(path string, force bool) error {
 		return usagef("%s is not a file, but a device, a pipe or a socket; %s is the standard output", path, standardStream)
 	case !force:
 		return usagef("%s exists already; --force replaces it", path)
-	}
-	return nil
-}
-
-// inFolder returns an error if the folder of a new file is missing: later ones
-// would name the file's name while it is being made.
-func inFolder(path string) error {
-	dir := filepath.Dir(path)
-	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("%s: the directory %s does not exist", path, dir)
 	}
 	return nil
 }

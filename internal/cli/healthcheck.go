@@ -24,8 +24,6 @@ func healthcheckCommand(a *app) *cobra.Command {
 			if a.config.OpsAddr == config.Off {
 				return a.fault("ops-addr", "there is no operations listener to ask")
 			}
-			ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
-			defer cancel()
 			return askReady(ctx, node.LocalURL(a.config.OpsAddr)+"/readyz")
 		},
 	})
@@ -39,7 +37,7 @@ func askReady(ctx context.Context, url string) error {
 		return err
 	}
 	// A transport of its own: no proxy of the environment stands before us.
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 3 * time.Second}
 	resp, err := client.Do(req)
 	if err != nil {
 		return fmt.Errorf("not ready: %w", err)

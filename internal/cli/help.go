@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"example.com/petstore/internal/config"
 )
@@ -25,29 +24,6 @@ func addBuiltin(root *cobra.Command) {
 				shell.Args = arguments(cobra.NoArgs)
 			}
 		}
-	}
-}
-
-// A worded value of a flag knows the words that it takes.
-type worded interface{ Words() []string }
-
-// complete lets shells complete the flags of cmd, and of the commands below it,
-// with the words that they take; with names of files only where those are meant.
-func complete(cmd *cobra.Command) {
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		words := cobra.NoFileCompletions
-		if v, ok := f.Value.(worded); ok {
-			words = cobra.FixedCompletions(v.Words(), cobra.ShellCompDirectiveNoFileComp)
-		}
-		if is, _ := pflag.UnquoteUsage(f); slices.Contains([]string{"FILE", "PATH", "DIR"}, is) {
-			return
-		}
-		if err := cmd.RegisterFlagCompletionFunc(f.Name, words); err != nil {
-			panic(err) // it was registered twice
-		}
-	})
-	for _, c := range cmd.Commands() {
-		complete(c)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize/english"
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
@@ -73,7 +74,6 @@ interrupted, run it again with the same file, and it continues.`,
 			return i.run(ctx, args[0])
 		},
 	})
-	cmd.ValidArgsFunction = nil
 	i.format.register(cmd)
 	cmd.Flags().BoolVar(&i.dryRun, "dry-run", false, "only check, and print what would be created, changed and left as it is")
 	cmd.Flags().BoolVarP(&i.yes, "yes", "y", false, "do not ask for confirmation")
@@ -225,7 +225,7 @@ func (i *importer) list(faults []*interchange.Fault) {
 
 // faultsIn says how many faults there are.
 func (i *importer) faultsIn(r interchange.Report) string {
-	text := fmt.Sprintf("%s has %s", i.file, interchange.Quantity(r.Skipped, "fault", "faults"))
+	text := fmt.Sprintf("%s has %s", i.file, english.Plural(int(r.Skipped), "fault", ""))
 	if r.Skipped > int64(len(r.Faults)) {
 		text += fmt.Sprintf(", of which the first %d are listed", len(r.Faults))
 	}
@@ -253,7 +253,7 @@ func (i *importer) printReport(r interchange.Report, took time.Duration) error {
 	}
 	edits := ""
 	if r.Changed+r.Left > 0 {
-		edits = fmt.Sprintf(", %s changed, %d left as they were", interchange.Quantity(r.Changed, "pet", "pets"), r.Left)
+		edits = fmt.Sprintf(", %s changed, %d left as they were", english.Plural(int(r.Changed), "pet", ""), r.Left)
 	}
 	if r.Reached > 0 {
 		i.note(fmt.Sprintf("it was imported up to line %d before, and continued after it", r.Reached))

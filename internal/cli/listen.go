@@ -2,14 +2,12 @@ package cli
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/netip"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -52,18 +50,11 @@ read, no webhook and no public address. It continues after an interruption on ei
 		if l.minted = l.secret == ""; l.minted {
 			l.secret = webhook.MintSecret()
 		}
-		if !usableSecret(l.secret) {
+		if webhook.Sign(http.Header{}, webhook.Message{Secrets: []string{l.secret}}, a.now()) != nil {
 			return a.fault("secret", "must be whsec_ and base64, as the secret of a webhook")
 		}
 		return l.run(ctx)
 	})
-}
-
-// usableSecret reports whether events can be signed with a secret.
-func usableSecret(text string) bool {
-	encoded, prefixed := strings.CutPrefix(text, "whsec_")
-	key, err := base64.StdEncoding.DecodeString(encoded)
-	return prefixed && err == nil && len(key) > 0
 }
 
 // A listener forwards events to a receiver.
@@ -163,11 +154,9 @@ func (l *listener) printStart(workspace string) error {
 	line, text := map[string]any{"workspace": workspace, "forwardTo": to}, fmt.Sprintf("Forwarding the events of %s to %s", workspace, to)
 	if l.minted {
 		line["secret"] = l.secret
+		text += ", signed with the secret " + l.secret
 	}
-	if err := l.printLine(line, text); err != nil || !l.minted || l.chosen() == "json" {
-		return err
-	}
-	return l.printLine(nil, "Secret: "+l.secret)
+	return l.printLine(line, text)
 }
 
 // pause waits before something is tried again.

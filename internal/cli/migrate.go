@@ -11,26 +11,31 @@ import (
 )
 
 func migrateCommand(a *app) *cobra.Command {
-	return newGroup("migrate", "Migrate the database, or show which migrations it has", migrateUp(a), migrateStatus(a))
-}
-
-func migrateUp(a *app) *cobra.Command {
-	return onMigrations(a, spec{
-		use:   "up",
-		short: "Migrate the database to this version",
-		long:  "Create the database, or migrate it to this version, as serve does when it starts.\nThere is no way back, so make a backup first.",
-	}, applyMigrations)
-}
-
-func migrateStatus(a *app) *cobra.Command {
-	return onMigrations(a, spec{use: "status", short: "List all migrations, and which of them are applied"}, knownMigrations)
+	up := spec{
+		use: "up", short: "Migrate the database to this version",
+		long: "Create the database, or migrate it to this version, as serve does when it starts.\nThere is no way back, so make a backup first.",
+	}
+	status := spec{use: "status", short: "List all migrations, and which of them are applied"}
+	return newGroup("migrate", "Migrate the database, or show which migrations it has",
+		onMigrations(a, up, func(ctx context.Context) ([]store.Migration, error) {
+			if a.config.OnPostgres() {
+				return postgres.MigrateUp(ctx, a.config.DB, a.now)
+			}
+			return sqlite.MigrateUp(ctx, a.config.DB, a.now)
+		}),
+		onMigrations(a, status, func(ctx context.Context) ([]store.Migration, error) {
+			if a.config.OnPostgres() {
+				return postgres.MigrateStatus(ctx, a.config.DB)
+			}
+			return sqlite.MigrateStatus(ctx, a.config.DB)
+		}))
 }
 
 // onMigrations returns the command that prints the migrations that it gets.
-func onMigrations(a *app, s spec, get func(context.Context, *app) ([]store.Migration, error)) *cobra.Command {
+func onMigrations(a *app, s spec, get func(context.Context) ([]store.Migration, error)) *cobra.Command {
 	s.settings, s.output = []string{"db"}, tables()
 	s.run = func(ctx context.Context, _ []string) error {
-		all, err := get(ctx, a)
+		all, err := get(ctx)
 		if err != nil {
 			return err
 		}
@@ -38,20 +43,4 @@ func onMigrations(a *app, s spec, get func(context.Context, *app) ([]store.Migra
 		return a.print(all, tableOf(all, "version,name,appliedAt"))
 	}
 	return newCommand(a, s)
-}
-
-// applyMigrations brings the database up to date and returns what it lacked.
-func applyMigrations(ctx context.Context, a *app) ([]store.Migration, error) {
-	if a.config.OnPostgres() {
-		return postgres.MigrateUp(ctx, a.config.DB, a.now)
-	}
-	return sqlite.MigrateUp(ctx, a.config.DB, a.now)
-}
-
-// knownMigrations returns all migrations, and which of them were applied.
-func knownMigrations(ctx context.Context, a *app) ([]store.Migration, error) {
-	if a.config.OnPostgres() {
-		return postgres.MigrateStatus(ctx, a.config.DB)
-	}
-	return sqlite.MigrateStatus(ctx, a.config.DB)
 }

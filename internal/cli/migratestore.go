@@ -15,14 +15,8 @@ import (
 	"example.com/petstore/internal/store/sqlite"
 )
 
-// A mover is one run of migrate-store.
-type mover struct {
-	*app
-	from, to string
-}
-
 func migrateStoreCommand(a *app) *cobra.Command {
-	m := &mover{app: a}
+	var from, to string
 	cmd := newCommand(a, spec{
 		use:   "migrate-store",
 		short: "Move everything from SQLite to PostgreSQL",
@@ -44,43 +38,17 @@ Give the password in PGPASSWORD or PGPASSFILE, where ps does not show it.`,
 		needs:   []string{"to"},
 		run: func(ctx context.Context, _ []string) error {
 			switch {
-			case !(&config.Config{DB: m.to}).OnPostgres():
+			case !(&config.Config{DB: to}).OnPostgres():
 				return usagef("--to: must be a postgres:// URL, such as postgres://user@host/dbname")
-			case config.CheckPath(m.from) != nil:
+			case config.CheckPath(from) != nil:
 				return usagef("--from: must be the path of a SQLite file")
 			}
-			return m.run(ctx)
+			return migrateStore(ctx, a, from, to)
 		},
 	})
-	cmd.Flags().StringVar(&m.from, "from", "petstore.db", "move from the SQLite `FILE`")
-	cmd.Flags().StringVar(&m.to, "to", "", "move to the PostgreSQL database at `URL`")
+	cmd.Flags().StringVar(&from, "from", "petstore.db", "move from the SQLite `FILE`")
+	cmd.Flags().StringVar(&to, "to", "", "move to the PostgreSQL database at `URL`")
 	return cmd
-}
-
-func (m *mover) run(ctx context.Context) (err error) {
-	source, err := sqlite.OpenSource(ctx, m.from)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, source.Close()) }()
-	target, err := postgres.OpenTarget(ctx, m.to, m.now)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, target.Close(ctx)) }()
-	began, bar := m.now(), m.newBar(0, progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionSetItsString("rows"))
-	tables, err := (&store.Move{From: source, To: target, Name: config.Redact(m.to), OnProgress: func(done, all int64) {
-		bar.ChangeMax64(all)
-		_ = bar.Set64(done) // a terminal that cannot be written shows nothing anyway
-	}}).Run(ctx)
-	bar.Finish()
-	if err != nil {
-		if errors.Is(err, context.Canceled) { // of which Main says no more than that
-			fmt.Fprintln(m.err, "petstore: nothing was moved; run the command again")
-		}
-		return err
-	}
-	return m.printMove(tables, m.now().Sub(began))
 }
 
 // moveView is a move as it is printed.
@@ -90,15 +58,39 @@ type moveView struct {
 	Seconds float64       `json:"seconds"`
 }
 
-func (m *mover) printMove(tables []store.Moved, took time.Duration) error {
-	v := moveView{tables, 0, float64(took.Milliseconds()) / 1000}
-	for _, t := range tables {
+func migrateStore(ctx context.Context, a *app, from, to string) (err error) {
+	source, err := sqlite.OpenSource(ctx, from)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, source.Close()) }()
+	target, err := postgres.OpenTarget(ctx, to, a.now)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, target.Close(ctx)) }()
+	began, bar := a.now(), a.newBar(0, progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionSetItsString("rows"))
+	var v moveView
+	v.Tables, err = (&store.Move{From: source, To: target, Name: config.Redact(to), OnProgress: func(done, all int64) {
+		bar.ChangeMax64(all)
+		_ = bar.Set64(done) // a terminal that cannot be written shows nothing anyway
+	}}).Run(ctx)
+	bar.Finish()
+	if err != nil {
+		if errors.Is(err, context.Canceled) { // of which Main says no more than that
+			fmt.Fprintln(a.err, "petstore: nothing was moved; run the command again")
+		}
+		return err
+	}
+	for _, t := range v.Tables {
 		v.Rows += t.Rows
 	}
-	err := m.print(v, tableOf(tables, "table,rows"))
-	if err == nil {
-		fmt.Fprintf(m.err, "petstore: moved %d rows from %s to %s in %v. Start the nodes, and give all commands, the new address with --db or PETSTORE_DB; %s is refused from now on.\n",
-			v.Rows, m.from, config.Redact(m.to), took.Round(time.Millisecond), m.from)
+	took := a.now().Sub(began).Round(time.Millisecond)
+	v.Seconds = took.Seconds()
+	if err := a.print(v, tableOf(v.Tables, "table,rows")); err != nil {
+		return err
 	}
-	return err
+	fmt.Fprintf(a.err, "petstore: moved %d rows from %s to %s in %v. Start the nodes, and give all commands, the new address with --db or PETSTORE_DB; %[2]s is refused from now on.\n",
+		v.Rows, from, config.Redact(to), took)
+	return nil
 }

@@ -12,8 +12,8 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -40,7 +40,10 @@ func (c *apiCommand) onOperator(s spec) *cobra.Command {
 			return c.onServer(ctx, server, token)
 		}
 		return c.withStoreFor(ctx, store.OpenOptions{NoMigrate: !c.migrates}, func(db node.Store) error {
-			return c.onStore(ctx, db)
+			if err := c.onStore(ctx, db); err != nil || c.asks == "" {
+				return err
+			}
+			return db.Resume(ctx) // removes the rows, also if there is no server that does
 		})
 	}
 	cmd := newCommand(c.app, s)
@@ -64,9 +67,6 @@ func wantsServer(a *app) (bool, error) {
 	return false, nil
 }
 
-// answerWithin is how long a server may take to answer, except for the removal of a workspace's contents.
-const answerWithin = 30 * time.Second
-
 // onServer carries out the command with a server. If only a variable with a token made the command call it, errors say so.
 func (c *apiCommand) onServer(ctx context.Context, server, token string) error {
 	if token == "" {
@@ -76,7 +76,7 @@ func (c *apiCommand) onServer(ctx context.Context, server, token string) error {
 	if c.secret != "" { // the server makes a key once, also if it is asked again
 		attempts = 2
 	}
-	api, err := c.client(server, "token", token, client.WithHTTPClient(c.httpClient(nil)), client.WithRetry(client.Retry{Attempts: attempts}))
+	api, err := c.client(server, "token", token, client.WithRetry(client.Retry{Attempts: attempts}))
 	if err != nil {
 		return err
 	}
@@ -87,19 +87,9 @@ func (c *apiCommand) onServer(ctx context.Context, server, token string) error {
 	}
 	err = c.refusal(ctx, server, c.onWorkspace(ctx, api))
 	if from := c.origins.Of("token"); err != nil && from != "--token" && !c.given("server") {
-		err = fmt.Errorf("asked %s instead of the database, because %s is set: %w", server, from, err)
+		fmt.Fprintf(c.err, "petstore: %s was asked instead of the database, because %s is set\n", server, from)
 	}
 	return err
-}
-
-// httpClient returns the client for requests over a transport; nil means the usual one. It follows no redirection, which
-// could lead the token elsewhere.
-func (c *apiCommand) httpClient(over http.RoundTripper) *http.Client {
-	h := &http.Client{Transport: over, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	if c.asks == "" {
-		h.Timeout = answerWithin
-	}
-	return h
 }
 
 // onStore carries out the command on a database. Its errors have their causes, which no server would tell.
@@ -110,7 +100,7 @@ func (c *apiCommand) onStore(ctx context.Context, db node.Store) error {
 	}
 	var cause error
 	admin, err := httpapi.NewAdmin(httpapi.AdminOptions{
-		Access: db, Counts: operator.Saved(db, c.now), Secret: secret, Now: func() time.Time { return c.began },
+		Access: db, Counts: operator.Saved(db, c.now), Secret: secret, Now: c.now,
 		As: actor, Failed: func(err error) { cause = err },
 		Log: slog.New(slog.NewTextHandler(c.err, &slog.HandlerOptions{Level: slog.LevelError})), // of panics
 	})
@@ -154,7 +144,7 @@ func (c *apiCommand) onWorkspace(ctx context.Context, api *client.Client) error 
 	if !strings.Contains(c.req.Path, "{"+workspaceID+"}") {
 		return c.run(ctx, api)
 	}
-	if err := c.find(ctx, api, c.args[0].text(c.args[0].value)); err != nil {
+	if err := c.find(ctx, api, fmt.Sprint(c.args[0].value)); err != nil {
 		return err
 	}
 	if c.asks != "" {
@@ -162,12 +152,8 @@ func (c *apiCommand) onWorkspace(ctx context.Context, api *client.Client) error 
 			return err
 		}
 	}
-	c.req.Path = strings.Replace(c.req.Path, "{"+workspaceID+"}", number(c.found.ID), 1)
-	err := c.run(ctx, api)
-	if c.asks != "" && err != nil && ctx.Err() != nil { // of which Main says no more than that
-		fmt.Fprintln(c.err, "petstore: the removal has begun and cannot be undone; a running server finishes it within a minute, or the next one that starts")
-	}
-	return err
+	c.req.Path = strings.Replace(c.req.Path, "{"+workspaceID+"}", strconv.FormatInt(c.found.ID, 10), 1)
+	return c.run(ctx, api)
 }
 
 // find looks up the workspace with a name.
@@ -203,18 +189,14 @@ func (c *apiCommand) printChange(answer json.RawMessage) error {
 // flag or the argument that is at fault.
 func (c *apiCommand) refusal(ctx context.Context, server string, err error) error {
 	e, answered := errors.AsType[*client.Error](err)
-	_, own := errors.AsType[*petstore.Error](err)
 	switch {
-	case own:
+	case err != nil && ctx.Err() != nil:
+		return ctx.Err()
+	case server != "" && (isUnreadable(err) || answered && (e.Code == "" || e.Code == "route_not_found")): // such as the public listener
+		const meant = "give the URL of the operations listener (--ops-addr of serve)"
+		return fmt.Errorf("%s has no operator's API; %s: %s", server, meant, withoutPrefix(err))
+	case !answered:
 		return err
-	case isUnreadable(err) && server != "" && ctx.Err() == nil:
-		return fmt.Errorf("%s has no operator's API: %s", server, withoutPrefix(err))
-	case !answered || ctx.Err() != nil:
-		return apiError(ctx, err)
-	case e.Code == "route_not_found": // of the public listener
-		return fmt.Errorf("%s has no operator's API; give the URL of the operations listener (--ops-addr of serve)", server)
-	case e.Code == "":
-		return fmt.Errorf("%s has no operator's API: %d: %s", server, e.Status, e.Message)
 	}
 	for _, f := range e.Errors {
 		if err := c.blame(f.Pointer, f.Message); err != nil {

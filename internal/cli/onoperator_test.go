@@ -1,17 +1,14 @@
 package cli
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"example.com/petstore/internal/access"
@@ -130,12 +127,12 @@ func TestNotAnOperatorsAPI(t *testing.T) {
 		status     int
 		body, want string
 	}{
-		{400, "Client sent an HTTP request to an HTTPS server.\n", `has no operator's API: 400: this is not a response of Petstore: Bad Request: "Client sent an HTTP request to an HTTPS server."`},
+		{400, "Client sent an HTTP request to an HTTPS server.\n", `has no operator's API; give the URL of the operations listener (--ops-addr of serve): GET /admin/v1/workspaces: 400: this is not a response of Petstore: Bad Request: "Client sent an HTTP request to an HTTPS server."`},
 		{302, "", `GET /admin/v1/workspaces: 302 leads to "/signin": is the URL of the server right?`},
-		{200, "<html>", `has no operator's API: the answer to listWorkspaces: invalid character '<' looking for beginning of value`},
-		{200, "", `has no operator's API: the answer to listWorkspaces: unexpected end of JSON input`},
-		{200, `{"pets":[]}`, `has no operator's API: the answer to listWorkspaces: json: cannot unmarshal object into Go value of type []json.RawMessage`},
-		{404, `{"code":"route_not_found","message":"No.","status":404}`, "has no operator's API; give the URL of the operations listener (--ops-addr of serve)"},
+		{200, "<html>", `has no operator's API; give the URL of the operations listener (--ops-addr of serve): the answer to listWorkspaces: invalid character '<' looking for beginning of value`},
+		{200, "", `has no operator's API; give the URL of the operations listener (--ops-addr of serve): the answer to listWorkspaces: unexpected end of JSON input`},
+		{200, `{"pets":[]}`, `has no operator's API; give the URL of the operations listener (--ops-addr of serve): the answer to listWorkspaces: json: cannot unmarshal object into Go value of type []json.RawMessage`},
+		{404, `{"code":"route_not_found","message":"No.","status":404}`, "has no operator's API; give the URL of the operations listener (--ops-addr of serve): GET /admin/v1/workspaces: 404 route_not_found: No"},
 	} {
 		code, _, said := call(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Location", "/signin")
@@ -172,71 +169,15 @@ func TestLostKeysComeBack(t *testing.T) {
 	}
 }
 
-// TestRemovalsTakeTime: a server that does not answer ends a command, but not one that removes all of a workspace, which
-// takes its time.
-func TestRemovalsTakeTime(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
-			near, far := net.Pipe()
-			go answerLate(far, 10*time.Minute)
-			return near, nil
-		}}
-		defer transport.CloseIdleConnections()
-		for _, asks := range []string{"", "remove %s"} {
-			want := 30 * time.Second
-			if asks != "" {
-				want = 10 * time.Minute
-			}
-			c := &apiCommand{override: override{asks: asks}}
-			began := time.Now()
-			resp, err := c.httpClient(transport).Get("http://h") //nolint:noctx // the client has a timeout, which is tested
-			if err == nil {
-				resp.Body.Close()
-			}
-			if took := time.Since(began); took != want || (err == nil) != (asks != "") {
-				t.Errorf("a command that asks %q = %v after %v, want %v", asks, err, took, want)
-			}
-		}
-	})
-}
-
-// answerLate answers the requests of a connection after a time.
-func answerLate(conn net.Conn, after time.Duration) {
-	defer conn.Close()
-	in := bufio.NewReader(conn)
-	for {
-		req, err := http.ReadRequest(in)
-		if err != nil {
-			return
-		}
-		if _, err := io.Copy(io.Discard, req.Body); err != nil {
-			return
-		}
-		time.Sleep(after) // by the bubble's clock
-		if _, err := io.WriteString(conn, "HTTP/1.1 204 No Content\r\n\r\n"); err != nil {
-			return
-		}
-	}
-}
-
-// A brokenStore cannot be read, and waits for the end of a removal.
+// A brokenStore cannot be read.
 type brokenStore struct{ node.Store }
 
 var errBroken = errors.New("the disk is gone")
 
 func (brokenStore) Secret(context.Context) ([]byte, error) { return make([]byte, 32), nil }
 
-func (brokenStore) WorkspacePage(_ context.Context, _ int64, _ int, names ...string) ([]access.Workspace, error) {
-	if len(names) == 0 {
-		return nil, errBroken
-	}
-	return []access.Workspace{{ID: 1, Name: names[0]}}, nil
-}
-
-func (brokenStore) ResetWorkspace(ctx context.Context, _ int64, _ access.Actor) error {
-	<-ctx.Done()
-	return ctx.Err()
+func (brokenStore) WorkspacePage(context.Context, int64, int, ...string) ([]access.Workspace, error) {
+	return nil, errBroken
 }
 
 // TestOperatorsCauses: on a database, an error says its cause.
@@ -247,21 +188,6 @@ func TestOperatorsCauses(t *testing.T) {
 	processtest.Must(t, c.prepare(nil))
 	if err := c.onStore(t.Context(), brokenStore{}); !errors.Is(err, errBroken) {
 		t.Errorf("workspace list = %v, want %v", err, errBroken)
-	}
-}
-
-// TestInterruptedRemoval: an interrupt ends a removal on a database, which says what comes of it.
-func TestInterruptedRemoval(t *testing.T) {
-	t.Parallel()
-	var said bytes.Buffer
-	a := &app{out: io.Discard, err: &said, now: time.Now, config: config.New(), output: tables()}
-	c := newAPICommand(a, readAdmin(), operationOf(t, "resetWorkspace"))
-	c.yes = true
-	processtest.Must(t, c.prepare([]string{"acme"}))
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := c.onStore(ctx, brokenStore{}); !errors.Is(err, context.Canceled) || !strings.Contains(said.String(), "the removal has begun") {
-		t.Errorf("workspace reset = %v, said %q", err, &said)
 	}
 }
 

@@ -13,12 +13,8 @@ import (
 )
 
 func operatorCommand(a *app) *cobra.Command {
-	return newGroup("operator", "Sign in to the operator's console, and manage tokens for the operator's API", operatorLogin(a), operatorToken(a))
-}
-
-// signInView is a link to sign in, as it is printed.
-type signInView struct {
-	URL string `json:"url"`
+	return newGroup("operator", "Sign in to the operator's console, and manage tokens for the operator's API", operatorLogin(a),
+		newGroup("token", "Create, list and revoke tokens for the operator's API", tokenCreate(a), tokenList(a), tokenRevoke(a)))
 }
 
 func operatorLogin(a *app) *cobra.Command {
@@ -39,14 +35,10 @@ Give it the same --db and --ops-addr as the server.`,
 					return err
 				}
 				link := node.LocalURL(a.config.OpsAddr) + path
-				return a.printDone(signInView{link}, "%s", link)
+				return a.printDone(map[string]string{"url": link}, "%s", link)
 			})
 		},
 	})
-}
-
-func operatorToken(a *app) *cobra.Command {
-	return newGroup("token", "Create, list and revoke tokens for the operator's API", tokenCreate(a), tokenList(a), tokenRevoke(a))
 }
 
 // tokenView is a token as it is printed. Secret is the token itself, which is known
@@ -76,9 +68,9 @@ revoke it when you no longer use the program.`,
 		example:  "  export PETSTORE_TOKEN=$(petstore operator token create ci -o json | jq -r .token)",
 		settings: []string{"db"}, output: tables(),
 		run: func(ctx context.Context, args []string) error {
-			name, err := checkedName("NAME", args[0])
+			name, err := access.CheckName(args[0])
 			if err != nil {
-				return err
+				return usagef("NAME: %v", err)
 			}
 			if expires > maxToken {
 				return a.fault("expires", "must be at most a year")
@@ -93,7 +85,7 @@ revoke it when you no longer use the program.`,
 			return a.printSecret(tokenView{t, secret, t.State(now)}, "token", "id,name,expiresAt")
 		},
 	})
-	cmd.Flags().Var(duration(&expires, 1), "expires", "let the token expire after `DURATION`, at most a year (default 90d)")
+	cmd.Flags().Var(config.Duration(&expires, 1), "expires", "let the token expire after `DURATION`, at most a year (default 90d)")
 	return cmd
 }
 

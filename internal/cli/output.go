@@ -76,9 +76,9 @@ func (a *app) printDone(v any, did string, args ...any) error {
 
 // printSecret prints v with the columns, and its member secret for the one time that it is known.
 func (a *app) printSecret(v any, secret, columns string) error {
-	known := tableOf(v, "id,"+secret)[1]
-	if err := a.print(v, append(detailsOf(v, columns), nil, known[1:])); err != nil {
-		return fmt.Errorf("%s is stored, but its %s could not be printed and is lost: %w", known[0], secret, err)
+	known := tableOf(v, "id,"+secret)
+	if err := a.print(v, append(tableOf(v, columns), nil, known[1][1:])); err != nil {
+		return fmt.Errorf("%s is stored, but its %s could not be printed and is lost: %w", known[0][1], secret, err)
 	}
 	fmt.Fprintf(a.err, "petstore: keep the %s: it is not shown again\n", secret)
 	return nil
@@ -87,34 +87,32 @@ func (a *app) printSecret(v any, secret, columns string) error {
 // rows are a table, line by line.
 type rows [][]string
 
-// tableOf returns an object as a table, or a list of objects with a line for each. The columns are members in JSON, in some
-// cases with a title, and are separated by commas.
+// tableOf returns a list of objects as a table with a line for each, or an object with a line for each column. The columns
+// are members in JSON, such as key.name, in some cases with a title, and are separated by commas.
 func tableOf(v any, columns string) rows {
 	text, _ := json.Marshal(v) // what is no JSON has no lines
-	if !bytes.HasPrefix(text, []byte("[")) {
-		text = fmt.Appendf(nil, "[%s]", text)
+	list := bytes.HasPrefix(text, []byte("["))
+	all := []json.RawMessage{text}
+	if list {
+		_ = json.Unmarshal(text, &all)
 	}
-	var all []map[string]json.RawMessage
-	_ = json.Unmarshal(text, &all) // nor has what is no object
 	table := make(rows, 1+len(all))
 	for column := range strings.SplitSeq(columns, ",") {
-		name, title, given := strings.Cut(column, "=")
+		path, title, given := strings.Cut(column, "=")
 		if !given {
-			title = strings.ToUpper(label(name))
+			title = strings.ToUpper(label(path))
 		}
 		table[0] = append(table[0], title)
 		for i, one := range all {
-			table[i+1] = append(table[i+1], cell(name, one[name]))
+			table[i+1] = append(table[i+1], cell(one, path))
 		}
 	}
-	return table
-}
-
-// detailsOf returns an object as a table with a line for each of its columns.
-func detailsOf(v any, columns string) (details rows) {
-	t := tableOf(v, columns)
-	for i, title := range t[0] {
-		details = append(details, []string{title, t[1][i]})
+	if list {
+		return table
+	}
+	details := make(rows, len(table[0]))
+	for i, title := range table[0] {
+		details[i] = []string{title, table[1][i]}
 	}
 	return details
 }
@@ -124,8 +122,14 @@ var whenMissing = map[string]string{
 	"appliedAt": "no", "expiresAt": "never", "lastUsedAt": "never", "bannedUntil": "-", "failingSince": "-", "nextTryAt": "-", "types": "all", "status": "none",
 }
 
-// cell returns the value of a member for a table: an instant in words, of a text the first line, of a list all elements.
-func cell(name string, value json.RawMessage) string {
+// cell returns a member of an object for a table: an instant in words, of a text the first line, of a list all elements.
+func cell(value json.RawMessage, path string) string {
+	var name string
+	for name = range strings.SplitSeq(path, ".") {
+		var members map[string]json.RawMessage
+		_ = json.Unmarshal(value, &members) // what is no object has none
+		value = members[name]
+	}
 	var text string
 	var list []string
 	switch {
@@ -137,7 +141,7 @@ func cell(name string, value json.RawMessage) string {
 		return string(value)
 	}
 	if t, err := time.Parse(time.RFC3339, text); err == nil {
-		return moment(t, "")
+		return moment(t)
 	}
 	text, _, _ = strings.Cut(text, "\n")
 	if name == "prefix" { // of a key or a token
@@ -159,10 +163,5 @@ func (a *app) table(r rows) error {
 	return w.Flush()
 }
 
-// moment returns t for a table: none for no instant.
-func moment(t time.Time, none string) string {
-	if t.IsZero() {
-		return none
-	}
-	return t.UTC().Format("2006-01-02 15:04:05 MST")
-}
+// moment returns t for a table.
+func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 MST") }

@@ -2,9 +2,7 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -24,11 +22,11 @@ func overAPI(a *app, s spec, register func(*pflag.FlagSet), run func(ctx context
 		if key == "" {
 			return usagef("an API key is needed: set PETSTORE_KEY, or --key")
 		}
-		c, err := a.client(server, "key", key, client.OnRetry(a.sayRetry), client.OnDeprecation(a.sayDeprecation))
+		c, err := a.client(server, "key", key, client.OnRetry(a.sayRetry))
 		if err != nil {
 			return err
 		}
-		return apiError(ctx, run(ctx, c))
+		return run(ctx, c)
 	}
 	cmd := newCommand(a, s)
 	register(cmd.Flags())
@@ -54,33 +52,5 @@ func (a *app) sayRetry(t client.Attempt) {
 	fmt.Fprintf(a.err, "petstore: trying again in %v: %s\n", t.Wait.Round(100*time.Millisecond), access.Printable(withoutPrefix(t.Err)))
 }
 
-func (a *app) sayDeprecation(d client.Deprecation) {
-	fmt.Fprintf(a.err, "petstore: the operation %s is deprecated and ends on %s; a newer petstore may not need it\n", d.Operation, moment(d.Sunset, "a day to come"))
-}
-
-// apiError returns err in the words of the command line.
-func apiError(ctx context.Context, err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(ctx.Err(), context.Canceled):
-		return ctx.Err()
-	case isUsage(err):
-		return err
-	}
-	return errors.New(withoutPrefix(err))
-}
-
 // withoutPrefix returns the text of err without the program's name, which is said once for all errors.
 func withoutPrefix(err error) string { return strings.TrimPrefix(err.Error(), "petstore: ") }
-
-// idOf reads an id, which the usage of the command calls name.
-func idOf(name, text string) (int64, error) {
-	id, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || id < 1 {
-		return 0, usagef("%s: %q is not an id: must be a whole number from 1 on", name, text)
-	}
-	return id, nil
-}
-
-func number(n int64) string { return strconv.FormatInt(n, 10) }

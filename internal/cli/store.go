@@ -47,7 +47,7 @@ func (a *app) withStoreFor(ctx context.Context, o store.OpenOptions, f func(node
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	if err := f(db); err != nil {
+	if err := f(db); err != nil || o.ReadOnly {
 		return err
 	}
 	return a.awaitServer(ctx, db)
@@ -63,13 +63,8 @@ func (a *app) awaitServer(ctx context.Context, db node.Store) error {
 }
 
 // withReader runs f, which changes nothing, on the database.
-func (a *app) withReader(ctx context.Context, f func(node.Store) error) (err error) {
-	db, err := node.OpenStore(ctx, a.config, store.OpenOptions{ReadOnly: true, Now: a.now, Readers: 1})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	return f(db)
+func (a *app) withReader(ctx context.Context, f func(node.Store) error) error {
+	return a.withStoreFor(ctx, store.OpenOptions{ReadOnly: true}, f)
 }
 
 // onlyFile returns an error that says what to do instead unless the database is

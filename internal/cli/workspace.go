@@ -1,33 +1,15 @@
 package cli
 
-import (
-	"encoding/json"
-	"errors"
-	"fmt"
-
-	"github.com/spf13/cobra"
-
-	"example.com/petstore/internal/access"
-	"example.com/petstore/internal/operator"
-)
-
-func workspaceCommand(operations []*apiCommand) *cobra.Command {
-	return newGroup("workspace", "Create, list, change and delete workspaces", commandsOf(operations)...)
-}
-
-func keyCommand(operations []*apiCommand) *cobra.Command {
-	return newGroup("key", "Create, list, change, rotate, revoke and ban API keys", commandsOf(operations)...)
-}
-
 // operatorOverrides are those of the operator's API, whose commands take the names of workspaces instead of their ids.
 var operatorOverrides = map[string]override{
 	"createWorkspace": {
 		long:     "Create a workspace. If there is no database yet, it is created too.",
 		example:  "  petstore workspace create acme --plan pro\n  petstore workspace create huge --plan enterprise --per-minute 5000 --per-day 1000000",
-		migrates: true, check: checkPlan,
+		migrates: true,
 	},
 	"getWorkspace": {
-		name: "show", flags: nameOfWorkspace, show: workspaceTable,
+		name: "show", flags: nameOfWorkspace,
+		shows: "id,name,plan,keys,categories,pets,orders,lastUsedAt,createdAt,minute.used=USED THIS MINUTE,perMinute,day.used=USED TODAY,perDay",
 		long: `Show the plan of a workspace, how much of it is used, and how many live keys, pets
 and orders the workspace has.
 
@@ -35,11 +17,11 @@ The database is up to half a second behind. If nodes count in Redis, use "petsto
 api account" or --server for the latest counts.`,
 	},
 	"renameWorkspace": {
-		flags: map[string]string{workspaceID: "name", "name": "new"}, check: checkNewName,
-		long: "Rename a workspace. Its id, keys and data stay the same.",
+		flags: map[string]string{workspaceID: "name", "name": "new"},
+		long:  "Rename a workspace. Its id, keys and data stay the same.",
 	},
 	"setPlan": {
-		name: "set-plan", flags: nameOfWorkspace, check: checkPlan,
+		name: "set-plan", flags: nameOfWorkspace,
 		long: "Move a workspace to another plan: free, pro, business or enterprise. It takes effect within one second. What was already used today still counts.",
 	},
 	"resetWorkspace": {
@@ -50,7 +32,7 @@ api account" or --server for the latest counts.`,
 
 	"listKeys": {name: "list", shows: "id,name,prefix=KEY,scopes,state,expiresAt,lastUsedAt,usedToday=TODAY,refusedToday=REFUSED,bannedUntil"},
 	"createKey": {
-		name: "create", values: map[string]any{"name": "default"}, check: checkNewName, secret: "key", shows: "id,name,scopes,expiresAt",
+		name: "create", values: map[string]any{"name": "default"}, secret: "key", shows: "id,name,scopes,expiresAt",
 		long: "Create a key and print it. This is the only time: the database keeps just its hash. The key works immediately.\n\nTo manage keys of the workspace, a key needs the scope manage; for webhooks, both read and manage. A webhook belongs to the workspace: it goes on when the key that created it is revoked or expires.",
 	},
 	"getKey": {name: "show"},
@@ -64,46 +46,3 @@ api account" or --server for the latest counts.`,
 }
 
 var nameOfWorkspace = map[string]string{workspaceID: "name"}
-
-// checkNewName returns an error if the name in the body cannot be one.
-func checkNewName(c *apiCommand, body map[string]any) error {
-	name, given := body["name"].(string)
-	if _, err := access.CheckName(name); given && err != nil {
-		return c.blame("/name", err.Error())
-	}
-	return nil
-}
-
-// checkPlan is checkNewName, and returns an error unless the plan has the numbers that it needs and no others.
-func checkPlan(c *apiCommand, body map[string]any) error {
-	if err := checkNewName(c, body); err != nil {
-		return err
-	}
-	plan, _ := body["plan"].(string)
-	perMinute, _ := body["perMinute"].(int64)
-	perDay, _ := body["perDay"].(int64)
-	_, err := access.QuotaFor(access.Plan(plan), access.Quota{PerMinute: perMinute, PerDay: perDay})
-	if bad, yes := errors.AsType[*access.QuotaError](err); yes {
-		return c.blame("/"+bad.Member, bad.Error())
-	}
-	return nil
-}
-
-func workspaceTable(answer json.RawMessage) rows {
-	var v operator.WorkspaceDetail
-	_ = json.Unmarshal(answer, &v) // members of other types stay empty
-	window := func(w operator.Window) string {
-		return fmt.Sprintf("%d of %d used, until %s", w.Used, w.Limit, moment(w.Reset, ""))
-	}
-	details := detailsOf(answer, "id,name,plan,keys,categories,pets,orders,lastUsedAt,createdAt")
-	return append(details, []string{"MINUTE", window(v.Minute)}, []string{"DAY", window(v.Day)})
-}
-
-// checkedName returns the name of a workspace, a key or a token that an argument or a flag gives.
-func checkedName(where, text string) (string, error) {
-	name, err := access.CheckName(text)
-	if err != nil {
-		return "", usagef("%s: %v", where, err)
-	}
-	return name, nil
-}

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 	"time"
@@ -25,7 +24,7 @@ func (c *Config) check(from Origins) error {
 	case c.TLSCert == "" && c.TLSKey != "":
 		return &Fault{from.Of("tls-key"), "tls-cert must be given too"}
 	case c.Ban.Max < c.Ban.First:
-		return c.checkBan(from)
+		return from.Fault("ban-max", "the longest ban, %v, is shorter than the first of --ban-first, %v", c.Ban.Max, c.Ban.First)
 	}
 	return nil
 }
@@ -39,7 +38,7 @@ func (c *Config) checkStores(from Origins) error {
 	case c.DB == "":
 		return &Fault{from.Of("db"), "the database must not be empty"}
 	case slashInPassword(c.DB):
-		return &Fault{from.Of("db"), misplacedAt}
+		return &Fault{from.Of("db"), "an @ comes after a slash: in a password write / as %2F, and elsewhere @ as %40"}
 	case c.Backup.Every > 0 && c.OnPostgres():
 		return &Fault{from.Of("backup-every"), "backups by the server are for SQLite; back PostgreSQL up with pg_basebackup or pg_dump"}
 	case c.Redis != "" && !redisURL.MatchString(c.Redis):
@@ -47,19 +46,6 @@ func (c *Config) checkStores(from Origins) error {
 	}
 	return nil
 }
-
-// checkBan checks the numbers of bans. The error names a value that was set, not a
-// default.
-func (c *Config) checkBan(from Origins) error {
-	const longest, first = "ban-max", "ban-first"
-	origin := from.Of(longest)
-	if origin == Default {
-		origin = from.Of(first)
-	}
-	return &Fault{origin, fmt.Sprintf("the longest ban, %s %v, is shorter than the first, %s %v", longest, c.Ban.Max, first, c.Ban.First)}
-}
-
-const misplacedAt = "an @ comes after a slash: in a password write / as %2F, and elsewhere @ as %40"
 
 // slashInPassword reports whether the database's name in a URL contains the end of a
 // password, which would then be in messages.

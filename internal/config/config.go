@@ -52,6 +52,8 @@ type Config struct {
 	Ban          Ban
 	AddressTable int // how many callers without a key are counted one by one
 	ConsolePages int // pages that a workspace's sessions may read from one address in a minute
+
+	settings []Setting // which set all of these
 }
 
 // A Sandbox has the settings of sandboxes for visitors.
@@ -86,7 +88,8 @@ const Off = "off"
 // New returns the configuration in which every setting has its default.
 func New() *Config {
 	c := &Config{}
-	for _, s := range c.Settings() {
+	c.settings = settingsOf(c)
+	for _, s := range c.settings {
 		if s.Default == "" {
 			continue
 		}

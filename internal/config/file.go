@@ -5,8 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -15,31 +16,52 @@ import (
 // maxFile is the size of the largest file that is read. All settings together have a few KiB.
 const maxFile = 1 << 20
 
-// readFile reads a YAML mapping, and returns its names and values by turns.
-func readFile(path string) ([]*yaml.Node, error) {
+// loadFile sets the settings in a file that have no origin yet.
+func (c *Config) loadFile(path string, origins Origins) error {
+	members, err := readFile(path)
+	if err != nil {
+		return err
+	}
+	at := func(line int) Origin { return Origin(fmt.Sprintf("%s:%d", path, line)) }
+	for _, s := range c.settings {
+		member, given := members[s.Name]
+		if delete(members, s.Name); !given || origins.Of(s.Name) != Default {
+			continue
+		}
+		text, err := textOf(&member)
+		if err != nil {
+			return &Fault{at(member.Line), s.Name + " must be a value, or a list of values"}
+		}
+		if err := origins.set(s.Name, at(member.Line), text, s.value); err != nil {
+			return err
+		}
+	}
+	if rest := slices.Sorted(maps.Keys(members)); len(rest) > 0 {
+		return &Fault{at(members[rest[0]].Line), fmt.Sprintf("there is no setting %.60q; petstore config print lists them", rest[0])}
+	}
+	return nil
+}
+
+// readFile reads the members of a YAML mapping.
+func readFile(path string) (members map[string]yaml.Node, err error) {
 	data, err := readAll(path)
 	if err != nil {
-		if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
-			err = pathErr.Err
-		}
 		return nil, &Fault{Origin(path), fmt.Sprintf("the configuration cannot be read: %v", err)}
 	}
-	var doc, more yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
-	if err = decoder.Decode(&doc); err == nil {
-		err = decoder.Decode(&more)
+	if err = decoder.Decode(&members); err == nil {
+		if err = decoder.Decode(new(yaml.Node)); err == nil {
+			return nil, &Fault{Origin(path), "the configuration must be one document"}
+		}
 	}
-	switch {
-	case err == nil:
-		return nil, &Fault{at(path, more.Line), "the configuration must be one document"}
-	case !errors.Is(err, io.EOF):
-		return nil, syntaxFault(path, err)
-	case doc.IsZero(): // empty, or comments only
-		return nil, nil
-	case doc.Content[0].Kind != yaml.MappingNode:
-		return nil, &Fault{at(path, doc.Content[0].Line), "the configuration must be lines of NAME: VALUE"}
+	if errors.Is(err, io.EOF) { // there may be nothing at all
+		return members, nil
 	}
-	return doc.Content[0].Content, nil
+	reason := strings.TrimPrefix(err.Error(), "yaml: ")
+	if e, is := errors.AsType[*yaml.TypeError](err); is { // which repeats a value, such as a password
+		reason, _, _ = strings.Cut(e.Errors[0], ":")
+	}
+	return nil, &Fault{Origin(path), "the configuration must be YAML, with lines of NAME: VALUE, each name once: " + reason}
 }
 
 // readAll returns the contents of a file, or an error if it is larger than maxFile.
@@ -56,32 +78,12 @@ func readAll(path string) ([]byte, error) {
 	return data, err
 }
 
-// at returns the origin of a line of a file.
-func at(path string, line int) Origin { return Origin(fmt.Sprintf("%s:%d", path, line)) }
-
-// syntaxFault moves the line number from yaml's message into the origin.
-func syntaxFault(path string, err error) error {
-	from, reason := Origin(path), strings.TrimPrefix(err.Error(), "yaml: ")
-	var line int
-	if n, _ := fmt.Sscanf(reason, "line %d:", &line); n == 1 {
-		_, reason, _ = strings.Cut(reason, ": ")
-		from = at(path, line)
-	}
-	return &Fault{from, "the configuration must be YAML, with lines of NAME: VALUE: " + reason}
-}
-
 // textOf returns the text of a scalar, or of a sequence of scalars, separated by commas.
-func textOf(n *yaml.Node) (string, bool) {
-	items := []*yaml.Node{n}
-	if n.Kind == yaml.SequenceNode {
-		items = n.Content
+func textOf(n *yaml.Node) (text string, err error) {
+	if err := n.Decode(&text); err == nil {
+		return text, nil
 	}
-	var words []string
-	for _, item := range items {
-		if item.Kind != yaml.ScalarNode || item.Tag == "!!null" {
-			return "", false
-		}
-		words = append(words, item.Value)
-	}
-	return strings.Join(words, ","), len(words) > 0
+	var list []string
+	err = n.Decode(&list)
+	return strings.Join(list, ","), err
 }

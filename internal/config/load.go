@@ -2,8 +2,6 @@ package config
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/spf13/pflag"
 )
@@ -94,42 +92,6 @@ func (c *Config) Load(flags *pflag.FlagSet, getenv func(string) string) (Origins
 		return nil, fault
 	}
 	return origins, c.check(origins)
-}
-
-// loadFile sets the settings in a file that have no origin yet.
-func (c *Config) loadFile(path string, origins Origins) error {
-	members, err := readFile(path)
-	if err != nil {
-		return err
-	}
-	settings, lines := c.Settings(), map[string]int{}
-	for member := range slices.Chunk(members, 2) {
-		name, from := member[0].Value, at(path, member[0].Line)
-		i := slices.IndexFunc(settings, func(s Setting) bool { return s.Name == name })
-		value, ok := textOf(member[1])
-		switch {
-		case i < 0:
-			return &Fault{from, unknownSetting(name, settings)}
-		case !ok:
-			return &Fault{from, name + " must be a value, or a list of values"}
-		case lines[name] > 0:
-			return &Fault{from, fmt.Sprintf("%s is set in line %d already", name, lines[name])}
-		case origins.Of(name) == Default:
-			if err := origins.set(name, from, value, settings[i].value); err != nil {
-				return err
-			}
-		}
-		lines[name] = member[0].Line
-	}
-	return nil
-}
-
-func unknownSetting(name string, settings []Setting) string {
-	names := make([]string, len(settings))
-	for i, s := range settings {
-		names[i] = s.Name
-	}
-	return fmt.Sprintf("there is no setting %.60q; the settings are %s", name, strings.Join(names, ", "))
 }
 
 // set sets a value from a text, and its origin.

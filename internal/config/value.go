@@ -13,27 +13,24 @@ import (
 // A Value is the value of a flag or a setting: text that Read takes. The errors
 // of Read say what would be right.
 type Value[T any] struct {
-	To    *T
-	Read  func(string) (T, error)
-	Show  func(T) string // returns the value as text; nil to keep that which was read
-	Known []string       // all that Read takes, if they are few words
+	To   *T
+	Read func(string) (T, error)
 
-	text string // as it was read last
+	list bool   // whether a further text adds to the one before, after a comma
+	text string // as it was given
 }
 
 // Type implements pflag.Value.
 func (*Value[T]) Type() string { return "value" }
 
 // String implements pflag.Value.
-func (v *Value[T]) String() string {
-	if v.Show == nil {
-		return v.text
-	}
-	return v.Show(*v.To)
-}
+func (v *Value[T]) String() string { return v.text }
 
 // Set implements pflag.Value.
 func (v *Value[T]) Set(s string) error {
+	if v.list && v.text != "" {
+		s = v.text + "," + s
+	}
 	t, err := v.Read(s)
 	if err != nil {
 		return err
@@ -42,32 +39,17 @@ func (v *Value[T]) Set(s string) error {
 	return nil
 }
 
-// Words returns what Set takes, for completion.
-func (v *Value[T]) Words() []string { return v.Known }
-
-// List returns a value that has several others: separated by commas, or each with a flag of its own. The first ones replace the
-// default.
+// List returns a value that has several others: separated by commas, or each with a flag of its own.
 func List[T any](to *[]T, one *Value[T]) *Value[[]T] {
-	var given []T
-	show := func(all []T) string {
-		words := make([]string, len(all))
-		for i, v := range all {
-			words[i] = one.Show(v)
-		}
-		return strings.Join(words, ",")
-	}
-	if one.Show == nil {
-		show = nil
-	}
-	return &Value[[]T]{To: to, Show: show, Known: one.Known, Read: func(s string) ([]T, error) {
+	return &Value[[]T]{To: to, list: true, Read: func(s string) (all []T, err error) {
 		for word := range strings.SplitSeq(s, ",") {
 			v, err := one.Read(strings.TrimSpace(word))
 			if err != nil {
 				return nil, err
 			}
-			given = append(given, v)
+			all = append(all, v)
 		}
-		return given, nil
+		return all, nil
 	}}
 }
 
@@ -77,7 +59,7 @@ func Word[T ~string](to *T, words ...T) *Value[T] {
 	for i, w := range words {
 		known[i] = string(w)
 	}
-	return &Value[T]{To: to, Known: known, Read: func(s string) (T, error) {
+	return &Value[T]{To: to, Read: func(s string) (T, error) {
 		if !slices.Contains(known, s) {
 			return "", fmt.Errorf("must be %s", english.WordSeries(known, "or"))
 		}

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,19 +17,13 @@ import (
 // The functions below bind a member of a Config to text. What Read returns is
 // checked as far as can be done with one value alone.
 
-// shown shows the value that a setting has.
-func shown[T any](v *Value[T]) *Value[T] {
-	v.Show = func(t T) string { return fmt.Sprint(t) }
-	return v
-}
-
 func text(to *string) *Value[string] {
-	return shown(&Value[string]{To: to, Read: func(s string) (string, error) { return s, nil }})
+	return &Value[string]{To: to, Read: func(s string) (string, error) { return s, nil }}
 }
 
 // address returns the value of an address, or with off as the word for none.
 func address(to *string, none ...string) *Value[string] {
-	return shown(&Value[string]{To: to, Read: func(s string) (string, error) {
+	return &Value[string]{To: to, Read: func(s string) (string, error) {
 		if slices.Contains(none, s) {
 			return s, nil
 		}
@@ -40,17 +35,17 @@ func address(to *string, none ...string) *Value[string] {
 			return "", fmt.Errorf("the port %.20q must be a number from 0 to 65535", port)
 		}
 		return s, nil
-	}})
+	}}
 }
 
 func baseURL(to *string) *Value[string] {
-	return shown(&Value[string]{To: to, Read: func(s string) (string, error) {
+	return &Value[string]{To: to, Read: func(s string) (string, error) {
 		u, err := url.Parse(s)
 		if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || strings.ContainsAny(s, "?#") || !fitsHeader(u.String()) {
 			return "", errors.New("must be an http or https URL without user, query and fragment, such as https://pets.example.com")
 		}
 		return strings.TrimRight(u.String(), "/"), nil
-	}})
+	}}
 }
 
 // fitsHeader reports whether a URL can stand in a header, between < and >.
@@ -59,8 +54,7 @@ func fitsHeader(u string) bool {
 }
 
 func instant(to *time.Time) *Value[time.Time] {
-	show := func(t time.Time) string { return t.UTC().Format(time.RFC3339) }
-	return &Value[time.Time]{To: to, Show: show, Read: func(s string) (time.Time, error) {
+	return &Value[time.Time]{To: to, Read: func(s string) (time.Time, error) {
 		t, err := time.Parse(time.RFC3339, s)
 		if year := t.UTC().Year(); err != nil || t.Nanosecond() != 0 || year < 0 || year > 9999 {
 			return t, errors.New("must be an instant of RFC 3339 with an offset, in whole seconds, such as 2030-12-05T00:00:00Z")
@@ -70,10 +64,10 @@ func instant(to *time.Time) *Value[time.Time] {
 }
 
 func prefixes(to *[]netip.Prefix) *Value[[]netip.Prefix] {
-	return List(to, shown(&Value[netip.Prefix]{Read: parsePrefix}))
+	return List(to, &Value[netip.Prefix]{Read: parsePrefix})
 }
 
-func names(to *[]string) *Value[[]string] { return List(to, shown(&Value[string]{Read: parseName})) }
+func names(to *[]string) *Value[[]string] { return List(to, &Value[string]{Read: parseName}) }
 
 // parseName reads the name of a host.
 func parseName(word string) (string, error) {
@@ -101,28 +95,21 @@ func parsePrefix(word string) (netip.Prefix, error) {
 }
 
 func level(to *slog.Level) *Value[slog.Level] {
-	show := func(l slog.Level) string { return strings.ToLower(l.String()) }
-	levels := []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError}
-	return &Value[slog.Level]{To: to, Show: show, Known: []string{"debug", "info", "warn", "error"}, Read: func(s string) (slog.Level, error) {
-		i := slices.IndexFunc(levels, func(l slog.Level) bool { return strings.EqualFold(l.String(), s) })
-		if i < 0 {
+	return &Value[slog.Level]{To: to, Read: func(s string) (l slog.Level, err error) {
+		if !slices.Contains([]string{"debug", "info", "warn", "error"}, strings.ToLower(s)) { // and not INFO+2
 			return 0, errors.New("must be debug, info, warn or error")
 		}
-		return levels[i], nil
+		return l, l.UnmarshalText([]byte(s))
 	}}
 }
 
 // Duration returns a value that is a duration of at least least, such as 0, or 1 for a longer one than 0.
 func Duration(to *time.Duration, least time.Duration) *Value[time.Duration] {
-	return &Value[time.Duration]{To: to, Show: Short, Read: func(s string) (time.Duration, error) {
-		d, err := ParseDuration(s)
+	return &Value[time.Duration]{To: to, Read: func(s string) (time.Duration, error) {
+		d, err := parseDuration(s)
 		switch {
-		case errors.Is(err, strconv.ErrRange):
-			return 0, errors.New("is too long")
 		case err != nil:
 			return 0, errors.New("must be a duration such as 500ms, 30s, 24h or 30d")
-		case d < least && least == 0:
-			return 0, errors.New("must not be negative")
 		case d < least && least == 1:
 			return 0, errors.New("must be longer than 0")
 		case d < least:
@@ -132,38 +119,15 @@ func Duration(to *time.Duration, least time.Duration) *Value[time.Duration] {
 	}}
 }
 
-// Short returns d without parts that are 0.
-func Short(d time.Duration) string {
-	text := d.String()
-	if hours, ok := strings.CutSuffix(text, "h0m0s"); ok {
-		return hours + "h"
-	}
-	if minutes, ok := strings.CutSuffix(text, "m0s"); ok {
-		return minutes + "m"
-	}
-	return text
-}
+// days matches the days with which a duration may begin.
+var days = regexp.MustCompile(`^[0-9]{1,5}d`)
 
-// ParseDuration reads a duration that may begin with days: 30d, or 1d12h. Of one that
-// is too long the error is strconv.ErrRange.
-func ParseDuration(s string) (time.Duration, error) {
-	const day = 24 * time.Hour
-	before, rest, ok := strings.Cut(s, "d")
-	if !ok {
-		return time.ParseDuration(s)
-	}
-	days, err := strconv.ParseUint(before, 10, 16) // of at most 179 years
-	if err != nil || rest == "" {
-		return time.Duration(days) * day, err
-	}
-	d, err := time.ParseDuration(rest)
-	if err == nil && d < 0 {
-		err = errors.New("a part is negative")
-	}
-	if d += time.Duration(days) * day; err == nil && d < 0 {
-		err = strconv.ErrRange
-	}
-	return d, err
+// parseDuration reads a duration that may begin with days: 30d, or 1d12h.
+func parseDuration(s string) (time.Duration, error) {
+	return time.ParseDuration(days.ReplaceAllStringFunc(s, func(text string) string {
+		n, _ := strconv.Atoi(text[:len(text)-1]) // the pattern has no other
+		return strconv.Itoa(24*n) + "h"
+	}))
 }
 
 // A boolean is a setting whose flag needs no value to be true.
@@ -173,10 +137,10 @@ type boolean struct{ *Value[bool] }
 func (boolean) Type() string { return "bool" }
 
 func yesOrNo(to *bool) boolean {
-	return boolean{shown(&Value[bool]{To: to, Known: []string{"false", "true"}, Read: func(s string) (bool, error) {
+	return boolean{&Value[bool]{To: to, Read: func(s string) (bool, error) {
 		if s != "true" && s != "false" {
 			return false, errors.New("must be true or false")
 		}
 		return s == "true", nil
-	}})}
+	}}}
 }

@@ -41,9 +41,9 @@ type Options struct {
 	// does not bound the zero Holder; 0 bounds nobody.
 	Each int64
 
-	// Queue is how many units may be waited for for which nobody gives way. If it is
-	// full, the newest of the holder that waits for most make room for one that waits
-	// for less, and otherwise the one that comes is refused.
+	// Queue is how many units may be waited for for which nobody gives way. A holder
+	// may wait for as many as are then left of it: so one alone waits for half of
+	// them, and there is room for one that comes and waits for little.
 	Queue int64
 
 	// Wait is how long each waits; 0 is as long as its context lasts.
@@ -127,7 +127,7 @@ func (p *Pool) Enter(ctx context.Context, h Holder, size int64, yield func()) (*
 		p.mu.Unlock()
 		return s, nil
 	}
-	w := &waiter{share: s, account: a, ready: make(chan error, 1)}
+	w := &waiter{share: s, account: a, ready: make(chan struct{})}
 	victims := p.makeRoom(w)
 	if !w.promised && !p.mayQueue(a, s.size) {
 		p.dropIfUnused(a)
@@ -144,7 +144,7 @@ func (p *Pool) Enter(ctx context.Context, h Holder, size int64, yield func()) (*
 	return p.await(ctx, w)
 }
 
-// await waits until w is admitted or refused.
+// await waits until w is admitted, or must wait no longer.
 func (p *Pool) await(ctx context.Context, w *waiter) (*Share, error) {
 	var over <-chan time.Time
 	if p.o.Wait > 0 {
@@ -154,7 +154,7 @@ func (p *Pool) await(ctx context.Context, w *waiter) (*Share, error) {
 	}
 	var err error
 	select {
-	case err = <-w.ready:
+	case <-w.ready:
 	case <-over:
 		err = p.giveUp(w, ErrFull)
 	case <-ctx.Done():
@@ -166,15 +166,12 @@ func (p *Pool) await(ctx context.Context, w *waiter) (*Share, error) {
 	return w.share, nil
 }
 
-// giveUp takes a waiter from the queue and returns why, or what it was told
-// already.
+// giveUp takes a waiter from the queue and returns why, unless it was admitted already.
 func (p *Pool) giveUp(w *waiter, why error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	select {
-	case err := <-w.ready:
-		return err
-	default:
+	if w.share.account != nil {
+		return nil
 	}
 	p.queue.remove(w)
 	p.dropIfUnused(w.account)
@@ -222,30 +219,15 @@ func (p *Pool) victim(w *waiter) *Share {
 	return nil
 }
 
-// mayQueue reports whether one more of an account may wait for size units. If others have
-// to be refused for that, they are; if that were not enough, none is.
+// mayQueue reports whether one more of an account may wait for size units: each account may
+// wait for as much as it leaves to those beside it, as in switches whose queues share a
+// buffer (dynamic thresholds).
 func (p *Pool) mayQueue(a *account, size int64) bool {
-	if size > p.o.Queue {
-		return false
+	left := p.o.Queue
+	for above := a.parent; above != nil; above = above.parent {
+		left -= above.waiting - above.promised
 	}
-	var refused []*waiter
-	for p.all.waiting-p.all.promised > p.o.Queue-size {
-		last := p.queue.last()
-		if last == nil || !last.makesPlace(a, size) {
-			for _, w := range slices.Backward(refused) {
-				p.queue.put(w)
-			}
-			return false
-		}
-		p.queue.remove(last)
-		refused = append(refused, last)
-	}
-	for _, w := range refused {
-		p.dropIfUnused(w.account)
-		p.refused++
-		w.ready <- ErrFull
-	}
-	return true
+	return a.waiting-a.promised+size <= left
 }
 
 // admit gives shares to those who wait, those who hold least first.
@@ -259,7 +241,7 @@ func (p *Pool) admit() {
 		p.admitted++
 		w.account.admitted, w.account.group().admitted = p.admitted, p.admitted
 		p.hold(w.share, w.account)
-		w.ready <- nil
+		close(w.ready)
 	}
 }
 

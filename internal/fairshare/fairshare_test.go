@@ -288,17 +288,14 @@ func TestWaiting(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		waiting(p, ctx, workspace(1), note("until its context ends", time.Second))
-		waiting(p, t.Context(), workspace(1), note("refused for another", 0))
+		waiting(p, t.Context(), workspace(1), note("more than its half", 0))
 		waiting(p, t.Context(), workspace(2), note("of another workspace", 2*time.Second))
-		if _, err := p.Enter(t.Context(), workspace(1), 1, nil); !errors.Is(err, ErrFull) {
-			t.Errorf("one more of those for whom most wait: %v, want ErrFull", err)
-		}
 		time.Sleep(2 * time.Second)
 		held.Leave()
 		synctest.Wait()
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		want := map[string]error{"until the time is over": ErrFull, "until its context ends": context.DeadlineExceeded, "refused for another": ErrFull, "of another workspace": nil}
+		want := map[string]error{"until the time is over": ErrFull, "until its context ends": context.DeadlineExceeded, "more than its half": ErrFull, "of another workspace": nil}
 		for name, err := range want {
 			if got, told := results[name]; !told || !errors.Is(got, err) {
 				t.Errorf("%s: %v, told %t, want %v", name, got, told, err)
@@ -307,51 +304,43 @@ func TestWaiting(t *testing.T) {
 	})
 }
 
-// TestWaitingUnits has large shares wait: a queue is as long as their units say, and who
-// waits for most is refused for others, but only if that is enough.
+// TestWaitingUnits has shares wait in a queue of six units: each holder waits for as much as it leaves to others.
 func TestWaitingUnits(t *testing.T) {
+	type asked struct {
+		holder Holder
+		size   int64
+	}
+	one, two, other := asked{workspace(2), 1}, asked{workspace(2), 2}, asked{workspace(3), 1}
 	for name, test := range map[string]struct {
 		wait    []asked
 		refused []int // places in wait
 	}{
-		"the newest of who waits for most": {[]asked{{workspace(2), 3}, {workspace(2), 3}, {workspace(3), 1}}, []int{1}},
-		"more than ever":                   {[]asked{{workspace(4), 7}}, []int{0}},
-		"none if it were not enough":       {slices.Concat(slices.Repeat([]asked{{workspace(2), 1}}, 6), []asked{{workspace(3), 4}}), []int{6}},
-		"several":                          {slices.Concat(slices.Repeat([]asked{{workspace(2), 1}}, 6), []asked{{workspace(3), 3}}), []int{3, 4, 5}},
-		"addresses together": {
-			[]asked{{address(1), 1}, {address(2), 1}, {address(3), 1}, {address(4), 1}, {address(5), 1}, {address(6), 1}, {workspace(2), 2}}, nil,
-		},
+		"half for one":       {[]asked{two, one, one}, []int{2}},
+		"more than ever":     {[]asked{{workspace(4), 7}}, []int{0}},
+		"room for another":   {[]asked{two, one, other, other, other}, []int{4}},
+		"addresses together": {[]asked{{address(1), 1}, {address(1), 1}, {address(1), 1}, {address(2), 1}, {address(3), 1}, one}, []int{2, 4}},
 	} {
-		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { wantRefused(t, test.wait, test.refused) }) })
-	}
-}
-
-// An asked is a share that is asked for.
-type asked struct {
-	holder Holder
-	size   int64
-}
-
-// wantRefused has all wait for a pool that is full, whose queue has six units. Without
-// places, it wants two of those before the last refused, whichever.
-func wantRefused(t *testing.T, wait []asked, places []int) {
-	p := New(Options{Capacity: 10, Queue: 6, Wait: time.Second})
-	if _, err := p.Enter(t.Context(), workspace(1), 10, nil); err != nil {
-		t.Fatal(err)
-	}
-	told := make([]error, len(wait))
-	for i, a := range wait {
-		go func() { _, told[i] = p.Enter(t.Context(), a.holder, a.size, nil) }()
-		synctest.Wait()
-	}
-	var refused []int
-	for i, err := range told {
-		if errors.Is(err, ErrFull) {
-			refused = append(refused, i)
-		}
-	}
-	if places == nil && (len(refused) != 2 || refused[1] == len(wait)-1) || places != nil && !slices.Equal(refused, places) {
-		t.Errorf("%v were refused at once, want %v", refused, places)
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := New(Options{Capacity: 10, Queue: 6, Wait: time.Second})
+				_, err := p.Enter(t.Context(), workspace(1), 10, nil)
+				processtest.Must(t, err)
+				told := make([]error, len(test.wait))
+				for i, a := range test.wait {
+					go func() { _, told[i] = p.Enter(t.Context(), a.holder, a.size, nil) }()
+					synctest.Wait()
+				}
+				var refused []int
+				for i, err := range told {
+					if errors.Is(err, ErrFull) {
+						refused = append(refused, i)
+					}
+				}
+				if !slices.Equal(refused, test.refused) {
+					t.Errorf("%v were refused at once, want %v", refused, test.refused)
+				}
+			})
+		})
 	}
 }
 

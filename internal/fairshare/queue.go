@@ -6,9 +6,9 @@ import "slices"
 type waiter struct {
 	share    *Share
 	account  *account
-	promised bool       // others give way to it
-	number   uint64     // in the order in which they came
-	ready    chan error // receives nil with the share, or why there is none
+	promised bool          // others give way to it
+	number   uint64        // in the order in which they came
+	ready    chan struct{} // is closed when it has the share
 }
 
 // A queue has those who wait, by account.
@@ -18,14 +18,10 @@ type queue struct {
 	came     uint64
 }
 
+// add has a waiter wait as the last of its account.
 func (q *queue) add(w *waiter) {
 	q.came++
 	w.number = q.came
-	q.put(w)
-}
-
-// put has a waiter wait as the last of its account.
-func (q *queue) put(w *waiter) {
 	if len(w.account.waiters) == 0 {
 		q.accounts = append(q.accounts, w.account)
 	}
@@ -79,37 +75,4 @@ func (a *account) before(b *account) bool {
 		return a.admitted < b.admitted
 	}
 	return a.waiters[0].number < b.waiters[0].number
-}
-
-// last returns the newest waiter to whom nobody gives way of those whose group, and in it
-// whose account, waits for most, or nil.
-func (q *queue) last() *waiter {
-	var most *account
-	for _, a := range q.accounts {
-		if !a.waiters[len(a.waiters)-1].promised && (most == nil || a.waitsForMore(most)) {
-			most = a
-		}
-	}
-	if most == nil {
-		return nil
-	}
-	return most.waiters[len(most.waiters)-1]
-}
-
-func (a *account) waitsForMore(b *account) bool {
-	if g, h := a.group(), b.group(); g.waiting != h.waiting {
-		return g.waiting > h.waiting
-	}
-	return a.waiting > b.waiting
-}
-
-// makesPlace reports whether w, which waits, is refused for one more of an account that
-// asks for size units: if its group, or its account in the same group, still waits for as
-// much then.
-func (w *waiter) makesPlace(a *account, size int64) bool {
-	mine, other := a, w.account
-	if a.group() != other.group() {
-		mine, other = a.group(), other.group()
-	}
-	return other.waiting-w.share.size >= mine.waiting+size
 }

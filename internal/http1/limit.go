@@ -2,6 +2,7 @@ package http1
 
 import (
 	"context"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
@@ -49,8 +50,8 @@ type Limit struct {
 // NewLimit returns a Limit without connections.
 func NewLimit(l Limits) *Limit {
 	return &Limit{
-		connections: fairshare.New(fairshare.Options{Capacity: int64(l.Connections), Wait: connectionWait}),
-		memory:      fairshare.New(fairshare.Options{Capacity: l.Memory, Queue: l.Memory / 4, Wait: memoryWait}),
+		connections: fairshare.New(fairshare.Options{Capacity: int64(l.Connections)}),
+		memory:      fairshare.New(fairshare.Options{Capacity: l.Memory, Queue: l.Memory / 2, Wait: memoryWait}),
 		sendBuffer:  l.SendBuffer,
 		exempt:      l.Exempt,
 		identified:  make(map[*countedConn]struct{}),
@@ -70,10 +71,7 @@ func (l *Limit) Memory() fairshare.Stats { return l.memory.Stats() }
 // any more are counted for their address again.
 func (l *Limit) Recheck(valid func(key string) bool) {
 	l.mu.Lock()
-	all := make([]*countedConn, 0, len(l.identified))
-	for m := range l.identified {
-		all = append(all, m)
-	}
+	all := slices.Collect(maps.Keys(l.identified))
 	l.mu.Unlock()
 	for _, m := range all {
 		if s := m.credential.Load(); s != nil && !valid(s.key) {
@@ -126,16 +124,6 @@ type credential struct {
 	key       string // its id
 }
 
-// lingering is how long others wait for the end of a connection that was closed for
-// them. Most end at once. But net/http keeps a connection of HTTP/2 with a framing
-// error for a second, so that the client reads the error, and a connection whose
-// request is being carried out ends after that.
-const lingering = 20 * time.Millisecond
-
-// connectionWait is how long a new connection waits for the end of another. It is
-// longer than lingering, also on a busy machine.
-const connectionWait = 5 * time.Second
-
 // admit counts a connection. It returns nil if there may be no more connections.
 func (l *Limit) admit(c net.Conn) *countedConn {
 	if tcp, ok := c.(*net.TCPConn); ok && l.sendBuffer > 0 {
@@ -159,13 +147,10 @@ func (l *Limit) admit(c net.Conn) *countedConn {
 	return m
 }
 
-// giveWay closes the connection for another one.
-func (m *countedConn) giveWay() {
-	go func() {
-		_ = m.Conn.Close() // the goroutine that uses it gets an error, and calls Close
-		time.AfterFunc(lingering, m.leave)
-	}()
-}
+// giveWay closes the connection for another one. The goroutine that uses it gets an error,
+// and ends soon: after the request that it carries out, or, if net/http waits for the client
+// to read an error of HTTP/2, after a second.
+func (m *countedConn) giveWay() { go m.Close() }
 
 func (m *countedConn) leave() {
 	m.mu.Lock()

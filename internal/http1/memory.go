@@ -38,10 +38,10 @@ type meteredWriter struct {
 	ctx     context.Context //nolint:containedctx // of the request; it also ends when the request makes room for another
 	cancel  context.CancelFunc
 	written bool // a part of the body was written
+	holder  fairshare.Holder
 
 	mu     sync.Mutex
 	shares []*fairshare.Share
-	holder fairshare.Holder
 	over   bool // the handler has returned
 }
 
@@ -104,10 +104,7 @@ func (a *meteredWriter) hold(size int64) error {
 }
 
 func (a *meteredWriter) claim(size int64) (*fairshare.Share, error) {
-	a.mu.Lock()
-	h := a.holder
-	a.mu.Unlock()
-	s, err := a.m.limit.memory.Enter(a.ctx, h, size, a.giveWay)
+	s, err := a.m.limit.memory.Enter(a.ctx, a.holder, size, a.giveWay)
 	if err != nil {
 		return nil, ErrMemory
 	}
@@ -166,14 +163,7 @@ func (a *meteredWriter) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
 func (a *meteredWriter) recognize(workspace int64, key string) {
 	a.m.recognize(workspace, key)
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if h := (fairshare.Holder{Workspace: workspace}); a.holder != h {
-		a.holder = h
-		for _, s := range a.shares {
-			s.Move(h)
-		}
-	}
+	a.holder.Workspace = workspace // nothing is held yet, see Begin
 }
 
 // Hold counts size bytes that a handler keeps in memory, such as a long body, until it

@@ -61,7 +61,7 @@ func (w *response) WriteFields(status int, f Fields) {
 	w.bodiless = w.bodiless || status == http.StatusNoContent || status == http.StatusNotModified
 	w.buf = strconv.AppendInt(append(w.buf, "HTTP/1.1 "...), int64(status), 10)
 	w.buf = append(append(w.buf, ' '), http.StatusText(status)...)
-	w.buf = append(append(append(w.buf, "\r\nDate: "...), dateOf(w.begun)...), "\r\n"...)
+	w.buf = append(w.begun.UTC().AppendFormat(append(w.buf, "\r\nDate: "...), http.TimeFormat), "\r\n"...)
 	for _, one := range f {
 		w.buf = appendLine(w.buf, one.name, oneLine(one.value))
 		switch one.name {
@@ -131,22 +131,4 @@ func (w *response) finish() []byte {
 	all := w.buf
 	w.buf, w.unsized, w.over = nil, nil, true
 	return all
-}
-
-// A dateLine is the value of Date in one second.
-type dateLine struct {
-	second int64
-	text   string
-}
-
-var lastDate atomic.Pointer[dateLine]
-
-func dateOf(now time.Time) string {
-	second := now.Unix()
-	if last := lastDate.Load(); last != nil && last.second == second {
-		return last.text
-	}
-	line := &dateLine{second, now.UTC().Format(http.TimeFormat)}
-	lastDate.Store(line)
-	return line.text
 }

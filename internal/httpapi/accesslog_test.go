@@ -1,7 +1,7 @@
 package httpapi_test
 
 import (
-	"encoding/json"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -23,41 +23,11 @@ func TestAccessLog(t *testing.T) {
 		s.do(request{method: "BREW", path: "/%22quoted%0A%F0%9F%90%95"}).want(404, "route_not_found")
 	}
 	l.Flush()
-	got, want := linesOf(t, out.String()), linesOf(t, plain.log.String())
-	if len(got) != len(want) {
-		t.Fatalf("%d lines, slog writes %d", len(got), len(want))
+	differs := regexp.MustCompile(`"(time|request_id|key)":"[^"]*"|"ms":[0-9.]+`)
+	got, want := differs.ReplaceAllString(out.String(), "$1"), differs.ReplaceAllString(plain.log.String(), "$1")
+	if got != want || strings.Count(got, "\n") < 10 {
+		t.Errorf("the lines are\n%s\nslog writes\n%s", got, want)
 	}
-	for i := range want {
-		for _, member := range []string{"time", "ms", "key"} {
-			if (got[i][member] == nil) != (want[i][member] == nil) {
-				t.Errorf("line %d: %s = %v, slog has %v", i, member, got[i][member], want[i][member])
-			}
-			delete(got[i], member)
-			delete(want[i], member)
-		}
-		if got[i]["request_id"] != "mine" {
-			delete(got[i], "request_id")
-			delete(want[i], "request_id")
-		}
-		g, _ := json.Marshal(got[i])
-		w, _ := json.Marshal(want[i])
-		if string(g) != string(w) {
-			t.Errorf("line %d = %s, slog writes %s", i, g, w)
-		}
-	}
-}
-
-func linesOf(t *testing.T, text string) []map[string]any {
-	t.Helper()
-	var all []map[string]any
-	for line := range strings.Lines(text) {
-		var members map[string]any
-		if err := json.Unmarshal([]byte(line), &members); err != nil {
-			t.Fatalf("%v in %q", err, line)
-		}
-		all = append(all, members)
-	}
-	return all
 }
 
 // TestAccessLogDoesNotWait checks that a lone line is written soon.

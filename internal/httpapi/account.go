@@ -9,10 +9,8 @@ import (
 	"example.com/petstore/internal/ratelimit"
 )
 
-func accountPaths() []path {
-	return []path{{pattern: "/account", routes: []route{
-		{method: "GET", id: "getAccount", scope: access.Read, handle: getAccount, free: true},
-	}}}
+func accountRoutes() []route {
+	return []route{{at: "GET /account", id: "getAccount", scope: access.Read, handle: getAccount, free: true}}
 }
 
 // getAccount answers with the caller's workspace, key and limits. It spends no quota.

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -44,23 +45,27 @@ func NewAdmin(o AdminOptions) (*Admin, error) {
 	if o.Access == nil || o.As == "" && (o.Keys == nil || o.Backups == nil) || o.Counts == nil || o.Log == nil || o.Now == nil || len(o.Secret) < 16 {
 		return nil, errors.New("httpapi: an option of the operator's API is missing")
 	}
-	a := &Admin{env: env{log: o.Log, cursors: cursors{secret: o.Secret}, statuses: adminStatuses, failed: o.Failed}, o: o}
-	a.router = newRouter(a.paths())
+	a := &Admin{o: o, env: env{
+		log: o.Log, cursors: cursors{secret: o.Secret}, statuses: adminStatuses, failed: o.Failed,
+		now: o.Now, observe: func(context.Context, Observation) {},
+	}}
+	a.router = newRouter(a.routes())
 	return a, nil
 }
 
 // ServeHTTP answers one request.
 func (a *Admin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := newExchange(&a.env, w, r, a.o.Now())
+	x := newExchange(&a.env, w, r)
 	if a.o.As != "" {
 		x.ctx = r.Context()
 	}
-	x.run(a.steps, a.log)
+	x.run(a.steps)
 }
 
 // steps are the steps of a request, in the order of those of the API.
 func (a *Admin) steps(x *exchange) error {
 	setBasics(x)
+	x.addr = clientAddr(x.r, nil)
 	x.set("Cache-Control", "no-store")
 	if err := checkSizes(x.r, false); err != nil {
 		return err
@@ -83,7 +88,11 @@ func (a *Admin) steps(x *exchange) error {
 	}
 	// A removal or a backup may take longer than the listener's write timeout.
 	_ = http.NewResponseController(x.w).SetWriteDeadline(time.Time{})
-	return x.route.handle(x)
+	if err := x.route.handle(x); err != nil || x.reads() {
+		return err
+	}
+	x.refreshKeys(a.o.Keys)
+	return nil
 }
 
 // authorize finds the operator's token that was sent, unless the caller is known. It
@@ -113,16 +122,4 @@ func (a *Admin) authorize(x *exchange) error {
 	}
 	x.operator = &found
 	return nil
-}
-
-// log writes the line of a request that was answered.
-func (a *Admin) log(x *exchange) {
-	attrs := []any{"request_id", x.id, "method", x.r.Method, "path", redact(x.r.URL.Path), "status", x.status, "ms", float64(a.o.Now().Sub(x.began).Microseconds()) / 1000}
-	if x.code != "" {
-		attrs = append(attrs, "code", string(x.code))
-	}
-	if x.operator != nil {
-		attrs = append(attrs, "token", x.operator.ID)
-	}
-	a.o.Log.InfoContext(x.ctx, "operator request", attrs...)
 }

@@ -27,46 +27,35 @@ type Backup struct {
 	Bytes     int64     `json:"bytes"`
 }
 
-func (a *Admin) paths() []path {
-	const at = operator.Root
-	return []path{
-		{pattern: at + "/openapi.yaml", routes: []route{{method: "GET", handle: document("application/yaml", api.AdminYAML()), public: true}}},
-		{pattern: at + "/workspaces", routes: []route{
-			{method: "GET", id: "listWorkspaces", handle: list(readWorkspaceQuery, a.workspaces, func(w access.Workspace) position { return numbered(w.ID) }), query: []string{"limit", "cursor", "name"}},
-			{method: "POST", id: "createWorkspace", handle: a.createWorkspace, body: jsonBody},
-		}},
-		{pattern: at + "/workspaces/{workspaceId}", routes: []route{
-			{method: "GET", id: "getWorkspace", handle: a.getWorkspace},
-			{method: "PATCH", id: "renameWorkspace", handle: changing(a, workspaceID, decode(newName{}), rename), body: patchBody},
-			{method: "DELETE", id: "deleteWorkspace", handle: a.removing((*operator.Local).Delete)},
-		}},
-		{pattern: at + "/workspaces/{workspaceId}/plan", routes: []route{
-			{method: "PUT", id: "setPlan", handle: changing(a, workspaceID, decode(operator.Plan{}), (*operator.Local).SetPlan), body: jsonBody},
-		}},
-		{pattern: at + "/workspaces/{workspaceId}/reset", routes: []route{
-			{method: "POST", id: "resetWorkspace", handle: a.removing((*operator.Local).Reset)},
-		}},
-		{pattern: at + "/workspaces/{workspaceId}/keys", routes: []route{
-			{method: "GET", id: "listKeys", handle: list(readKeyPage, a.keys, func(k operator.Key) position { return position(k.ID) }), query: []string{"limit", "cursor"}},
-			{method: "POST", id: "createKey", handle: a.createKey, body: jsonBody},
-		}},
-		{pattern: at + "/keys/{keyId}", text: true, routes: []route{
-			{method: "GET", id: "getKey", handle: a.getKey},
-			{method: "PATCH", id: "updateKey", handle: changing(a, keyID, readKeyPatch, (*operator.Local).UpdateKey), body: patchBody},
-			{method: "DELETE", id: "revokeKey", handle: a.changingKey((*operator.Local).RevokeKey)},
-		}},
-		{pattern: at + "/keys/{keyId}/rotate", text: true, routes: []route{
-			{method: "POST", id: "rotateKey", handle: a.rotateKey, body: optionalBody},
-		}},
-		{pattern: at + "/keys/{keyId}/ban", text: true, routes: []route{
-			{method: "PUT", id: "banKey", handle: changing(a, keyID, decode(operator.NewBan{}), (*operator.Local).BanKey), body: jsonBody},
-			{method: "DELETE", id: "unbanKey", handle: a.changingKey((*operator.Local).UnbanKey)},
-		}},
-		{pattern: at + "/audit", routes: []route{{method: "GET", id: "listAudit", handle: list((*listRequest).pageQuery, a.audit, func(e access.AuditEntry) position { return numbered(e.ID) }), query: []string{"limit", "cursor"}}}},
-		{pattern: at + "/backups", routes: []route{
-			{method: "GET", id: "listBackups", handle: a.listBackups},
-			{method: "POST", id: "startBackup", handle: a.startBackup},
-		}},
+func (a *Admin) routes() []route {
+	const root, workspaces = operator.Root, operator.Root + "/workspaces"
+	const workspace, key = workspaces + "/{workspaceId}", root + "/keys/{keyId}"
+	keys := list(readKeyPage, a.keys, func(k operator.Key) position { return position(k.ID) })
+	audit := list((*listRequest).pageQuery, a.audit, func(e access.AuditEntry) position { return numbered(e.ID) })
+	all := list(readWorkspaceQuery, a.workspaces, func(w access.Workspace) position { return numbered(w.ID) })
+	return []route{
+		{at: "GET " + root + "/openapi.yaml", handle: document("application/yaml", api.AdminYAML()), public: true},
+		{at: "GET " + workspaces, id: "listWorkspaces", handle: all, query: []string{"limit", "cursor", "name"}},
+		{at: "POST " + workspaces, id: "createWorkspace", handle: withBody(decode(operator.NewWorkspace{}), a.createWorkspace), body: jsonBody},
+		{at: "GET " + workspace, id: "getWorkspace", handle: a.getWorkspace},
+		{at: "PATCH " + workspace, id: "renameWorkspace", handle: changing(a, workspaceID, decode(newName{}), rename), body: patchBody},
+		{at: "DELETE " + workspace, id: "deleteWorkspace", handle: a.removing((*operator.Local).Delete)},
+		{at: "PUT " + workspace + "/plan", id: "setPlan", body: jsonBody,
+			handle: changing(a, workspaceID, decode(operator.Plan{}), (*operator.Local).SetPlan)},
+		{at: "POST " + workspace + "/reset", id: "resetWorkspace", handle: a.removing((*operator.Local).Reset)},
+		{at: "GET " + workspace + "/keys", id: "listKeys", handle: keys, query: pageOnly},
+		{at: "POST " + workspace + "/keys", id: "createKey", body: jsonBody,
+			handle: making(a, workspaceID, readNewKey, (*operator.Local).CreateKey)},
+		{at: "GET " + key, id: "getKey", handle: a.ofKey((*operator.Local).Key)},
+		{at: "PATCH " + key, id: "updateKey", handle: changing(a, keyID, readKeyPatch, (*operator.Local).UpdateKey), body: patchBody},
+		{at: "DELETE " + key, id: "revokeKey", handle: a.ofKey((*operator.Local).RevokeKey)},
+		{at: "POST " + key + "/rotate", id: "rotateKey", handle: making(a, keyID, readRotation, rotate), body: optionalBody},
+		{at: "PUT " + key + "/ban", id: "banKey", body: jsonBody,
+			handle: changing(a, keyID, decode(operator.NewBan{}), (*operator.Local).BanKey)},
+		{at: "DELETE " + key + "/ban", id: "unbanKey", handle: a.ofKey((*operator.Local).UnbanKey)},
+		{at: "GET " + root + "/audit", id: "listAudit", handle: audit, query: pageOnly},
+		{at: "GET " + root + "/backups", id: "listBackups", handle: a.listBackups},
+		{at: "POST " + root + "/backups", id: "startBackup", handle: a.startBackup},
 	}
 }
 
@@ -86,46 +75,23 @@ func keyID(x *exchange) string      { return x.pathID }
 // changing returns a handler that reads the body, calls do with it and the id of the
 // path, and answers with the result.
 func changing[ID, T, R any](a *Admin, id func(*exchange) ID, read reader[T], do func(*operator.Local, context.Context, ID, T) (R, error)) handler {
-	return func(x *exchange) error {
-		t, err := read(&form{body: x.body})
-		if err != nil {
-			return err
-		}
-		now, err := do(a.operator(x), x.ctx, id(x), t)
-		if err != nil {
-			return err
-		}
-		return a.sendChanged(x, http.StatusOK, now)
-	}
+	return withBody(read, func(x *exchange, t T) error {
+		return x.sendFound(do(a.operator(x), x.ctx, id(x), t))
+	})
 }
 
-// changingKey is like changing, for changes of a key without a body.
-func (a *Admin) changingKey(do func(*operator.Local, context.Context, string) (operator.Key, error)) handler {
+// ofKey returns a handler that calls do with the id of the path, and answers with the result.
+func (a *Admin) ofKey(do func(*operator.Local, context.Context, string) (operator.Key, error)) handler {
 	return func(x *exchange) error {
-		now, err := do(a.operator(x), x.ctx, x.pathID)
-		if err != nil {
-			return err
-		}
-		return a.sendChanged(x, http.StatusOK, now)
+		return x.sendFound(do(a.operator(x), x.ctx, x.pathID))
 	}
 }
 
 // removing returns the handler that removes a workspace, or its contents.
 func (a *Admin) removing(do func(*operator.Local, context.Context, int64) error) handler {
 	return func(x *exchange) error {
-		if err := do(a.operator(x), x.ctx, x.param); err != nil {
-			return err
-		}
-		x.refreshKeys(a.o.Keys)
-		return x.sendDone(nil)
+		return x.sendDone(do(a.operator(x), x.ctx, x.param))
 	}
-}
-
-// sendChanged answers with the changed resource, and has this node use the changed keys
-// at once.
-func (a *Admin) sendChanged(x *exchange, status int, now any) error {
-	x.refreshKeys(a.o.Keys)
-	return x.sendJSON(status, now)
 }
 
 // A workspaceQuery asks for a page of the workspaces with one of the names, or of all.
@@ -146,20 +112,14 @@ func (a *Admin) workspaces(x *exchange, q workspaceQuery) ([]access.Workspace, e
 	return a.o.Access.WorkspacePage(x.ctx, q.After, q.Limit, q.names...)
 }
 
-func (a *Admin) createWorkspace(x *exchange) error {
-	n, err := readNewWorkspace(&form{body: x.body})
-	if err != nil {
-		return err
-	}
+func (a *Admin) createWorkspace(x *exchange, n operator.NewWorkspace) error {
 	w, err := a.operator(x).CreateWorkspace(x.ctx, n)
 	if err != nil {
 		return err
 	}
 	x.set("Location", operator.Root+"/workspaces/"+decimal(w.ID))
-	return a.sendChanged(x, http.StatusCreated, w)
+	return x.sendJSON(http.StatusCreated, w)
 }
-
-var readNewWorkspace = decode(operator.NewWorkspace{})
 
 // A newName is the body of renameWorkspace.
 type newName struct {
@@ -186,39 +146,25 @@ func (a *Admin) keys(x *exchange, p access.KeyPage) ([]operator.Key, error) {
 	return a.operator(x).WithUse(x.ctx, found)
 }
 
-func (a *Admin) createKey(x *exchange) error {
-	once, n, err := readOnce(x, onceByCaller, readNewKey)
-	if err != nil {
-		return err
-	}
-	op := a.operator(x)
-	op.Once = once
-	k, err := op.CreateKey(x.ctx, x.param, n)
-	return a.sendMade(x, k, err)
+// making returns a handler like that of changing, for an operation that creates a key.
+func making[ID, T any](
+	a *Admin, id func(*exchange) ID, read reader[T], do func(*operator.Local, context.Context, ID, T) (operator.Key, error),
+) handler {
+	return withNew(read, func(x *exchange, t T, once *petstore.Idempotency) error {
+		op := a.operator(x)
+		op.Once = once
+		k, err := do(op, x.ctx, id(x), t)
+		if err != nil {
+			return err
+		}
+		x.set("Location", operator.Root+"/keys/"+k.ID)
+		x.setReplayed(k.Replayed)
+		return x.sendJSON(http.StatusCreated, k)
+	})
 }
 
-func (a *Admin) rotateKey(x *exchange) error {
-	once, r, err := readOnce(x, onceByCaller, readRotation)
-	if err != nil {
-		return err
-	}
-	op := a.operator(x)
-	op.Once = once
-	k, err := op.RotateKey(x.ctx, x.pathID, r.Overlap)
-	return a.sendMade(x, k, err)
-}
-
-func (a *Admin) sendMade(x *exchange, k operator.Key, err error) error {
-	if err != nil {
-		return err
-	}
-	x.set("Location", operator.Root+"/keys/"+k.ID)
-	x.setReplayed(k.Replayed)
-	return a.sendChanged(x, http.StatusCreated, k)
-}
-
-func (a *Admin) getKey(x *exchange) error {
-	return x.sendFound(a.operator(x).Key(x.ctx, x.pathID))
+func rotate(o *operator.Local, ctx context.Context, id string, r rotation) (operator.Key, error) {
+	return o.RotateKey(ctx, id, r.Overlap)
 }
 
 func (a *Admin) audit(x *exchange, p petstore.Page) ([]access.AuditEntry, error) {

@@ -3,7 +3,7 @@
 // answer. It uses net/http's types and does not depend on the transport. It contains no
 // rules of the domain.
 //
-// [pipeline.steps] shows what happens to a request, in order. Each resource has a file
+// [API.steps] shows what happens to a request, in order. Each resource has a file
 // with its routes, its decoding and its handlers. The statuses of errors are in
 // errors.go.
 package httpapi
@@ -28,8 +28,8 @@ import (
 	"example.com/petstore/internal/webhook"
 )
 
-// Options configure an API. All but BaseURL, ServerURL, TrustedProxies, OnBan, Version, Held, Events,
-// Webhooks, Done, Console, Observe, AccessLog, Reads and Writes are needed.
+// Options configure an API. All but BaseURL, ServerURL, TrustedProxies, Version, Events, Webhooks,
+// Done, Console and AccessLog are needed, and Held with Version.
 type Options struct {
 	Service *petstore.Service
 	Access  access.Store
@@ -63,7 +63,7 @@ type Options struct {
 	// false if it is not known. If it is not nil, answers to GETs are cached.
 	Version func(workspace int64) (version uint64, known bool)
 
-	// Held is how many bytes the cached answers may take; 0 means 16 MiB.
+	// Held is how many bytes the cached answers may take.
 	Held int64
 
 	// Events are the feeds of workspaces; nil if no events are kept.
@@ -97,15 +97,23 @@ type Options struct {
 	// Observe is called for every response, with the context of its request. It must not block.
 	Observe func(context.Context, Observation)
 
-	// Reads and Writes are how many operations of a kind are carried out at once; 0
-	// means 128 reads and 512 writes.
+	// Reads and Writes are how many operations of a kind are carried out at once. For reads it
+	// is enough to keep the processors and the connections to a database busy; more of them would
+	// only take longer. For writes it is enough for two groups: while one is committed, the next
+	// one is collected.
 	Reads, Writes int
 }
 
 // An API answers requests. It may be used concurrently.
 type API struct {
-	pipeline pipeline
-	streams  *fairshare.Pool // limits event streams; http1 counts their memory
+	o       Options
+	env     env
+	router  router
+	sunset  sunset
+	cache   *cache
+	reads   *fairshare.Pool // limits how many reads are carried out at once
+	writes  *fairshare.Pool // the same for writes
+	streams *fairshare.Pool // limits event streams; http1 counts their memory
 }
 
 // New returns the API of o.
@@ -117,31 +125,26 @@ func New(o Options) (*API, error) {
 	if u, err := url.Parse(o.BaseURL); err != nil || o.BaseURL != "" && (u.Host == "" || u.RawQuery != "" || u.Fragment != "") {
 		return nil, errors.New("httpapi: the base URL must be like https://petstore.example/v1")
 	}
-	if o.OnBan == nil {
-		o.OnBan = func(ratelimit.Ban) {}
+	a := &API{
+		o: o,
+		env: env{
+			log: o.Log, baseURL: o.BaseURL, cursors: cursors{secret: o.Secret}, statuses: statuses,
+			now: o.Now, observe: o.Observe, access: o.AccessLog,
+		},
+		sunset:  newSunset(o.Sunset),
+		cache:   newCache(o.Version, o.Held),
+		reads:   newPool(o.Reads),
+		writes:  newPool(o.Writes),
+		streams: fairshare.New(fairshare.Options{Capacity: math.MaxInt32, Each: maxFeedStreams}),
 	}
-	if o.Observe == nil {
-		o.Observe = func(context.Context, Observation) {}
-	}
-	a := &API{pipeline: pipeline{
-		env:      env{log: o.Log, baseURL: o.BaseURL, cursors: cursors{secret: o.Secret}, statuses: statuses},
-		now:      o.Now,
-		auth:     authenticator{keys: o.Keys, trusted: o.TrustedProxies},
-		limits:   rateLimiter{limiter: o.Limiter, onBan: o.OnBan},
-		sunset:   newSunset(o.Sunset),
-		workload: newWorkload(o.Reads, o.Writes),
-		cache:    newCache(o.Version, o.Held),
-		observer: observer{observe: o.Observe, log: o.Log, access: o.AccessLog},
-		store:    o.Access, sandboxes: o.Sandboxes, done: o.Done,
-	}}
-	a.streams = fairshare.New(fairshare.Options{Capacity: math.MaxInt32, Each: maxFeedStreams})
-	a.pipeline.router = newRouter(a.surface(&o))
+	a.router = newRouter(a.surface())
 	return a, nil
 }
 
 func (o *Options) check() error {
 	switch {
-	case o.Service == nil || o.Access == nil || o.Keys == nil || o.Limiter == nil || o.Docs == nil || o.Log == nil || o.Now == nil:
+	case o.Service == nil || o.Access == nil || o.Keys == nil || o.Limiter == nil || o.OnBan == nil || o.Docs == nil || o.Log == nil ||
+		o.Now == nil || o.Observe == nil || o.Reads < 1 || o.Writes < 1:
 		return errors.New("httpapi: an option is missing")
 	case len(o.Secret) < 16:
 		return errors.New("httpapi: the secret is shorter than 16 bytes")
@@ -149,25 +152,24 @@ func (o *Options) check() error {
 	return nil
 }
 
-// surface returns all paths of the API.
-func (a *API) surface(o *Options) []path {
-	p := &a.pipeline
+// surface returns all routes of the API.
+func (a *API) surface() []route {
 	return slices.Concat(
-		petPaths(o.Service),
-		categoryPaths(o.Service),
-		orderPaths(o.Service),
-		inventoryPaths(o.Service),
-		keys{store: o.Access, live: o.Keys, now: o.Now}.paths(),
-		(&events{feed: o.Events, keys: o.Keys, now: o.Now, done: o.Done, reads: p.workload.reads, streams: a.streams}).paths(),
-		webhooks{o.Webhooks}.paths(),
-		accountPaths(),
-		sandboxes{o.Sandboxes, o.SignIn, o.BaseURL}.paths(),
-		pages{serverURL: o.ServerURL, docs: o.Docs, console: o.Console, shared: p}.paths(),
+		petRoutes(a.o.Service),
+		categoryRoutes(a.o.Service),
+		orderRoutes(a.o.Service),
+		inventoryRoutes(a.o.Service),
+		a.keyRoutes(),
+		a.eventRoutes(),
+		webhooks{a.o.Webhooks}.routes(),
+		accountRoutes(),
+		a.sandboxRoutes(),
+		a.pageRoutes(),
 	)
 }
 
 // ServeHTTP answers one request.
-func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.pipeline.run(w, r, nil) }
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.run(w, r, nil) }
 
 // Malformed answers a request that net/http could not parse. status is net/http's.
 func (a *API) Malformed(w http.ResponseWriter, r *http.Request, status int) {
@@ -175,14 +177,13 @@ func (a *API) Malformed(w http.ResponseWriter, r *http.Request, status int) {
 	if status == http.StatusRequestHeaderFieldsTooLarge {
 		err = errHeadersTooLarge
 	}
-	a.pipeline.run(w, r, err)
+	a.run(w, r, err)
 }
 
 // Workload returns the statistics of the pools that limit how many requests are carried
 // out at once: "read" and "write".
 func (a *API) Workload() map[string]fairshare.Stats {
-	l := &a.pipeline.workload
-	return map[string]fairshare.Stats{"read": l.reads.Stats(), "write": l.writes.Stats()}
+	return map[string]fairshare.Stats{"read": a.reads.Stats(), "write": a.writes.Stats()}
 }
 
 // Streams returns how many streams of events are open.
@@ -210,7 +211,7 @@ func (a *API) Server() *http.Server {
 		WriteTimeout:                 writeTimeout,
 		MaxHeaderBytes:               maxHead,
 		DisableGeneralOptionsHandler: true,
-		ErrorLog:                     slog.NewLogLogger(a.pipeline.env.log.Handler(), slog.LevelDebug),
+		ErrorLog:                     slog.NewLogLogger(a.o.Log.Handler(), slog.LevelDebug),
 		HTTP2: &http.HTTP2Config{
 			MaxReceiveBufferPerStream:     maxBody,
 			MaxReceiveBufferPerConnection: maxBody, // it is not counted before its requests begin

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"cmp"
 	"net/http"
-	"net/netip"
 	"strings"
 
 	"example.com/petstore/internal/access"
@@ -12,24 +11,18 @@ import (
 	"example.com/petstore/internal/ratelimit"
 )
 
-// An authenticator identifies the callers of requests.
-type authenticator struct {
-	keys    *access.Directory[*ratelimit.Caller]
-	trusted []netip.Prefix // proxies
-}
-
 // identify sets the entry of the caller's key, or the reason why there is none. It sets
 // the address of callers that are counted by address.
-func (a *authenticator) identify(x *exchange) {
+func (a *API) identify(x *exchange) {
 	key, err := presentedKey(x.r.Header)
 	if err == nil {
-		x.entry, err = a.keys.Verify(key)
+		x.entry, err = a.o.Keys.Verify(key)
 	}
 	if err != nil {
 		x.entry, x.keyErr = nil, err
 	}
 	if x.byAddress() || x.triesKey() || x.keyless() {
-		x.addr = clientAddr(x.r, a.trusted)
+		x.addr = clientAddr(x.r, a.o.TrustedProxies)
 	}
 }
 

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"bytes"
-	"cmp"
 	"strings"
 	"sync"
 )
@@ -32,19 +31,18 @@ type cached struct {
 
 // Limits of a cache.
 const (
-	mostHeld    = 16 << 20 // bytes
 	entrySize   = 368      // bytes that one takes besides its texts
 	longestPath = 512      // bytes of a path with its query
 	longestBody = 12 << 10 // bytes
 )
 
 // newCache returns a cache, or nil if version is nil. held is the most bytes that it
-// takes; 0 means mostHeld.
+// takes.
 func newCache(version func(workspace int64) (uint64, bool), held int64) *cache {
 	if version == nil {
 		return nil
 	}
-	return &cache{version: version, most: cmp.Or(held, mostHeld), answers: map[target]cached{}}
+	return &cache{version: version, most: held, answers: map[target]cached{}}
 }
 
 // answer answers a GET from the cache, or else calls read and caches its answer.

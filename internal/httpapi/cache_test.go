@@ -14,7 +14,7 @@ import (
 
 // asked returns a request of a workspace.
 func asked(workspace int64, target string) *exchange {
-	x := newExchange(&env{}, httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, target, nil), time.Now())
+	x := newExchange(&env{now: time.Now}, httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, target, nil))
 	x.entry = &access.Entry[*ratelimit.Caller]{Workspace: &access.Workspace{ID: workspace, Shop: workspace}}
 	return x
 }
@@ -24,7 +24,7 @@ func asked(workspace int64, target string) *exchange {
 func TestCache(t *testing.T) {
 	t.Parallel()
 	version, known := uint64(2), true
-	c := newCache(func(int64) (uint64, bool) { return version, known }, 0)
+	c := newCache(func(int64) (uint64, bool) { return version, known }, 1<<20)
 	reads := 0
 	var meanwhile func()
 	read := func(x *exchange) error {

@@ -5,18 +5,16 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-func categoryPaths(s *petstore.Service) []path {
-	return []path{
-		{pattern: "/categories", routes: []route{
-			{method: "GET", id: "listCategories", scope: access.Read, handle: list(readCategoryQuery, ofShop(s.Categories), positionOfCategory), query: []string{"limit", "cursor", "sort", "name"}},
-			{method: "POST", id: "createCategory", scope: access.Write, handle: create(decode(petstore.NewCategory{}, "id"), s.CreateCategory), body: jsonBody},
-		}},
-		{pattern: "/categories/{categoryId}", routes: []route{
-			{method: "GET", id: "getCategory", scope: access.Read, handle: get(s.Category)},
-			{method: "PUT", id: "replaceCategory", scope: access.Write, handle: change(decode(petstore.NewCategory{}, "id"), s.ReplaceCategory), body: jsonBody},
-			{method: "PATCH", id: "updateCategory", scope: access.Write, handle: change(decode(petstore.CategoryPatch{}, "id"), s.UpdateCategory), body: patchBody},
-			{method: "DELETE", id: "deleteCategory", scope: access.Write, handle: remove(s.DeleteCategory)},
-		}},
+func categoryRoutes(s *petstore.Service) []route {
+	readNew, readPatch := decode(petstore.NewCategory{}, "id"), decode(petstore.CategoryPatch{}, "id")
+	return []route{
+		{at: "GET /categories", id: "listCategories", scope: access.Read, handle: list(readCategoryQuery, ofShop(s.Categories), positionOfCategory),
+			query: []string{"limit", "cursor", "sort", "name"}},
+		{at: "POST /categories", id: "createCategory", scope: access.Write, handle: create(readNew, s.CreateCategory), body: jsonBody},
+		{at: "GET /categories/{categoryId}", id: "getCategory", scope: access.Read, handle: get(s.Category)},
+		{at: "PUT /categories/{categoryId}", id: "replaceCategory", scope: access.Write, handle: change(readNew, s.ReplaceCategory), body: jsonBody},
+		{at: "PATCH /categories/{categoryId}", id: "updateCategory", scope: access.Write, handle: change(readPatch, s.UpdateCategory), body: patchBody},
+		{at: "DELETE /categories/{categoryId}", id: "deleteCategory", scope: access.Write, handle: remove(s.DeleteCategory)},
 	}
 }
 

@@ -17,21 +17,18 @@ func clientAddr(r *http.Request, trusted []netip.Prefix) netip.Addr {
 		return netip.IPv6Unspecified() // a Unix socket: all share one address
 	}
 	addr := peer.Addr().Unmap().WithZone("")
-	if len(trusted) == 0 || !isTrusted(addr, trusted) {
+	if !isTrusted(addr, trusted) {
 		return addr
 	}
-	forwarded, others := forwardedHops(r.Header), otherHops(r.Header)
+	forwarded, others := hops(r.Header["Forwarded"], forParameter), hops(r.Header["X-Forwarded-For"], strings.TrimSpace)
+	client, other := firstUntrusted(addr, forwarded, trusted), firstUntrusted(addr, others, trusted)
 	switch {
-	case len(others) == 0:
-		return firstUntrusted(addr, forwarded, trusted)
+	case client == other || len(others) == 0:
+		return client
 	case len(forwarded) == 0:
-		return firstUntrusted(addr, others, trusted)
+		return other
 	}
-	client := firstUntrusted(addr, others, trusted)
-	if client != firstUntrusted(addr, forwarded, trusted) {
-		return addr
-	}
-	return client
+	return addr
 }
 
 // firstUntrusted reads hops from the last to the first, and returns the first that is
@@ -42,11 +39,10 @@ func firstUntrusted(peer netip.Addr, hops []string, trusted []netip.Prefix) neti
 	for _, hop := range slices.Backward(hops) {
 		next, ok := hopAddr(hop)
 		if !ok {
-			return addr
+			break
 		}
-		addr = next
-		if !isTrusted(addr, trusted) {
-			return addr
+		if addr = next; !isTrusted(addr, trusted) {
+			break
 		}
 	}
 	return addr
@@ -56,23 +52,14 @@ func isTrusted(addr netip.Addr, trusted []netip.Prefix) bool {
 	return slices.ContainsFunc(trusted, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
 
-// forwardedHops returns the hops of Forwarded, the nearest last.
-func forwardedHops(h http.Header) []string {
-	var hops []string
-	if forwarded := h["Forwarded"]; len(forwarded) > 0 {
-		for element := range strings.SplitSeq(strings.Join(forwarded, ","), ",") {
-			hops = append(hops, forParameter(element))
+// hops returns the hops that the values of a header field name, the nearest last. read returns that of an element.
+func hops(values []string, read func(element string) string) (all []string) {
+	for _, value := range values {
+		for element := range strings.SplitSeq(value, ",") {
+			all = append(all, read(element))
 		}
 	}
-	return hops
-}
-
-// otherHops returns the hops of X-Forwarded-For, the nearest last.
-func otherHops(h http.Header) []string {
-	if xff := h["X-Forwarded-For"]; len(xff) > 0 {
-		return strings.Split(strings.Join(xff, ","), ",")
-	}
-	return nil
+	return all
 }
 
 // forParameter returns the value of "for" in one element of Forwarded.

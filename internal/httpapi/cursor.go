@@ -36,7 +36,6 @@ type cursors struct{ secret []byte }
 const (
 	cursorVersion = 1
 	cursorTag     = 16
-	maxPosition   = 64 // bytes
 )
 
 func (c cursors) seal(workspace int64, address, filters string, after position) string {
@@ -48,12 +47,8 @@ func (c cursors) bytes(workspace int64, address, filters string, after position)
 	out = append(append(out, cursorVersion), after...)
 	mac := hmac.New(sha256.New, c.secret)
 	mac.Write(out)
-	var ws [8]byte
-	binary.BigEndian.PutUint64(ws[:], uint64(workspace))
-	mac.Write(ws[:])
-	mac.Write([]byte(address))
-	mac.Write([]byte{0})
-	mac.Write([]byte(filters))
+	mac.Write([]byte(numbered(workspace)))
+	mac.Write([]byte(address + "\x00" + filters))
 	return mac.Sum(out)[:len(out)+cursorTag]
 }
 
@@ -62,7 +57,7 @@ func (c cursors) bytes(workspace int64, address, filters string, after position)
 func (c cursors) open(workspace int64, address, filters, cursor string) (position, error) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
 	// The decoder skips line breaks, so the length is checked too.
-	if err != nil || len(cursor) != base64.RawURLEncoding.EncodedLen(len(raw)) || len(raw) < 1+cursorTag || len(raw) > 1+maxPosition+cursorTag {
+	if err != nil || len(cursor) != base64.RawURLEncoding.EncodedLen(len(raw)) || len(raw) < 1+cursorTag {
 		return "", badCursor()
 	}
 	after := position(raw[1 : len(raw)-cursorTag])

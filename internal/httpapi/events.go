@@ -10,50 +10,36 @@ import (
 
 	"example.com/petstore/internal/accept"
 	"example.com/petstore/internal/access"
-	"example.com/petstore/internal/fairshare"
 	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/ratelimit"
 )
 
-// events are the operations on the feed of the caller's workspace.
-type events struct {
-	feed    petstore.Feed
-	keys    *access.Directory[*ratelimit.Caller]
-	now     func() time.Time
-	done    <-chan struct{} // closed when the service is about to end
-	reads   *fairshare.Pool // a request holds no share of it while it waits for events
-	streams *fairshare.Pool
-}
-
-// paths returns no paths if no events are kept.
-func (e *events) paths() []path {
-	if e.feed == nil {
+// eventRoutes returns the operations on the feed of the caller's workspace, if events are kept.
+func (a *API) eventRoutes() []route {
+	if a.o.Events == nil {
 		return nil
 	}
-	return []path{
-		{pattern: "/events", routes: []route{
-			{method: "GET", id: "listEvents", scope: access.Read, handle: e.list, streams: true, query: []string{"after", "type", "limit", "wait"}},
-		}},
-		{pattern: "/events/{eventId}", routes: []route{
-			{method: "GET", id: "getEvent", scope: access.Read, handle: get(e.feed.Event)},
-		}},
+	return []route{
+		{at: "GET /events", id: "listEvents", scope: access.Read, handle: a.listEvents, streams: true,
+			query: []string{"after", "type", "limit", "wait"}},
+		{at: "GET /events/{eventId}", id: "getEvent", scope: access.Read, handle: get(a.o.Events.Event)},
 	}
 }
 
 // maxWait is the most seconds that a request may wait for an event.
 const maxWait = 30
 
-func (e *events) list(x *exchange) error {
+func (a *API) listEvents(x *exchange) error {
 	p, err := parseQuery(x.r.URL.RawQuery, x.route.query)
 	if err != nil {
 		return err
 	}
-	f := &feedReader{events: e, x: x, q: petstore.EventQuery{After: p.number("after", 0, 0, 1<<63-1), Types: several(p, "type", petstore.EventTypes()), Limit: p.limit()}}
+	f := &feedReader{API: a, x: x, q: petstore.EventQuery{After: p.number("after", 0, 0, 1<<63-1), Types: several(p, "type", petstore.EventTypes()), Limit: p.limit()}}
 	f.q.Oldest = len(p.values["after"]) == 0
 	wait := time.Duration(p.number("wait", 0, 0, maxWait)) * time.Second
 	stream := accept.EventStream(x.r.Header["Accept"])
-	if stream {
-		f.lastEventID(p)
+	// A client that reconnects sends this in addition to the first request's after, and it takes precedence.
+	if id := x.r.Header.Get("Last-Event-ID"); stream && id != "" {
+		f.q.After, f.q.Oldest = p.integer("Last-Event-ID", id, 0, 1<<63-1), false
 	}
 	if err := p.err(); err != nil {
 		return err
@@ -61,7 +47,12 @@ func (e *events) list(x *exchange) error {
 	if stream {
 		return f.stream()
 	}
-	page, err := f.wait(wait)
+	next := f.read
+	if wait > 0 && x.r.Method != http.MethodHead {
+		f.extend(wait)
+		next = func() (petstore.EventPage, error) { return f.next(wait) }
+	}
+	page, err := next()
 	if err != nil {
 		return err
 	}
@@ -79,7 +70,7 @@ func eventsAfter(asked url.Values, after int64) string {
 
 // A feedReader reads pages of a feed, for one request.
 type feedReader struct {
-	*events
+	*API
 	x *exchange
 	q petstore.EventQuery
 }
@@ -98,20 +89,11 @@ func (f *feedReader) read() (petstore.EventPage, error) {
 		return petstore.EventPage{}, err
 	}
 	defer share.Leave()
-	page, err := f.feed.Events(f.x.ctx, f.x.shop(), f.q)
+	page, err := f.o.Events.Events(f.x.ctx, f.x.shop(), f.q)
 	if err == nil {
 		f.q.After, f.q.Oldest = page.Next, false
 	}
 	return page, err
-}
-
-// wait reads a page, and if it has no events waits for one that has, up to the timeout.
-func (f *feedReader) wait(timeout time.Duration) (petstore.EventPage, error) {
-	if timeout == 0 || f.x.r.Method == http.MethodHead {
-		return f.read()
-	}
-	f.extend(timeout)
-	return f.next(timeout)
 }
 
 // next returns the first page that has events. When the time is over or the request has
@@ -120,7 +102,7 @@ func (f *feedReader) next(within time.Duration) (petstore.EventPage, error) {
 	over := time.NewTimer(within)
 	defer over.Stop()
 	for {
-		written := f.feed.Written(f.x.shop())
+		written := f.o.Events.Written(f.x.shop())
 		page, err := f.read()
 		if err != nil || len(page.Events) > 0 {
 			return page, err
@@ -138,7 +120,7 @@ func (f *feedReader) next(within time.Duration) (petstore.EventPage, error) {
 // sleep returns true when it is time to read again, after the pause at the latest, and false
 // when the time is over or the request has to end.
 func (f *feedReader) sleep(written <-chan struct{}, over <-chan time.Time, pause time.Duration) bool {
-	defer func(began time.Time) { f.x.waited += f.now().Sub(began) }(f.now())
+	defer func(began time.Time) { f.x.waited += f.o.Now().Sub(began) }(f.o.Now())
 	look, key := time.NewTimer(pause), time.NewTicker(checkKeyEvery)
 	defer look.Stop()
 	defer key.Stop()
@@ -151,7 +133,7 @@ func (f *feedReader) sleep(written <-chan struct{}, over <-chan time.Time, pause
 		case <-over:
 			return false
 		case <-key.C:
-		case <-f.done:
+		case <-f.o.Done:
 		case <-f.x.r.Context().Done():
 		}
 	}
@@ -162,18 +144,18 @@ func (f *feedReader) sleep(written <-chan struct{}, over <-chan time.Time, pause
 // or the key is no longer valid.
 func (f *feedReader) ended() bool {
 	select {
-	case <-f.done:
+	case <-f.o.Done:
 		return true
 	case <-f.x.r.Context().Done():
 		return true
 	default:
 	}
-	e := f.keys.Entry(f.x.entry.Key.ID)
-	return e == nil || e.Key.CheckHolder(f.now()) != nil
+	e := f.o.Keys.Entry(f.x.entry.Key.ID)
+	return e == nil || e.Key.CheckHolder(f.o.Now()) != nil
 }
 
 // extend sets the deadlines of the connection so that the answer may take that much
-// longer than others. They are on the real clock, not on events.now.
+// longer than others. They are on the real clock, not on Options.Now.
 func (f *feedReader) extend(by time.Duration) {
 	c := http.NewResponseController(f.x.w)
 	_ = c.SetReadDeadline(time.Time{}) // if there is no deadline to set, none is needed
@@ -191,14 +173,6 @@ const (
 var errTooManyStreams = &petstore.Error{
 	Code: codeTooManyStreams, RetryAfter: 10 * time.Second,
 	Message: "The workspace has " + strconv.Itoa(maxFeedStreams) + " streams open already. End one, or wait as Retry-After says.",
-}
-
-// lastEventID reads Last-Event-ID. A client that reconnects sends it in addition to the
-// first request's after, and it takes precedence.
-func (f *feedReader) lastEventID(p *query) {
-	if text := f.x.r.Header.Get("Last-Event-ID"); text != "" {
-		f.q.After, f.q.Oldest = p.integer("Last-Event-ID", text, 0, 1<<63-1), false
-	}
 }
 
 // stream answers with Server-Sent Events (WHATWG HTML §9.2) until the request has to

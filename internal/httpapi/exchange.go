@@ -24,6 +24,9 @@ type env struct {
 	baseURL  string            // put before the paths of links
 	cursors  cursors
 	statuses func() map[petstore.Code]int
+	now      func() time.Time
+	observe  func(context.Context, Observation)
+	access   *AccessLog // nil if log takes the lines of requests
 }
 
 // An exchange is one request with its response. It is also the ResponseWriter for the
@@ -70,7 +73,7 @@ type exchange struct {
 
 // A route is one operation of the description, or one public page.
 type route struct {
-	method     string
+	at         string        // the method and the pattern of the path
 	id         string        // the operationId
 	scope      access.Scopes // the key must have all of them
 	body       bodyKind
@@ -103,19 +106,19 @@ const (
 // A path has the routes of one pattern. The zero path has none.
 type path struct {
 	pattern string
-	param   string // the name of its first id, or ""; newRouter takes it from the pattern
-	text    bool   // the id is not a number
-	routes  []route
-	allow   string
+	param   string            // the name of its first id, or ""
+	text    bool              // the id is not a number
+	routes  map[string]*route // by method
+	allow   string            // the value of Allow: HEAD goes wherever GET does, and OPTIONS everywhere
 }
 
 // exchanges has exchanges for requests that no public route has handled: those give them
 // to other handlers, which may keep them.
 var exchanges = sync.Pool{New: func() any { return new(exchange) }}
 
-func newExchange(e *env, w http.ResponseWriter, r *http.Request, now time.Time) *exchange {
+func newExchange(e *env, w http.ResponseWriter, r *http.Request) *exchange {
 	x := exchanges.Get().(*exchange)
-	*x = exchange{env: e, w: w, r: r, began: now, ctx: r.Context(), path: nowhere, fields: x.fields[:0]}
+	*x = exchange{env: e, w: w, r: r, began: e.now(), ctx: r.Context(), path: nowhere, fields: x.fields[:0]}
 	if x.plain, _ = w.(http1.FieldWriter); x.plain == nil {
 		x.ctx = context.WithoutCancel(x.ctx)
 	}
@@ -142,6 +145,9 @@ func (x *exchange) shop() int64 { return x.entry.Workspace.Shop }
 
 // caller returns the name of the caller for the audit log.
 func (x *exchange) caller() string { return "api:" + x.entry.Key.ID }
+
+// reads reports whether the request is a GET or a HEAD, which change nothing.
+func (x *exchange) reads() bool { return x.r.Method == http.MethodGet || x.r.Method == http.MethodHead }
 
 // address returns the path of the request for links.
 func (x *exchange) address() string {

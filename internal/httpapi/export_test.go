@@ -14,18 +14,16 @@ type (
 )
 
 // wholeSurface returns the interface with operations that cannot be carried out.
-func wholeSurface() []path {
-	return new(API).surface(&Options{Service: petstore.NewService(noStore{}), Events: noEvents{}, Webhooks: &webhook.Service{}, Sandboxes: new(sandbox.Service)})
+func wholeSurface() []route {
+	return (&API{o: Options{Service: petstore.NewService(noStore{}), Events: noEvents{}, Webhooks: &webhook.Service{}, Sandboxes: new(sandbox.Service)}}).surface()
 }
 
 // Surface returns "METHOD /path operationId [scopes]" of every operation.
 func Surface() []string {
 	var all []string
-	for _, p := range wholeSurface() {
-		for _, r := range p.routes {
-			if !r.public {
-				all = append(all, fmt.Sprint(r.method, " ", p.pattern, " ", r.id, " ", r.scope.List()))
-			}
+	for _, r := range wholeSurface() {
+		if !r.public {
+			all = append(all, fmt.Sprint(r.at, " ", r.id, " ", r.scope.List()))
 		}
 	}
 	return all

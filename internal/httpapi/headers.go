@@ -56,9 +56,7 @@ func requestID(h http.Header) string {
 	// An id must be unique, not secret: the runtime's ChaCha8 is as good, and spares a system call.
 	binary.LittleEndian.PutUint64(b[:], rand.Uint64())  //nolint:gosec // see above
 	binary.LittleEndian.PutUint64(b[8:], rand.Uint64()) //nolint:gosec // see above
-	var text [16]byte
-	base64.RawURLEncoding.Encode(text[:], b[:12])
-	return string(text[:])
+	return base64.RawURLEncoding.EncodeToString(b[:12])
 }
 
 // usableID reports whether s is [A-Za-z0-9._-]{1,128} and holds no API key: it
@@ -69,6 +67,8 @@ func usableID(s string) bool {
 }
 
 // onceOf returns the request's Idempotency-Key, without the fingerprint of a body, or nil.
+// If only its holder may see the answer, the Idempotency-Key counts for the very path and for
+// the very key or token that is sent.
 func onceOf(x *exchange) (*petstore.Idempotency, error) {
 	values := x.r.Header["Idempotency-Key"]
 	if len(values) == 0 {
@@ -82,7 +82,14 @@ func onceOf(x *exchange) (*petstore.Idempotency, error) {
 	if len(key) < 1 || len(key) > 255 || strings.ContainsFunc(key, func(r rune) bool { return r < '!' || r > '~' }) {
 		return nil, badParameter(name, "Idempotency-Key must be 1 to 255 visible ASCII characters.")
 	}
-	return &petstore.Idempotency{Operation: x.r.Method + " " + x.path.pattern, Key: key}, nil
+	operation := "POST " + x.path.pattern
+	switch {
+	case x.operator != nil:
+		operation = "POST " + x.address() + " by " + x.operator.ID
+	case x.route.scope.Has(access.Manage):
+		operation = "POST " + x.address() + " by " + x.entry.Key.ID
+	}
+	return &petstore.Idempotency{Operation: operation, Key: key}, nil
 }
 
 // fingerprint returns the same for bodies that are the same JSON value, whatever their
@@ -93,21 +100,6 @@ func fingerprint(body []byte) [sha256.Size]byte {
 	value := jsontext.Value(bytes.Clone(body))
 	_ = value.Format(jsontext.ReorderRawObjects(true)) // it is JSON
 	return sha256.Sum256(value)
-}
-
-// onceByCaller is onceOf for an Idempotency-Key that counts for the very
-// path and for the very key or token that is sent, because the answer is for its
-// holder alone.
-func onceByCaller(x *exchange) (*petstore.Idempotency, error) {
-	once, err := onceOf(x)
-	switch {
-	case once == nil:
-	case x.operator != nil:
-		once.Operation = "POST " + x.address() + " by " + x.operator.ID
-	default:
-		once.Operation = "POST " + x.address() + " by " + x.entry.Key.ID
-	}
-	return once, err
 }
 
 // conditionOf returns what If-Match and If-None-Match ask of a write.

@@ -7,18 +7,13 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-func inventoryPaths(s *petstore.Service) []path {
-	return []path{
-		{pattern: "/inventory", routes: []route{
-			{method: "GET", id: "listInventory", scope: access.Read, handle: list(readInventoryQuery, ofShop(s.Inventory), positionOfItem), query: []string{"limit", "cursor", "sort", "status", "maxQuantity"}},
-		}},
-		{pattern: "/inventory/{petId}", routes: []route{
-			{method: "GET", id: "getInventoryItem", scope: access.Read, handle: get(s.InventoryItem), cached: true},
-			{method: "PATCH", id: "updateInventory", scope: access.Write, handle: updateInventory(s), body: patchBody},
-		}},
-		{pattern: "/inventory/{petId}/movements", routes: []route{
-			{method: "GET", id: "listMovements", scope: access.Read, handle: listMovements(s), query: []string{"limit", "cursor"}},
-		}},
+func inventoryRoutes(s *petstore.Service) []route {
+	return []route{
+		{at: "GET /inventory", id: "listInventory", scope: access.Read, handle: list(readInventoryQuery, ofShop(s.Inventory), positionOfItem),
+			query: []string{"limit", "cursor", "sort", "status", "maxQuantity"}},
+		{at: "GET /inventory/{petId}", id: "getInventoryItem", scope: access.Read, handle: get(s.InventoryItem), cached: true},
+		{at: "PATCH /inventory/{petId}", id: "updateInventory", scope: access.Write, handle: updateInventory(s), body: patchBody},
+		{at: "GET /inventory/{petId}/movements", id: "listMovements", scope: access.Read, handle: listMovements(s), query: pageOnly},
 	}
 }
 

@@ -9,35 +9,23 @@ import (
 	"example.com/petstore/internal/ratelimit"
 )
 
-// keys are the operations on the keys of the caller's workspace. access.Keyring says
+// keyRoutes returns the operations on the keys of the caller's workspace. access.Keyring says
 // what the caller's key allows.
-type keys struct {
-	store access.Store
-	live  *access.Directory[*ratelimit.Caller]
-	now   func() time.Time
-}
-
-func (k keys) paths() []path {
-	return []path{
-		{pattern: "/keys", routes: []route{
-			{method: "GET", id: "listKeys", scope: access.Manage, handle: list(readKeyPage, k.page, positionOfKey), query: []string{"limit", "cursor"}},
-			{method: "POST", id: "createKey", scope: access.Manage, handle: k.create, body: jsonBody},
-		}},
-		{pattern: "/keys/{keyId}", text: true, routes: []route{
-			{method: "GET", id: "getKey", scope: access.Manage, handle: k.get},
-			{method: "PATCH", id: "updateKey", scope: access.Manage, handle: k.update, body: patchBody},
-			{method: "DELETE", id: "revokeKey", scope: access.Manage, handle: k.revoke},
-		}},
-		{pattern: "/keys/{keyId}/rotate", text: true, routes: []route{
-			{method: "POST", id: "rotateKey", scope: access.Manage, handle: k.rotate, body: optionalBody},
-		}},
+func (a *API) keyRoutes() []route {
+	return []route{
+		{at: "GET /keys", id: "listKeys", scope: access.Manage, handle: list(readKeyPage, a.keyPage, positionOfKey), query: pageOnly},
+		{at: "POST /keys", id: "createKey", scope: access.Manage, handle: withNew(readNewKey, a.createKey), body: jsonBody},
+		{at: "GET /keys/{keyId}", id: "getKey", scope: access.Manage, handle: a.getKey},
+		{at: "PATCH /keys/{keyId}", id: "updateKey", scope: access.Manage, handle: withChange(readKeyPatch, a.updateKey), body: patchBody},
+		{at: "DELETE /keys/{keyId}", id: "revokeKey", scope: access.Manage, handle: withCondition(a.revokeKey)},
+		{at: "POST /keys/{keyId}/rotate", id: "rotateKey", scope: access.Manage, handle: withNew(readRotation, a.rotateKey), body: optionalBody},
 	}
 }
 
 // ring returns the Keyring of the caller.
-func (k keys) ring(x *exchange) access.Keyring {
+func (a *API) ring(x *exchange) access.Keyring {
 	secret, _ := presentedKey(x.r.Header) // the key was verified before
-	return access.Keyring{Store: k.store, Now: k.now, By: access.Actor(x.caller()), Maker: &x.entry.Key, Secret: secret}
+	return access.Keyring{Store: a.o.Access, Now: a.o.Now, By: access.Actor(x.caller()), Maker: &x.entry.Key, Secret: secret}
 }
 
 // refreshKeys has this node use changed keys at once, if it uses keys; the others do so within a second.
@@ -56,81 +44,60 @@ func readKeyPage(l *listRequest) (access.KeyPage, error) {
 	return access.KeyPage{After: string(after), Limit: l.limit + 1}, err
 }
 
-func (k keys) page(x *exchange, p access.KeyPage) ([]access.KeyView, error) {
+func (a *API) keyPage(x *exchange, p access.KeyPage) ([]access.KeyView, error) {
 	p.Unrevoked = true
-	found, err := k.store.KeyPage(x.ctx, x.workspace(), p)
+	found, err := a.o.Access.KeyPage(x.ctx, x.workspace(), p)
 	shown := make([]access.KeyView, len(found))
 	for i := range found {
-		shown[i] = found[i].View(k.now())
+		shown[i] = found[i].View(a.o.Now())
 	}
 	return shown, err
 }
 
 func positionOfKey(k access.KeyView) position { return position(k.ID) }
 
-func (k keys) get(x *exchange) error {
-	one, err := k.ring(x).Key(x.ctx, x.pathID)
-	return x.sendResource(one.View(k.now()), err)
+func (a *API) getKey(x *exchange) error {
+	one, err := a.ring(x).Key(x.ctx, x.pathID)
+	return x.sendResource(one.View(a.o.Now()), err)
 }
 
-func (k keys) create(x *exchange) error {
-	once, n, err := readOnce(x, onceByCaller, readNewKey)
-	if err != nil {
-		return err
-	}
-	made, err := k.ring(x).Create(x.ctx, x.workspace(), n, once)
-	if err != nil {
-		return err
-	}
-	return k.sendMade(x, made)
+func (a *API) createKey(x *exchange, n access.NewKey, once *petstore.Idempotency) error {
+	made, err := a.ring(x).Create(x.ctx, x.workspace(), n, once)
+	return a.sendMadeKey(x, made, err)
 }
 
-func (k keys) rotate(x *exchange) error {
-	once, r, err := readOnce(x, onceByCaller, readRotation)
-	if err != nil {
-		return err
-	}
+func (a *API) rotateKey(x *exchange, r rotation, once *petstore.Idempotency) error {
 	if !access.WellFormedID(x.pathID) {
 		return access.NoKey(x.pathID)
 	}
-	made, err := k.ring(x).Rotate(x.ctx, x.pathID, r.Overlap, once)
+	made, err := a.ring(x).Rotate(x.ctx, x.pathID, r.Overlap, once)
+	return a.sendMadeKey(x, made, err)
+}
+
+// sendMadeKey answers with a new key.
+func (a *API) sendMadeKey(x *exchange, made access.IssuedKey, err error) error {
 	if err != nil {
 		return err
 	}
-	return k.sendMade(x, made)
-}
-
-// sendMade answers with a new key.
-func (k keys) sendMade(x *exchange, made access.IssuedKey) error {
-	x.refreshKeys(k.live)
+	x.refreshKeys(a.o.Keys)
 	x.set("Location", x.env.baseURL+"/keys/"+made.ID)
 	return x.sendOnce(http.StatusCreated, petstore.TagOf(made.Body), made.WithSecret(), made.Replayed)
 }
 
-func (k keys) update(x *exchange) error {
-	on, p, err := readChange(x, readKeyPatch)
-	if err != nil {
-		return err
+func (a *API) updateKey(x *exchange, p access.KeyPatch, on petstore.Condition) error {
+	now, err := a.ring(x).Update(x.ctx, x.pathID, p, on)
+	if err == nil {
+		x.refreshKeys(a.o.Keys)
 	}
-	now, err := k.ring(x).Update(x.ctx, x.pathID, p, on)
-	if err != nil {
-		return err
-	}
-	x.refreshKeys(k.live)
-	return x.sendChanged(now.View(k.now()), nil)
+	return x.sendChanged(now.View(a.o.Now()), err)
 }
 
-func (k keys) revoke(x *exchange) error {
-	on, err := conditionOf(x.r.Header)
-	if err != nil {
-		return err
+func (a *API) revokeKey(x *exchange, on petstore.Condition) error {
+	err := a.ring(x).Revoke(x.ctx, x.pathID, on)
+	if err == nil {
+		x.refreshKeys(a.o.Keys)
 	}
-	if err := k.ring(x).Revoke(x.ctx, x.pathID, on); err != nil {
-		return err
-	}
-	x.refreshKeys(k.live)
-	x.sendEmpty(http.StatusNoContent)
-	return nil
+	return x.sendDone(err)
 }
 
 // readOnlyOfKey are the members of a key that clients may not set.
@@ -160,5 +127,5 @@ var (
 
 // A rotation is the body of rotateKey.
 type rotation struct {
-	Overlap time.Duration `json:"overlap,omitzero" most:"8760h"` // operator.MaxOverlap
+	Overlap time.Duration `json:"overlap,omitzero" most:"8760h"`
 }

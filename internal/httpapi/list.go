@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"sync"
 
+	"example.com/petstore/internal/accept"
 	"example.com/petstore/internal/petstore"
 )
 
@@ -16,6 +17,9 @@ type listRequest struct {
 	limit   int
 	one     bool // one entry is asked for by its id
 }
+
+// pageOnly are the parameters of a list without filters.
+var pageOnly = []string{"limit", "cursor"}
 
 // newListRequest reads the parameters that every list has. The caller then reads the
 // list's own parameters from query, and calls pageQuery.
@@ -73,7 +77,7 @@ func sendList[T any](l *listRequest, entries []T, positionOf func(T) position) e
 func pageOf(body []byte, link string, more bool) *representation {
 	page := &representation{etag: weak(petstore.TagOf(body)), body: body, link: link, more: strconv.FormatBool(more)}
 	if len(body) > minGzipLength {
-		page.compressed = sync.OnceValue(func() []byte { return gzipped(body) })
+		page.compressed = sync.OnceValue(func() []byte { return accept.Compress(body) })
 	}
 	return page
 }

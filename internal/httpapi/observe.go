@@ -1,44 +1,26 @@
 package httpapi
 
 import (
-	"context"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/ratelimit"
+	"example.com/petstore/internal/usage"
 )
 
 // An Observation describes a response, for metrics and statistics.
 type Observation struct {
-	At        time.Time // when the request came
-	RequestID string
-	Workspace int64  // of the caller; 0 without a valid key
-	KeyID     string // of the caller; "" without a valid key
-	Path      string // without the query; keys in it are cut
-	Query     string // keys in it are cut; shown only to the workspace, not logged
-	Code      string // of the error in the answer, or ""
-	Operation string // the operationId, or "" if there is none
-	Pattern   string // of the route, or ""
-	Method    string // one of the methods of HTTP, or "OTHER"
-	Status    int
-	Duration  time.Duration
-	Plan      string           // of the caller; "" without a valid key
-	Outcome   string           // "admitted", "minute", "day", "banned", or "free" if it spends no quota
-	Sunset    bool             // the operation is deprecated
-	Refused   ratelimit.Window // the window that refused the request; else zero
-}
+	usage.Event // without the keys in its path and query; Method is one of the methods of HTTP, or "OTHER"
 
-// An observer measures and logs requests that were answered.
-type observer struct {
-	observe func(context.Context, Observation)
-	log     *slog.Logger
-	access  *AccessLog // nil if log takes the lines of requests
+	Workspace int64  // of the caller; 0 without a valid key
+	Plan      string // of the caller; "" without a valid key
+	Pattern   string // of the path, or ""
+	Outcome   string // "admitted", "minute", "day", "banned", or "free" if it spends no quota
 }
 
 var knownMethods = []string{
@@ -46,34 +28,37 @@ var knownMethods = []string{
 }
 
 // report logs and measures a request that was answered.
-func (b *observer) report(x *exchange, took time.Duration) {
-	o := Observation{
-		At: x.began, RequestID: x.id, Path: redact(x.r.URL.Path), Query: redactQuery(x.r.URL.RawQuery), Code: string(x.code),
-		Pattern: x.path.pattern, Method: "OTHER", Status: x.status, Duration: took, Outcome: "free",
-	}
+func (x *exchange) report() {
+	answered := x.env.now()
+	took := answered.Sub(x.began) - x.waited
+	o := Observation{Pattern: x.path.pattern, Outcome: "free", Event: usage.Event{
+		At: x.began, RequestID: x.id, Method: "OTHER", Path: redact(x.r.URL.Path), Query: redactQuery(x.r.URL.RawQuery),
+		Status: x.status, Code: string(x.code), Duration: took, Console: strings.HasPrefix(x.path.pattern, "/console"),
+	}}
 	if slices.Contains(knownMethods, x.r.Method) {
 		o.Method = x.r.Method
 	}
 	if x.route != nil {
-		o.Operation, o.Sunset = x.route.id, x.route.deprecated
+		o.Operation, o.Deprecated = x.route.id, x.route.deprecated
 	}
 	if x.counted || x.decision.Outcome == ratelimit.Banned {
 		o.Outcome = x.decision.Outcome.String()
 	}
 	if x.status == http.StatusTooManyRequests && !x.decision.Admitted() {
-		o.Refused = x.decision.Headline()
+		by := x.decision.Headline()
+		o.Refused, o.Limit, o.Until = o.Outcome, by.Limit, by.Reset
 	}
 	if x.entry != nil {
 		o.Plan, o.Workspace, o.KeyID = string(x.entry.Workspace.Plan), x.entry.Workspace.ID, x.entry.Key.ID
 	}
-	b.observe(x.ctx, o)
+	x.env.observe(x.ctx, o)
 	switch {
-	case !b.log.Enabled(x.ctx, slog.LevelInfo):
-	case b.access != nil:
+	case !x.env.log.Enabled(x.ctx, slog.LevelInfo):
+	case x.env.access != nil:
 		var attrs [maxAttrs]slog.Attr
-		b.access.add(x.began.Add(took), appendAttrs(attrs[:0], x, &o))
+		x.env.access.add(answered, appendAttrs(attrs[:0], x, &o))
 	default:
-		b.log.LogAttrs(x.ctx, slog.LevelInfo, "request", appendAttrs(nil, x, &o)...)
+		x.env.log.LogAttrs(x.ctx, slog.LevelInfo, "request", appendAttrs(nil, x, &o)...)
 	}
 }
 
@@ -95,8 +80,11 @@ func appendAttrs(attrs []slog.Attr, x *exchange, o *Observation) []slog.Attr {
 	if x.code != "" {
 		attrs = append(attrs, slog.String("code", string(x.code)))
 	}
-	if x.entry != nil {
+	switch {
+	case x.entry != nil:
 		return append(attrs, slog.Int64("workspace", x.entry.Workspace.ID), slog.String("key", x.entry.Key.ID))
+	case x.operator != nil:
+		return append(attrs, slog.String("token", x.operator.ID))
 	}
 	return append(attrs, slog.String("address", x.addr.String()))
 }

@@ -10,43 +10,71 @@ import (
 // A reader decodes the body that a form was made for.
 type reader[T any] func(f *form) (T, error)
 
-// readChange reads the condition and the body of a PUT or a PATCH. The body may repeat an id
-// that is a number.
-func readChange[T any](x *exchange, read reader[T]) (on petstore.Condition, c T, err error) {
-	if on, err = conditionOf(x.r.Header); err == nil {
-		c, err = read(&form{body: x.body, id: x.param})
+// These functions return handlers that read the input of a request and call do with it.
+
+// withBody is for input that is only a body.
+func withBody[T any](read reader[T], do func(x *exchange, t T) error) handler {
+	return func(x *exchange) error {
+		t, err := read(&form{body: x.body})
+		if err != nil {
+			return err
+		}
+		return do(x, t)
 	}
-	return on, c, err
 }
 
-// readOnce reads the body and the Idempotency-Key of a POST. identify is onceOf or
-// onceByCaller.
-func readOnce[T any](x *exchange, identify func(*exchange) (*petstore.Idempotency, error), read reader[T]) (once *petstore.Idempotency, t T, err error) {
-	if once, err = identify(x); err != nil {
-		return once, t, err
+// withNew is for a POST that may have an Idempotency-Key.
+func withNew[T any](read reader[T], do func(x *exchange, t T, once *petstore.Idempotency) error) handler {
+	return func(x *exchange) error {
+		once, err := onceOf(x)
+		if err != nil {
+			return err
+		}
+		t, err := read(&form{body: x.body})
+		if err != nil {
+			return err
+		}
+		if once != nil {
+			once.Fingerprint = fingerprint(x.body)
+		}
+		return do(x, t, once)
 	}
-	if t, err = read(&form{body: x.body}); err == nil && once != nil {
-		once.Fingerprint = fingerprint(x.body)
+}
+
+// withChange is for a PUT or a PATCH. The body may repeat an id that is a number.
+func withChange[T any](read reader[T], do func(x *exchange, t T, on petstore.Condition) error) handler {
+	return withCondition(func(x *exchange, on petstore.Condition) error {
+		t, err := read(&form{body: x.body, id: x.param})
+		if err != nil {
+			return err
+		}
+		return do(x, t, on)
+	})
+}
+
+// withCondition is for a DELETE.
+func withCondition(do func(x *exchange, on petstore.Condition) error) handler {
+	return func(x *exchange) error {
+		on, err := conditionOf(x.r.Header)
+		if err != nil {
+			return err
+		}
+		return do(x, on)
 	}
-	return once, t, err
 }
 
 // These functions return the handlers of the operations that most resources have, from
 // a method of the Service and the reader of the body.
 
 func create[T any](read reader[T], do func(ctx context.Context, workspace int64, n T, once *petstore.Idempotency) (petstore.Created, error)) handler {
-	return func(x *exchange) error {
-		once, n, err := readOnce(x, onceOf, read)
-		if err != nil {
-			return err
-		}
+	return withNew(read, func(x *exchange, n T, once *petstore.Idempotency) error {
 		c, err := do(x.ctx, x.shop(), n, once)
 		if err != nil {
 			return err
 		}
 		x.set("Location", x.env.baseURL+x.path.pattern+"/"+decimal(c.ID))
 		return x.sendOnce(http.StatusCreated, petstore.TagOf(c.Body), c.Body, c.Replayed)
-	}
+	})
 }
 
 func get[R any](do func(ctx context.Context, workspace, id int64) (R, error)) handler {
@@ -82,21 +110,13 @@ func ofShop[Q, R any](do func(ctx context.Context, shop int64, q Q) ([]R, error)
 
 // change returns the handler of a PUT or a PATCH.
 func change[T any, R any](read reader[T], do func(ctx context.Context, workspace, id int64, c T, on petstore.Condition) (R, error)) handler {
-	return func(x *exchange) error {
-		on, c, err := readChange(x, read)
-		if err != nil {
-			return err
-		}
+	return withChange(read, func(x *exchange, c T, on petstore.Condition) error {
 		return x.sendChanged(do(x.ctx, x.shop(), x.param, c, on))
-	}
+	})
 }
 
 func remove(do func(ctx context.Context, workspace, id int64, on petstore.Condition) error) handler {
-	return func(x *exchange) error {
-		on, err := conditionOf(x.r.Header)
-		if err != nil {
-			return err
-		}
+	return withCondition(func(x *exchange, on petstore.Condition) error {
 		return x.sendDone(do(x.ctx, x.shop(), x.param, on))
-	}
+	})
 }

@@ -5,17 +5,15 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-func orderPaths(s *petstore.Service) []path {
-	return []path{
-		{pattern: "/store/orders", routes: []route{
-			{method: "GET", id: "listOrders", scope: access.Read, handle: list(readOrderQuery, ofShop(s.Orders), positionOfOrder), query: []string{"limit", "cursor", "sort", "petId", "complete", "shipDateFrom", "shipDateTo"}},
-			{method: "POST", id: "createOrder", scope: access.Write, handle: create(decode(petstore.NewOrder{Quantity: 1}, "id"), s.CreateOrder), body: jsonBody},
-		}},
-		{pattern: "/store/orders/{orderId}", routes: []route{
-			{method: "GET", id: "getOrder", scope: access.Read, handle: get(s.Order)},
-			{method: "PATCH", id: "updateOrder", scope: access.Write, handle: change(decode(petstore.OrderPatch{}, "id", "petId", "quantity"), s.UpdateOrder), body: patchBody},
-			{method: "DELETE", id: "cancelOrder", scope: access.Write, handle: remove(s.CancelOrder)},
-		}},
+func orderRoutes(s *petstore.Service) []route {
+	readNew, readPatch := decode(petstore.NewOrder{Quantity: 1}, "id"), decode(petstore.OrderPatch{}, "id", "petId", "quantity")
+	return []route{
+		{at: "GET /store/orders", id: "listOrders", scope: access.Read, handle: list(readOrderQuery, ofShop(s.Orders), positionOfOrder),
+			query: []string{"limit", "cursor", "sort", "petId", "complete", "shipDateFrom", "shipDateTo"}},
+		{at: "POST /store/orders", id: "createOrder", scope: access.Write, handle: create(readNew, s.CreateOrder), body: jsonBody},
+		{at: "GET /store/orders/{orderId}", id: "getOrder", scope: access.Read, handle: get(s.Order)},
+		{at: "PATCH /store/orders/{orderId}", id: "updateOrder", scope: access.Write, handle: change(readPatch, s.UpdateOrder), body: patchBody},
+		{at: "DELETE /store/orders/{orderId}", id: "cancelOrder", scope: access.Write, handle: remove(s.CancelOrder)},
 	}
 }
 

@@ -1,26 +1,16 @@
 package httpapi
 
 import (
-	"cmp"
 	"context"
-	"net/http"
 	"time"
 
 	"example.com/petstore/internal/fairshare"
 	"example.com/petstore/internal/petstore"
 )
 
-// How many operations of a kind are carried out at once by default. For reads it is enough to keep the processors and
-// the connections to a database busy; more of them at once would only take longer. For writes it is enough for two
-// groups: while one is committed, the next one is collected.
 const (
-	defaultReads  = 128
-	defaultWrites = 512
-)
-
-const (
-	// maxWaiting is how many more operations may wait.
-	maxWaiting = 4096
+	// maxWaiting is how many more operations may wait, those of one workspace half as many.
+	maxWaiting = 8192
 	// admissionWait is how long each of them waits at most. It is long enough for a busy machine to serve the clients
 	// that waited for a restart. Waiting costs nothing, but refusing a request costs almost as much as serving it,
 	// and a client that is refused at once tries again at once.
@@ -34,24 +24,11 @@ var errOverloaded = &petstore.Error{
 	Message: "The server is overloaded. Nothing was changed; try again after a second.",
 }
 
-// A workload limits how many reads and how many writes are carried out at once. They have separate limits, since a
-// store that cannot be written to can still be read. No share is held while bytes are received from a client or sent
-// to one.
-type workload struct{ reads, writes *fairshare.Pool }
-
-func newWorkload(reads, writes int) workload {
-	pool := func(most int) *fairshare.Pool {
-		return fairshare.New(fairshare.Options{Capacity: int64(most), Queue: maxWaiting, Wait: admissionWait})
-	}
-	return workload{pool(cmp.Or(reads, defaultReads)), pool(cmp.Or(writes, defaultWrites))}
-}
-
-// of returns the pool of an operation with the method.
-func (l *workload) of(method string) *fairshare.Pool {
-	if method == http.MethodGet {
-		return l.reads
-	}
-	return l.writes
+// newPool returns a pool that limits how many reads, or how many writes, are carried out at once. They have separate
+// limits, since a store that cannot be written to can still be read. No share is held while bytes are received from a
+// client or sent to one.
+func newPool(most int) *fairshare.Pool {
+	return fairshare.New(fairshare.Options{Capacity: int64(most), Queue: maxWaiting, Wait: admissionWait})
 }
 
 // begin waits for a share of the pool, until ctx ends. The caller has to leave the share.

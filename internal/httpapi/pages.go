@@ -6,42 +6,38 @@ import (
 	"time"
 
 	"example.com/petstore/api"
+	"example.com/petstore/internal/accept"
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/http1"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/ratelimit"
 )
 
-// pages are the paths that are not operations: the OpenAPI description, the
+// pageRoutes returns the routes that are not operations: the OpenAPI description, the
 // documentation and the console.
-type pages struct {
-	serverURL string
-	docs      http.Handler
-	console   func(w http.ResponseWriter, r *http.Request, p *ConsoleGate) // nil if there is none
-	shared    *pipeline
-}
-
-func (p pages) paths() []path {
-	docs := []route{{method: "GET", handle: p.serveDocs, public: true}}
-	console := []route{{method: "GET", handle: p.serveConsole, public: true}, {method: "POST", handle: p.serveConsole, public: true}}
-	return []path{
-		{pattern: "/openapi.json", routes: []route{{method: "GET", handle: document("application/json", api.JSONAt(p.serverURL)), public: true}}},
-		{pattern: "/openapi.yaml", routes: []route{{method: "GET", handle: document("application/yaml", api.YAMLAt(p.serverURL)), public: true}}},
-		{pattern: "/docs", routes: docs},
-		{pattern: "/docs/", routes: docs},
-		{pattern: "/llms.txt", routes: docs},
-		{pattern: "/console", routes: console},
-		{pattern: "/console/", routes: console},
-		{pattern: "/console/signin", routes: []route{
-			{method: "GET", handle: p.serveConsole, public: true},
-			{method: "POST", handle: p.serveConsole, public: true, triesKey: true},
-		}},
+func (a *API) pageRoutes() []route {
+	routes := []route{
+		{at: "GET /openapi.json", handle: document("application/json", api.JSONAt(a.o.ServerURL))},
+		{at: "GET /openapi.yaml", handle: document("application/yaml", api.YAMLAt(a.o.ServerURL))},
+		{at: "GET /docs", handle: a.serveDocs},
+		{at: "GET /docs/", handle: a.serveDocs},
+		{at: "GET /llms.txt", handle: a.serveDocs},
+		{at: "GET /console", handle: a.serveConsole},
+		{at: "POST /console", handle: a.serveConsole},
+		{at: "GET /console/", handle: a.serveConsole},
+		{at: "POST /console/", handle: a.serveConsole},
+		{at: "GET /console/signin", handle: a.serveConsole},
+		{at: "POST /console/signin", handle: a.serveConsole, triesKey: true},
 	}
+	for i := range routes {
+		routes[i].public = true
+	}
+	return routes
 }
 
 // document returns a handler that answers with a public file.
 func document(contentType string, body []byte) handler {
-	compressed := gzipped(body)
+	compressed := accept.Compress(body)
 	r := &representation{contentType: contentType, etag: weak(petstore.TagOf(body)), body: body, compressed: func() []byte { return compressed }}
 	return func(x *exchange) error {
 		x.shared = true
@@ -49,16 +45,16 @@ func document(contentType string, body []byte) handler {
 	}
 }
 
-func (p pages) serveDocs(x *exchange) error {
-	p.docs.ServeHTTP(x, x.r)
+func (a *API) serveDocs(x *exchange) error {
+	a.o.Docs.ServeHTTP(x, x.r)
 	return nil
 }
 
-func (p pages) serveConsole(x *exchange) error {
-	if p.console == nil {
+func (a *API) serveConsole(x *exchange) error {
+	if a.o.Console == nil {
 		return errNotFound
 	}
-	p.console(x, x.r.WithContext(petstore.OfRequest(x.r.Context(), x.id)), &ConsoleGate{x, p.shared})
+	a.o.Console(x, x.r.WithContext(petstore.OfRequest(x.r.Context(), x.id)), &ConsoleGate{x, a})
 	return nil
 }
 
@@ -71,8 +67,8 @@ func NotFound(w http.ResponseWriter, _ *http.Request) { w.(*exchange).fail(errNo
 // A ConsoleGate lets the console apply the API's limits to a request, so that its pages
 // cannot be used to bypass them. It may be used until the request is answered.
 type ConsoleGate struct {
-	x      *exchange
-	shared *pipeline
+	x   *exchange
+	api *API
 }
 
 // Wait returns how long to wait before the next attempt to sign in, if the request is
@@ -86,7 +82,7 @@ func (p *ConsoleGate) Wait() time.Duration {
 }
 
 // Addr returns the address of the client.
-func (p *ConsoleGate) Addr() netip.Addr { return clientAddr(p.x.r, p.shared.auth.trusted) }
+func (p *ConsoleGate) Addr() netip.Addr { return clientAddr(p.x.r, p.api.o.TrustedProxies) }
 
 // Admit counts one request of a session's key and returns the limiter's decision, as
 // for a request of the API. The decision is in the headers of the response and in the
@@ -94,7 +90,7 @@ func (p *ConsoleGate) Addr() netip.Addr { return clientAddr(p.x.r, p.shared.auth
 func (p *ConsoleGate) Admit(e *access.Entry[*ratelimit.Caller]) ratelimit.Decision {
 	x := p.x
 	x.entry, x.counted = e, true
-	p.shared.limits.apply(x, p.shared.limits.limiter.Admit(e.Attachment))
+	p.api.apply(x, p.api.o.Limiter.Admit(e.Attachment))
 	recognize(x)
 	return x.decision
 }
@@ -121,9 +117,9 @@ func (p *ConsoleGate) Hold(size int64) error {
 // Enter waits until another read or write may be carried out, as an operation of the
 // API does. The caller must call leave.
 func (p *ConsoleGate) Enter(write bool) (leave func(), err error) {
-	in := p.shared.workload.reads
+	in := p.api.reads
 	if write {
-		in = p.shared.workload.writes
+		in = p.api.writes
 	}
 	share, err := p.x.begin(p.x.ctx, in)
 	if err != nil {

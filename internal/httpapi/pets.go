@@ -8,18 +8,16 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-func petPaths(s *petstore.Service) []path {
-	return []path{
-		{pattern: "/pets", routes: []route{
-			{method: "GET", id: "listPets", scope: access.Read, handle: list(readPetsQuery, ofShop(s.Pets), positionOfPet), cached: true, query: []string{"limit", "cursor", "sort", "id", "status", "categoryId", "name"}},
-			{method: "POST", id: "createPet", scope: access.Write, handle: create(decode(petstore.NewPet{}, "id"), s.CreatePet), body: jsonBody},
-		}},
-		{pattern: "/pets/{petId}", routes: []route{
-			{method: "GET", id: "getPet", scope: access.Read, handle: get(s.Pet), cached: true, deprecated: true},
-			{method: "PUT", id: "replacePet", scope: access.Write, handle: change(decode(petstore.NewPet{}, "id"), s.ReplacePet), body: jsonBody},
-			{method: "PATCH", id: "updatePet", scope: access.Write, handle: change(decode(petstore.PetPatch{}, "id"), s.UpdatePet), body: patchBody},
-			{method: "DELETE", id: "deletePet", scope: access.Write, handle: remove(s.DeletePet)},
-		}},
+func petRoutes(s *petstore.Service) []route {
+	readNew, readPatch := decode(petstore.NewPet{}, "id"), decode(petstore.PetPatch{}, "id")
+	return []route{
+		{at: "GET /pets", id: "listPets", scope: access.Read, handle: list(readPetsQuery, ofShop(s.Pets), positionOfPet), cached: true,
+			query: []string{"limit", "cursor", "sort", "id", "status", "categoryId", "name"}},
+		{at: "POST /pets", id: "createPet", scope: access.Write, handle: create(readNew, s.CreatePet), body: jsonBody},
+		{at: "GET /pets/{petId}", id: "getPet", scope: access.Read, handle: get(s.Pet), cached: true, deprecated: true},
+		{at: "PUT /pets/{petId}", id: "replacePet", scope: access.Write, handle: change(readNew, s.ReplacePet), body: jsonBody},
+		{at: "PATCH /pets/{petId}", id: "updatePet", scope: access.Write, handle: change(readPatch, s.UpdatePet), body: patchBody},
+		{at: "DELETE /pets/{petId}", id: "deletePet", scope: access.Write, handle: remove(s.DeletePet)},
 	}
 }
 

@@ -5,46 +5,27 @@ import (
 	"time"
 
 	"example.com/petstore/internal/accept"
-	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/http1"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/ratelimit"
-	"example.com/petstore/internal/sandbox"
 )
 
-// A pipeline handles every request.
-type pipeline struct {
-	env      env
-	now      func() time.Time
-	router   router
-	auth     authenticator
-	limits   rateLimiter
-	sunset   sunset
-	workload workload
-	cache    *cache
-	observer observer
-
-	store     access.Store
-	sandboxes *sandbox.Service // nil if there are none
-	done      <-chan struct{}  // closed when the service is about to end
-}
-
 // run answers a request. malformed is why it could not be parsed, or nil.
-func (p *pipeline) run(w http.ResponseWriter, r *http.Request, malformed error) {
-	x := newExchange(&p.env, w, r, p.now())
+func (a *API) run(w http.ResponseWriter, r *http.Request, malformed error) {
+	x := newExchange(&a.env, w, r)
 	x.malformed = malformed
-	x.run(p.steps, p.report)
+	x.run(a.steps)
 }
 
 // steps carries out all the steps of a request, in the documented order. Errors are
 // answered by exchange.run.
-func (p *pipeline) steps(x *exchange) error {
-	defer p.describeLimits(x)
+func (a *API) steps(x *exchange) error {
+	defer a.describeLimits(x)
 	setCommon(x)
-	p.find(x)
+	a.find(x)
 	oversized := checkSizes(x.r, x.plain != nil)
-	p.auth.identify(x)
-	if p.limits.decide(x, oversized != nil); oversized != nil {
+	a.identify(x)
+	if a.decide(x, oversized != nil); oversized != nil {
 		return oversized
 	}
 	if err := refusal(x); err != nil {
@@ -61,11 +42,11 @@ func (p *pipeline) steps(x *exchange) error {
 	if err := authorize(x); err != nil {
 		return err
 	}
-	if err := p.simulate(x); err != nil {
+	if err := a.simulate(x); err != nil {
 		return err
 	}
 	if x.route.deprecated {
-		if err := p.sunset.check(x); err != nil {
+		if err := a.sunset.check(x); err != nil {
 			return err
 		}
 	}
@@ -75,13 +56,13 @@ func (p *pipeline) steps(x *exchange) error {
 	if err := readInput(x); err != nil {
 		return err
 	}
-	if err := p.authorizeAgain(x); err != nil {
+	if err := a.authorizeAgain(x); err != nil {
 		return err
 	}
-	if err := p.useCurrentShop(x); err != nil {
+	if err := a.useCurrentShop(x); err != nil {
 		return err
 	}
-	return p.carryOut(x)
+	return a.carryOut(x)
 }
 
 const (
@@ -105,7 +86,7 @@ func setCommon(x *exchange) {
 	setBasics(x)
 	x.set("Access-Control-Allow-Origin", "*")
 	x.set("Vary", varyOn)
-	if x.r.Method == http.MethodGet || x.r.Method == http.MethodHead {
+	if x.reads() {
 		x.set("Cache-Control", "private, no-cache")
 	} else {
 		x.set("Cache-Control", "no-store")
@@ -130,10 +111,10 @@ func isLast(r *http.Request) bool {
 }
 
 // find sets the path and the route, and the header fields of a deprecated operation.
-func (p *pipeline) find(x *exchange) {
-	p.router.find(x)
+func (a *API) find(x *exchange) {
+	a.router.find(x)
 	if x.route != nil && x.route.deprecated {
-		p.sunset.announce(x)
+		a.sunset.announce(x)
 	}
 }
 
@@ -145,7 +126,7 @@ func answerWithoutRoute(x *exchange) error {
 		x.set("Allow", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
 		x.sendEmpty(http.StatusNoContent)
 		return nil
-	case x.r.URL.Path == "/" && accept.HTML(x.r.Header["Accept"]) && (x.r.Method == http.MethodGet || x.r.Method == http.MethodHead):
+	case x.r.URL.Path == "/" && accept.HTML(x.r.Header["Accept"]) && x.reads():
 		x.set("Location", x.env.baseURL+"/docs")
 		x.sendEmpty(http.StatusFound)
 		return nil
@@ -207,55 +188,53 @@ const maxKeyAge = time.Second
 
 // authorizeAgain checks the key again if reading the body took long, since the key may
 // have ended or been banned meanwhile.
-func (p *pipeline) authorizeAgain(x *exchange) error {
-	if x.body == nil || p.now().Sub(x.began) <= maxKeyAge {
+func (a *API) authorizeAgain(x *exchange) error {
+	if x.body == nil || a.o.Now().Sub(x.began) <= maxKeyAge {
 		return nil
 	}
-	p.auth.identify(x)
+	a.identify(x)
 	if err := authorize(x); err != nil {
 		return err
 	}
-	if d := p.limits.limiter.Peek(x.entry.Attachment); d.Outcome == ratelimit.Banned {
-		p.limits.apply(x, d)
+	if d := a.o.Limiter.Peek(x.entry.Attachment); d.Outcome == ratelimit.Banned {
+		a.apply(x, d)
 	}
 	return refusal(x)
 }
 
 // carryOut has the operation answer the request. The answer is sent later, when no
 // share of the workload is held.
-func (p *pipeline) carryOut(x *exchange) error {
+func (a *API) carryOut(x *exchange) error {
 	if x.route.streams || x.route.waits {
 		return x.route.handle(x)
 	}
 	if x.route.cached {
-		return p.cache.answer(x, p.admit)
+		return a.cache.answer(x, a.admit)
 	}
-	return p.admit(x)
+	return a.admit(x)
 }
 
 // admit waits for a share of the workload, and has the operation answer the request.
-func (p *pipeline) admit(x *exchange) error {
-	share, err := x.begin(x.ctx, p.workload.of(x.route.method))
-	if err != nil {
-		return err
-	}
-	defer share.Leave()
-	if x.route.method != http.MethodGet {
-		x.ctx = petstore.OfRequest(x.ctx, x.id)
+func (a *API) admit(x *exchange) error {
+	in := a.reads
+	if !x.reads() {
+		in, x.ctx = a.writes, petstore.OfRequest(x.ctx, x.id)
 		if x.entry != nil {
 			x.ctx = petstore.ByKey(x.ctx, x.entry.Key.ID)
 		}
 	}
+	share, err := x.begin(x.ctx, in)
+	if err != nil {
+		return err
+	}
+	defer share.Leave()
 	return x.route.handle(x)
 }
 
 // describeLimits sets the rate limit header fields if there is no decision because of a
 // panic.
-func (p *pipeline) describeLimits(x *exchange) {
+func (a *API) describeLimits(x *exchange) {
 	if x.decision == (ratelimit.Decision{}) {
-		p.limits.apply(x, p.limits.limiter.PeekAddress(clientAddr(x.r, p.auth.trusted)))
+		a.apply(x, a.o.Limiter.PeekAddress(clientAddr(x.r, a.o.TrustedProxies)))
 	}
 }
-
-// report logs and measures a request that was answered.
-func (p *pipeline) report(x *exchange) { p.observer.report(x, p.now().Sub(x.began)-x.waited) }

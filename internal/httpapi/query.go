@@ -34,11 +34,8 @@ func parseQuery(raw string, known []string) (*query, error) {
 	return q, nil
 }
 
-// add notes a fault, unless there are petstore.MaxFields already.
+// add notes a fault.
 func (q *query) add(name string, code petstore.FieldCode, format string, args ...any) {
-	if len(q.fields) >= petstore.MaxFields {
-		return
-	}
 	q.fields = append(q.fields, petstore.Field{Parameter: name, Code: code, Message: fmt.Sprintf(format, args...)})
 }
 
@@ -94,31 +91,19 @@ func (q *query) ids(name string) []int64 {
 	return slices.Compact(ids)
 }
 
+// integer reads a decimal integer as JSON writes one.
 func (q *query) integer(name, text string, least, most int64) int64 {
-	n, code := parseInteger(text)
-	switch {
-	case code == petstore.InvalidType:
-		q.add(name, code, "%s must be an integer, not %.40q.", name, text)
-		return least
-	case code != "" || n < least || n > most:
-		q.add(name, petstore.OutOfRange, "%s must be between %d and %d, not %.40q.", name, least, most, text)
-		return least
-	}
-	return n
-}
-
-// parseInteger reads a decimal integer as JSON writes one. The code is empty,
-// invalid_type, or out_of_range for what int64 cannot hold.
-func parseInteger(text string) (int64, petstore.FieldCode) {
 	digits := strings.TrimPrefix(text, "-")
-	if digits == "" || len(digits) > 1 && digits[0] == '0' || strings.Trim(digits, "0123456789") != "" {
-		return 0, petstore.InvalidType
-	}
 	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		return 0, petstore.OutOfRange
+	switch {
+	case digits == "" || len(digits) > 1 && digits[0] == '0' || strings.Trim(digits, "0123456789") != "":
+		q.add(name, petstore.InvalidType, "%s must be an integer, not %.40q.", name, text)
+	case err != nil || n < least || n > most:
+		q.add(name, petstore.OutOfRange, "%s must be between %d and %d, not %.40q.", name, least, most, text)
+	default:
+		return n
 	}
-	return n, ""
+	return least
 }
 
 // readID reads the id in a path.

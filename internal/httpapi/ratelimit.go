@@ -10,36 +10,30 @@ import (
 	"example.com/petstore/internal/ratelimit"
 )
 
-// A rateLimiter applies the limiter's decisions to requests.
-type rateLimiter struct {
-	limiter *ratelimit.Limiter
-	onBan   func(ratelimit.Ban)
-}
-
 // decide calls the limiter once for every request, and sets the header fields of its
 // decision. A request that is refused for its size is not counted, nor is one whose key
 // could not be looked up because the store is unavailable.
-func (m *rateLimiter) decide(x *exchange, oversized bool) {
+func (a *API) decide(x *exchange, oversized bool) {
 	spends := !oversized && !x.spendsNothing() && (!x.unresolved() || x.triesKey())
 	x.counted = spends
 	switch {
 	case x.entry != nil && spends && !x.triesKey() && !x.keyless():
-		m.apply(x, m.limiter.Admit(x.entry.Attachment))
+		a.apply(x, a.o.Limiter.Admit(x.entry.Attachment))
 	case x.entry != nil && !spends:
-		m.apply(x, m.limiter.Peek(x.entry.Attachment))
+		a.apply(x, a.o.Limiter.Peek(x.entry.Attachment))
 	case spends:
-		m.apply(x, m.limiter.AdmitAddress(x.addr))
+		a.apply(x, a.o.Limiter.AdmitAddress(x.addr))
 	default:
-		m.apply(x, m.limiter.PeekAddress(x.addr))
+		a.apply(x, a.o.Limiter.PeekAddress(x.addr))
 	}
 }
 
 // apply stores a decision, sets its header fields, and reports a new ban.
-func (m *rateLimiter) apply(x *exchange, d ratelimit.Decision) {
+func (a *API) apply(x *exchange, d ratelimit.Decision) {
 	x.decision = d
 	setLimits(x, &x.decision)
 	if d.NewBan != nil {
-		m.onBan(*d.NewBan)
+		a.o.OnBan(*d.NewBan)
 	}
 }
 

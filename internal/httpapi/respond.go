@@ -1,14 +1,11 @@
 package httpapi
 
 import (
-	"bytes"
 	"cmp"
-	"compress/gzip"
 	"errors"
 	"net/http"
 	"runtime/debug"
 	"strings"
-	"sync"
 	"time"
 
 	"example.com/petstore/internal/accept"
@@ -60,11 +57,11 @@ func (x *exchange) flush() {
 	}
 }
 
-// run calls steps, writes the response, and calls over. An error of steps is the
+// run calls steps, writes the response, and reports the request. An error of steps is the
 // response. After a panic, the response is a 500 that does not reveal the cause. If a
 // response was begun or set before the panic, the connection is closed instead, as it
 // is after http.ErrAbortHandler, which is not logged.
-func (x *exchange) run(steps func(*exchange) error, over func(*exchange)) {
+func (x *exchange) run(steps func(*exchange) error) {
 	defer func() {
 		cause := recover()
 		aborts := cause == http.ErrAbortHandler || cause != nil && (x.status != 0 || x.ready != 0)
@@ -75,7 +72,7 @@ func (x *exchange) run(steps func(*exchange) error, over func(*exchange)) {
 			x.fail(errInternal)
 		}
 		func() {
-			defer over(x) // also if the connection is broken off while the answer is written
+			defer x.report() // also if the connection is broken off while the answer is written
 			if !aborts {
 				x.flush()
 			}
@@ -214,18 +211,3 @@ func (x *exchange) setReplayed(replayed bool) {
 
 // minGzipLength is the length above which a list is compressed.
 const minGzipLength = 1 << 10
-
-var gzipWriters = sync.Pool{New: func() any {
-	z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is valid
-	return z
-}}
-
-func gzipped(body []byte) []byte {
-	var out bytes.Buffer
-	z := gzipWriters.Get().(*gzip.Writer)
-	defer gzipWriters.Put(z)
-	z.Reset(&out)
-	_, _ = z.Write(body) // a bytes.Buffer takes everything
-	_ = z.Close()
-	return bytes.Clone(out.Bytes()) // without spare capacity, since it may be cached
-}

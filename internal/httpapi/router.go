@@ -15,25 +15,41 @@ type router struct {
 // nowhere is the path of unknown URLs.
 var nowhere = &path{}
 
-func newRouter(paths []path) router {
+func newRouter(routes []route) router {
 	t := router{http.NewServeMux(), make(map[string]*path)}
 	t.mux.HandleFunc("/", func(http.ResponseWriter, *http.Request) {}) // of what nobody else has
-	for i := range paths {
-		p := &paths[i]
-		before, id, _ := strings.Cut(p.pattern, "{")
-		var after string
-		if p.param, after, _ = strings.Cut(id, "}"); after == "" {
-			t.short[before] = p
+	paths := make(map[string]*path)
+	for i := range routes {
+		method, pattern, _ := strings.Cut(routes[i].at, " ")
+		p := paths[pattern]
+		if p == nil {
+			p = t.add(pattern)
+			paths[pattern] = p
 		}
-		p.allow = allowOf(p.routes)
-		t.mux.HandleFunc(p.pattern, func(w http.ResponseWriter, r *http.Request) {
-			x := w.(*exchange) //nolint:forcetypeassert // find calls it
-			if x.path = p; p.param != "" {
-				x.pathID = r.PathValue(p.param)
-			}
-		})
+		p.routes[method] = &routes[i]
+		if method == http.MethodGet {
+			method = "GET, HEAD"
+		}
+		p.allow = strings.TrimSuffix(p.allow, "OPTIONS") + method + ", OPTIONS"
 	}
 	return t
+}
+
+// add returns the path of a pattern, which has no routes yet.
+func (t router) add(pattern string) *path {
+	before, rest, _ := strings.Cut(pattern, "{")
+	id, after, _ := strings.Cut(rest, "}")
+	p := &path{pattern: pattern, param: id, text: id == "keyId" || id == "webhookId", routes: make(map[string]*route)}
+	if after == "" {
+		t.short[before] = p
+	}
+	t.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		x := w.(*exchange) //nolint:forcetypeassert // find calls it
+		if x.path = p; id != "" {
+			x.pathID = r.PathValue(id)
+		}
+	})
+	return p
 }
 
 // find sets the path that the request's URL matches, and the first id in it.
@@ -41,7 +57,11 @@ func (t router) find(x *exchange) {
 	if u := x.r.URL; ours(u) && clean(u.Path) && !t.findShort(x) { // others would be redirected
 		t.mux.ServeHTTP(x, x.r)
 	}
-	x.route = x.path.route(x.r.Method)
+	method := x.r.Method
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	x.route = x.path.routes[method]
 }
 
 // findShort does what mux does, for the paths of nearly all requests and much faster. It reports
@@ -61,32 +81,6 @@ func (t router) findShort(x *exchange) bool {
 		return false
 	}
 	return true
-}
-
-// allowOf returns the value of Allow: HEAD goes wherever GET does, and OPTIONS
-// everywhere.
-func allowOf(routes []route) string {
-	var methods []string
-	for _, r := range routes {
-		methods = append(methods, r.method)
-		if r.method == "GET" {
-			methods = append(methods, "HEAD")
-		}
-	}
-	return strings.Join(append(methods, "OPTIONS"), ", ")
-}
-
-// route returns the path's route for a method, or nil.
-func (p *path) route(method string) *route {
-	if method == http.MethodHead {
-		method = http.MethodGet
-	}
-	for i := range p.routes {
-		if p.routes[i].method == method {
-			return &p.routes[i]
-		}
-	}
-	return nil
 }
 
 // ours reports whether a target is a path, or an absolute URL that is valid (RFC 9110

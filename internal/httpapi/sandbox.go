@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -17,44 +18,31 @@ import (
 	"example.com/petstore/internal/sandbox"
 )
 
-// sandboxes are the operations that create and reset workspaces for visitors.
-type sandboxes struct {
-	service *sandbox.Service // nil if there are none
-	signIn  func(keyID string) string
-	baseURL string
-}
-
-func (s sandboxes) paths() []path {
-	if s.service == nil {
+// sandboxRoutes returns the operations that create and reset workspaces for visitors, if
+// there are any.
+func (a *API) sandboxRoutes() []route {
+	if a.o.Sandboxes == nil {
 		return nil
 	}
-	return []path{
-		{pattern: "/sandboxes", routes: []route{{method: "POST", id: "createSandbox", handle: s.create, body: optionalBody, keyless: true}}},
-		{pattern: "/account/reset", routes: []route{{method: "POST", id: "resetSandbox", scope: access.Write, handle: s.reset, body: optionalBody}}},
+	return []route{
+		{at: "POST /sandboxes", id: "createSandbox", handle: withBody(readContents, a.createSandbox), body: optionalBody, keyless: true},
+		{at: "POST /account/reset", id: "resetSandbox", scope: access.Write, handle: withBody(readContents, a.resetSandbox), body: optionalBody},
 	}
 }
 
-// create creates a sandbox for the address of the client.
-func (s sandboxes) create(x *exchange) error {
-	asked, err := readContents(&form{body: x.body})
-	if err != nil {
-		return err
-	}
-	made, err := s.service.Create(x.ctx, x.addr, cmp.Or(string(asked.Catalogue), sandbox.Catalogues[0]), s.service.Scopes())
+// createSandbox creates a sandbox for the address of the client.
+func (a *API) createSandbox(x *exchange, asked contents) error {
+	made, err := a.o.Sandboxes.Create(x.ctx, x.addr, cmp.Or(string(asked.Catalogue), sandbox.Catalogues[0]), a.o.Sandboxes.Scopes())
 	if err != nil {
 		return err
 	}
 	x.send(http.StatusCreated, "application/json", fmt.Appendf(nil, `{"workspace":{"id":%d,"name":%s},"key":"%s","expiresAt":%s,"console":%s}`,
-		made.ID, petstore.JSON(made.Name), made.Secrets[0], petstore.JSON(made.Sandbox.ExpiresAt), petstore.JSON(s.baseURL+s.signIn(made.Keys[0].ID))))
+		made.ID, petstore.JSON(made.Name), made.Secrets[0], petstore.JSON(made.Sandbox.ExpiresAt), petstore.JSON(a.o.BaseURL+a.o.SignIn(made.Keys[0].ID))))
 	return nil
 }
 
-func (s sandboxes) reset(x *exchange) error {
-	asked, err := readContents(&form{body: x.body})
-	if err == nil {
-		err = s.service.Reset(x.ctx, x.entry.Workspace, string(asked.Catalogue))
-	}
-	return x.sendDone(err)
+func (a *API) resetSandbox(x *exchange, asked contents) error {
+	return x.sendDone(a.o.Sandboxes.Reset(x.ctx, x.entry.Workspace, string(asked.Catalogue)))
 }
 
 // contents are the body of createSandbox and resetSandbox.
@@ -77,42 +65,42 @@ func (f *form) catalogue(m member) catalogue {
 
 // useCurrentShop has a request to a sandbox use the sandbox's present shop, which changes when
 // any node resets it, and limits how many rows the request may create there.
-func (p *pipeline) useCurrentShop(x *exchange) (err error) {
+func (a *API) useCurrentShop(x *exchange) (err error) {
 	if x.entry == nil || x.entry.Workspace.Sandbox == nil {
 		return nil
 	}
-	if x.entry, err = access.Current(x.ctx, p.store, x.entry); err == nil && p.sandboxes != nil {
-		x.ctx = petstore.WithRowLimit(x.ctx, p.sandboxes.RowLimit(x.entry.Workspace))
+	if x.entry, err = access.Current(x.ctx, a.o.Access, x.entry); err == nil && a.o.Sandboxes != nil {
+		x.ctx = petstore.WithRowLimit(x.ctx, a.o.Sandboxes.RowLimit(x.entry.Workspace))
 	}
 	return err
 }
 
 // simulate applies the fault that a request to a sandbox asks for. A fault of the connection
 // takes effect when the request is answered.
-func (p *pipeline) simulate(x *exchange) error {
-	if x.entry == nil || x.entry.Workspace.Sandbox == nil || p.sandboxes == nil || x.r.Header[simulateHeader] == nil {
+func (a *API) simulate(x *exchange) error {
+	if x.entry == nil || x.entry.Workspace.Sandbox == nil || a.o.Sandboxes == nil || x.r.Header[simulateHeader] == nil {
 		return nil
 	}
 	f, failure, err := readFault(x.route, x.r.Header[simulateHeader])
 	if err != nil {
 		return err
 	}
-	if err := p.useCurrentShop(x); err != nil { // the simulator counts by shop
+	if err := a.useCurrentShop(x); err != nil { // the simulator counts by shop
 		return err
 	}
-	if !p.sandboxes.Simulator.Applies(x.entry.Workspace.Shop, &f) {
+	if !a.o.Sandboxes.Simulator.Applies(x.entry.Workspace.Shop, &f) {
 		return nil
 	}
 	x.set("Petstore-Simulated", f.String())
 	if f.Latency > 0 {
-		p.wait(x, f.Latency)
+		a.wait(x, f.Latency)
 	}
 	if x.breaks = f.Connection; x.breaks == sandbox.RefuseAnswer {
 		panic(http.ErrAbortHandler)
 	}
 	switch {
 	case failure == nil && f.Sunset:
-		return p.sunset.ended()
+		return a.sunset.ended()
 	case failure == nil:
 		return nil
 	case failure.Code == codeRateLimitExceeded:
@@ -150,7 +138,7 @@ func usedUp(d ratelimit.Decision, reset, retryAfter int64) *ratelimit.Decision {
 
 // wait waits for the latency. It holds only the connection meanwhile. If the client
 // disconnects or the service ends, the request is not carried out.
-func (p *pipeline) wait(x *exchange, latency time.Duration) {
+func (a *API) wait(x *exchange, latency time.Duration) {
 	c := http.NewResponseController(x.w)
 	_ = c.SetReadDeadline(time.Now().Add(latency + readTimeout)) // if there is no deadline to set, none is needed
 	_ = c.SetWriteDeadline(time.Now().Add(latency + writeTimeout))
@@ -161,7 +149,7 @@ func (p *pipeline) wait(x *exchange, latency time.Duration) {
 		x.waited += latency
 	case <-x.r.Context().Done():
 		panic(http.ErrAbortHandler)
-	case <-p.done:
+	case <-a.o.Done:
 		panic(http.ErrAbortHandler)
 	}
 }
@@ -183,47 +171,30 @@ func (x *exchange) breakOff() {
 // simulated returns the documented error of the code that a fault names.
 func simulated(r *route, f *sandbox.Fault) (*petstore.Error, error) {
 	all := documented()[r.id]
-	known, there := all[petstore.Code(f.Code)]
-	if !there {
-		codes := make([]string, 0, len(all))
-		for code := range all {
-			codes = append(codes, string(code))
-		}
-		slices.Sort(codes)
-		return nil, badParameter(simulateHeader, "%s: %s has no code %.40q; it has %s.", simulateHeader, r.id, f.Code, strings.Join(codes, ", "))
-	}
-	e := known.Error
+	e, there := all[petstore.Code(f.Code)]
 	switch {
-	case f.RetryAfter > 0 && !known.waits:
+	case !there:
+		codes := listed(slices.Sorted(maps.Keys(all)))
+		return nil, badParameter(simulateHeader, "%s: %s has no code %.40q; it has %s.", simulateHeader, r.id, f.Code, codes)
+	case f.RetryAfter > 0 && e.RetryAfter == 0:
 		return nil, badParameter(simulateHeader, "%s: the answer to %s has no Retry-After.", simulateHeader, f.Code)
-	case f.RetryAfter > 0:
-		e.RetryAfter = f.RetryAfter
-	case known.waits:
-		e.RetryAfter = time.Second
 	}
+	e.RetryAfter = cmp.Or(f.RetryAfter, e.RetryAfter)
 	return &e, nil
-}
-
-// A documentedError is an error as the OpenAPI description shows it.
-type documentedError struct {
-	petstore.Error
-
-	waits bool // it has Retry-After
 }
 
 // documented returns the errors of all operations, as the OpenAPI description shows
 // them.
-var documented = sync.OnceValue(func() map[string]map[petstore.Code]documentedError {
-	d, all := api.Parse(), map[string]map[petstore.Code]documentedError{}
+var documented = sync.OnceValue(func() map[string]map[petstore.Code]petstore.Error {
+	d, all := api.Parse(), map[string]map[petstore.Code]petstore.Error{}
 	for _, operation := range d.Operations() {
-		errors := map[petstore.Code]documentedError{}
+		errors := map[petstore.Code]petstore.Error{}
 		for _, r := range operation.Responses {
 			response := d.Response(r.Value)
-			header, waits := response.Headers.Get("Retry-After")
+			body, _ := response.Content.Get("application/json")
 			for _, code := range response.Codes {
-				code := petstore.Code(code)
-				waits := waits && (code == petstore.CodeIdempotencyInProgress || !strings.HasSuffix(header.Ref, "InProgress")) // the header InProgress is only for that code
-				errors[code] = documentedError{exampleOf(response, code), waits}
+				example, _ := body.Examples.Get(code)
+				errors[petstore.Code(code)] = shownBy(example)
 			}
 		}
 		all[operation.OperationID] = errors
@@ -231,16 +202,15 @@ var documented = sync.OnceValue(func() map[string]map[petstore.Code]documentedEr
 	return all
 })
 
-// exampleOf returns the error of a code as a response shows it.
-func exampleOf(r *api.Response, code petstore.Code) petstore.Error {
-	body, _ := r.Content.Get("application/json")
-	example, _ := body.Examples.Get(string(code))
-	var shown struct {
-		Message string
-		Errors  []petstore.Field
-	}
-	if err := json.Unmarshal(example.Value, &shown); err != nil {
+// shownBy returns the error that an example shows. If its answers have Retry-After, that is a second.
+func shownBy(example *api.Example) petstore.Error {
+	var e errorBody
+	if err := json.Unmarshal(example.Value, &e); err != nil {
 		panic(err) // the description is part of the program
 	}
-	return petstore.Error{Code: code, Message: shown.Message, Fields: shown.Errors}
+	shown := petstore.Error{Code: e.Code, Message: e.Message, Fields: e.Errors}
+	if e.Status == http.StatusTooManyRequests || e.Status == http.StatusServiceUnavailable || e.Code == petstore.CodeIdempotencyInProgress {
+		shown.RetryAfter = time.Second
+	}
+	return shown
 }

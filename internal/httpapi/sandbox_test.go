@@ -120,7 +120,7 @@ func (s *service) fillRows(key string) {
 		s.do(r).want(409, "sandbox_quota_exceeded")
 		s.do(first).want(201, "") // what was made before is answered again
 	}
-	if has, err := s.db.Contents(s.t.Context(), w.Shop); err != nil || has != (access.Contents{Categories: sandbox.MaxRows, Pets: sandbox.MaxRows, Orders: sandbox.MaxRows}) {
+	if has, err := s.db.Contents(s.t.Context(), w.Shop, 0); err != nil || has != (access.Contents{Categories: sandbox.MaxRows, Pets: sandbox.MaxRows, Orders: sandbox.MaxRows}) {
 		s.t.Errorf("the sandbox has %+v, %v, want %d of each", has, err, sandbox.MaxRows)
 	}
 }
@@ -356,7 +356,7 @@ func TestCatalogues(t *testing.T) {
 	all := map[string]access.Contents{"demo": {Categories: 7, Pets: 43, Orders: 15}, "empty": {}, "large": {Categories: 20, Pets: 1000, Orders: 200}}
 	for name, want := range all {
 		w := s.sandbox(s.visit(`{"catalogue":"` + name + `"}`))
-		if has, err := s.db.Contents(t.Context(), w.Shop); err != nil || has != want {
+		if has, err := s.db.Contents(t.Context(), w.Shop, 0); err != nil || has != want {
 			t.Errorf("the catalogue %s has %+v, %v, want %+v", name, has, err, want)
 		}
 	}

@@ -11,41 +11,29 @@ import (
 	"example.com/petstore/internal/webhook"
 )
 
-// webhookScopes are needed for all operations on webhooks. They include Read, since a
-// webhook gets everything that a reader sees.
-const webhookScopes = access.Read | access.Manage
-
 // webhooks are the operations on the webhooks of the caller's workspace.
 type webhooks struct{ service *webhook.Service }
 
-// paths returns no paths if no events are kept.
-func (h webhooks) paths() []path {
+// routes returns no routes if no events are kept.
+func (h webhooks) routes() []route {
 	if h.service == nil {
 		return nil
 	}
+	const needs = access.Read | access.Manage // Read, since a webhook gets everything that a reader sees
 	const one = "/webhooks/{webhookId}"
-	post := func(id string, do handler, body bodyKind) []route {
-		return []route{{method: "POST", id: id, scope: webhookScopes, handle: do, body: body}}
-	}
-	test := post("testWebhook", h.test, noBody)
-	test[0].waits = true
-	return []path{
-		{pattern: "/webhooks", routes: []route{
-			{method: "GET", id: "listWebhooks", scope: webhookScopes, handle: list((*listRequest).position, ofShop(h.after), positionOfWebhook), query: []string{"limit", "cursor"}},
-			{method: "POST", id: "createWebhook", scope: webhookScopes, handle: h.create, body: jsonBody},
-		}},
-		{pattern: one, text: true, routes: []route{
-			{method: "GET", id: "getWebhook", scope: webhookScopes, handle: h.get},
-			{method: "PATCH", id: "updateWebhook", scope: webhookScopes, handle: h.update, body: patchBody},
-			{method: "DELETE", id: "deleteWebhook", scope: webhookScopes, handle: h.remove},
-		}},
-		{pattern: one + "/rotate", text: true, routes: post("rotateWebhook", h.rotate, noBody)},
-		{pattern: one + "/test", text: true, routes: test},
-		{pattern: one + "/replay", text: true, routes: post("replayWebhook", h.replay, jsonBody)},
-		{pattern: one + "/deliveries", text: true, routes: []route{
-			{method: "GET", id: "listDeliveries", scope: webhookScopes, handle: list((*listRequest).pageQuery, h.deliveries, positionOfDelivery), query: []string{"limit", "cursor"}},
-		}},
-		{pattern: one + "/deliveries/{deliveryId}/retry", text: true, routes: post("retryDelivery", h.retry, noBody)},
+	all := list((*listRequest).position, ofShop(h.after), positionOfWebhook)
+	deliveries := list((*listRequest).pageQuery, h.deliveries, positionOfDelivery)
+	return []route{
+		{at: "GET /webhooks", id: "listWebhooks", scope: needs, handle: all, query: pageOnly},
+		{at: "POST /webhooks", id: "createWebhook", scope: needs, handle: withNew(readNewWebhook, h.create), body: jsonBody},
+		{at: "GET " + one, id: "getWebhook", scope: needs, handle: h.get},
+		{at: "PATCH " + one, id: "updateWebhook", scope: needs, handle: withChange(readWebhookPatch, h.update), body: patchBody},
+		{at: "DELETE " + one, id: "deleteWebhook", scope: needs, handle: withCondition(h.remove)},
+		{at: "POST " + one + "/rotate", id: "rotateWebhook", scope: needs, handle: h.rotate},
+		{at: "POST " + one + "/test", id: "testWebhook", scope: needs, handle: h.test, waits: true},
+		{at: "POST " + one + "/replay", id: "replayWebhook", scope: needs, handle: withBody(readReplay, h.replay), body: jsonBody},
+		{at: "GET " + one + "/deliveries", id: "listDeliveries", scope: needs, handle: deliveries, query: pageOnly},
+		{at: "POST " + one + "/deliveries/{deliveryId}/retry", id: "retryDelivery", scope: needs, handle: h.retry},
 	}
 }
 
@@ -65,21 +53,17 @@ func (h webhooks) get(x *exchange) error {
 	return x.sendResource(h.service.Store.Webhook(x.ctx, x.shop(), x.pathID))
 }
 
-func (h webhooks) create(x *exchange) error {
-	once, n, err := readOnce(x, onceByCaller, readNewWebhook)
-	if err != nil {
-		return err
-	}
+func (h webhooks) create(x *exchange, n webhook.New, once *petstore.Idempotency) error {
 	made, err := h.service.Create(x.ctx, x.shop(), n, once, x.caller())
 	if err != nil {
 		return err
 	}
-	x.set("Location", x.env.baseURL+"/webhooks/"+made.ID())
+	x.set("Location", x.env.baseURL+"/webhooks/"+made.Webhook.ID)
 	return sendWithSecret(x, http.StatusCreated, made)
 }
 
 func (h webhooks) rotate(x *exchange) error {
-	once, err := onceByCaller(x)
+	once, err := onceOf(x)
 	if err != nil {
 		return err
 	}
@@ -92,23 +76,14 @@ func (h webhooks) rotate(x *exchange) error {
 
 // sendWithSecret answers with a webhook and its secret.
 func sendWithSecret(x *exchange, status int, made webhook.Changed) error {
-	body := made.WithSecret()
-	return x.sendOnce(status, petstore.TagOf(webhook.WithoutSecret(body)), body, made.Replayed)
+	return x.sendOnce(status, petstore.TagOf(petstore.JSON(made.Webhook)), made.Webhook.WithSecret(), made.Replayed)
 }
 
-func (h webhooks) update(x *exchange) error {
-	on, p, err := readChange(x, readWebhookPatch)
-	if err != nil {
-		return err
-	}
+func (h webhooks) update(x *exchange, p webhook.Patch, on petstore.Condition) error {
 	return x.sendChanged(h.service.Update(x.ctx, x.shop(), x.pathID, p, on, x.caller()))
 }
 
-func (h webhooks) remove(x *exchange) error {
-	on, err := conditionOf(x.r.Header)
-	if err != nil {
-		return err
-	}
+func (h webhooks) remove(x *exchange, on petstore.Condition) error {
 	return x.sendDone(h.service.Delete(x.ctx, x.shop(), x.pathID, on, x.caller()))
 }
 
@@ -117,11 +92,7 @@ func (h webhooks) test(x *exchange) error {
 	return x.sendFound(h.service.Test(x.r.Context(), x.shop(), x.pathID))
 }
 
-func (h webhooks) replay(x *exchange) error {
-	from, err := readReplay(&form{body: x.body})
-	if err != nil {
-		return err
-	}
+func (h webhooks) replay(x *exchange, from replay) error {
 	return x.sendChanged(h.service.Replay(x.ctx, x.shop(), x.pathID, from.After, x.caller()))
 }
 

@@ -15,42 +15,77 @@ func (i *Import) refused(b *batch, f *Fault) error {
 	return nil
 }
 
-// write stores the batch. An edit does not change a pet that is new in the batch, so the edits can go first.
+// prepare returns what is to be stored of the batch: not the edits that change nothing now. In CSV the new categories
+// come first.
+func (i *Import) prepare(ctx context.Context, b *batch, report *Report) ([]Entry, error) {
+	if i.known == nil {
+		return b.units, nil
+	}
+	pets, err := i.petsOf(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	units := make([]Entry, 0, len(b.units))
+	for _, e := range b.units {
+		if e.Edit == nil {
+			units = append(units, e)
+			continue
+		}
+		changes, err := e.Edit.changes(pets[e.Edit.ID], i.known, e.Line)
+		e.Change, e.In = i.change(ctx, e.Edit), e.Edit.in
+		switch {
+		case err != nil:
+			if err := i.refused(b, asFault(e.Line, err)); err != nil {
+				return nil, err
+			}
+		case changes:
+			units = append(units, e)
+		default:
+			report.Left++
+		}
+	}
+	report.Notes.added(i.known.added)
+	return append(i.known.added, units...), nil
+}
+
+// change returns the change that carries out an edit.
+func (i *Import) change(ctx context.Context, e *Edit) *petstore.Change {
+	decide := func(p petstore.StockedPet) (petstore.Amendment, error) { return e.amend(p, i.known) }
+	return petstore.Amend(ctx, i.Workspace, e.ID, decide, &e.done)
+}
+
+// petsOf returns the pets that the batch edits, by their ids.
+func (i *Import) petsOf(ctx context.Context, b *batch) (map[int64]*petstore.StockedPet, error) {
+	var ids []int64
+	for _, e := range b.units {
+		if e.Edit != nil {
+			ids = append(ids, e.Edit.ID)
+		}
+	}
+	if ids == nil {
+		return nil, nil
+	}
+	found, err := i.To.Pets(ctx, i.Workspace, petstore.PetQuery{Page: petstore.Page{Limit: len(ids)}, IDs: ids})
+	pets := make(map[int64]*petstore.StockedPet, len(found))
+	for n := range found {
+		pets[found[n].ID] = &found[n]
+	}
+	return pets, err
+}
+
+// write stores the batch in one transaction, with how far the file was imported then.
 func (i *Import) write(ctx context.Context, b *batch, report *Report) error {
-	edits, err := i.findEdits(ctx, b, report)
+	units, err := i.prepare(ctx, b, report)
 	if err != nil {
 		return err
 	}
-	if len(edits) > 0 {
-		if err := i.writeEdits(ctx, b, edits, report); err != nil || len(b.units) == 0 {
-			return err
-		}
-	}
-	return i.writeUnits(ctx, b, b.units, i.File, report)
-}
-
-// writeUnits stores units, in CSV after the new categories.
-func (i *Import) writeUnits(ctx context.Context, b *batch, units []Entry, file string, report *Report) error {
-	if i.known == nil {
-		return i.load(ctx, b, units, file, report)
-	}
-	report.Notes.added(i.known.added)
-	if err := i.load(ctx, b, append(i.known.added, units...), file, report); err != nil {
-		return err
-	}
-	i.known.confirmAdded()
-	return nil
-}
-
-// load stores units. If file is not "", the store remembers how far it was imported.
-func (i *Import) load(ctx context.Context, b *batch, units []Entry, file string, report *Report) error {
+	to := petstore.Batch{Last: i.From.Last(), SkipRefused: i.SkipFaults, File: i.File, Through: b.through, Units: make([]petstore.Unit, len(units))}
 	if b.through == 0 {
-		file = "" // there is nothing to remember but faults
+		to.File = "" // there is nothing to remember but faults
 	}
-	if len(units) == 0 && file == "" {
+	if len(units) == 0 && to.File == "" {
 		return nil
 	}
-	to := petstore.Batch{Last: i.From.Last(), SkipRefused: i.SkipFaults, File: file, Through: b.through, Units: make([]petstore.Unit, len(units))}
 	for n := range units {
 		to.Units[n] = units[n].Unit
 	}
@@ -69,12 +104,18 @@ func (i *Import) load(ctx context.Context, b *batch, units []Entry, file string,
 			report.count(&units[n])
 		}
 	}
+	if i.known != nil {
+		i.known.confirmAdded()
+	}
 	return nil
 }
 
 // count counts the rows of a unit that was stored.
 func (r *Report) count(e *Entry) {
 	switch {
+	case e.Edit != nil:
+		r.edited(e.Edit)
+		return
 	case e.Category != nil:
 		r.Categories++
 	case e.Pet != nil:
@@ -85,48 +126,6 @@ func (r *Report) count(e *Entry) {
 	}
 	r.Orders += int64(len(e.Orders))
 	r.Movements += int64(len(e.Movements))
-}
-
-// writeEdits carries out edits of a batch: all of them or none, unless faults are skipped. The new categories are stored
-// first; to store them again does no harm.
-func (i *Import) writeEdits(ctx context.Context, b *batch, edits []Entry, report *Report) error {
-	if err := i.writeUnits(ctx, b, nil, "", report); err != nil {
-		return err
-	}
-	file := i.File
-	if len(b.units) > 0 {
-		file, i.edited = i.editsFile(), b.through
-	}
-	changes := make([]*petstore.Change, len(edits))
-	for n := range edits {
-		e, category := edits[n].Edit, int64(0)
-		if e.in != nil {
-			category = e.in.ID
-		}
-		decide := func(p petstore.StockedPet) (petstore.Amendment, error) { return e.amend(p, i.known) }
-		changes[n] = petstore.Amend(ctx, i.Workspace, e.ID, category, decide, &e.done)
-	}
-	refused, err := i.To.Amend(ctx, i.Workspace, changes, !i.SkipFaults, file, b.through)
-	if err != nil {
-		return err
-	}
-	for n, err := range refused {
-		switch {
-		case err == nil:
-		case petstore.CodeOf(err) == "" || petstore.CodeOf(err) == petstore.CodeServiceUnavailable:
-			return err
-		default:
-			if err := i.refused(b, asFault(edits[n].Line, err)); err != nil {
-				return err
-			}
-		}
-	}
-	for n := range edits {
-		if refused[n] == nil {
-			report.edited(edits[n].Edit)
-		}
-	}
-	return nil
 }
 
 // edited counts an edit that was carried out.
@@ -140,37 +139,4 @@ func (r *Report) edited(e *Edit) {
 		r.Added++
 	}
 	r.Notes.amended(e)
-}
-
-// findEdits returns the edits of the batch that change anything now, and finds their categories.
-func (i *Import) findEdits(ctx context.Context, b *batch, report *Report) (edits []Entry, err error) {
-	if len(b.edits) == 0 {
-		return nil, nil
-	}
-	ids := make([]int64, len(b.edits))
-	for n := range b.edits {
-		ids[n] = b.edits[n].Edit.ID
-	}
-	found, err := i.To.Pets(ctx, i.Workspace, petstore.PetQuery{Page: petstore.Page{Limit: len(ids)}, IDs: ids})
-	if err != nil {
-		return nil, err
-	}
-	pets := make(map[int64]*petstore.StockedPet, len(found))
-	for n := range found {
-		pets[found[n].ID] = &found[n]
-	}
-	for _, e := range b.edits {
-		changes, err := e.Edit.changes(pets[e.Edit.ID], i.known, e.Line)
-		switch {
-		case err != nil:
-			if err := i.refused(b, asFault(e.Line, err)); err != nil {
-				return nil, err
-			}
-		case changes:
-			edits = append(edits, e)
-		default:
-			report.Left++
-		}
-	}
-	return edits, nil
 }

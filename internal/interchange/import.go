@@ -33,9 +33,8 @@ type Import struct {
 
 	SkipFaults bool // units with faults are skipped
 
-	known  *catalogue // of the workspace, for a CSV; nil for NDJSON
-	edited int        // the line up to which the edits are stored, if the new pets before it may not be
-	trial  bool       // this is a dry run
+	known *catalogue // of the workspace, for a CSV; nil for NDJSON
+	trial bool       // this is a dry run
 }
 
 // A Report says what an import has stored.
@@ -56,10 +55,9 @@ const MaxFaults = 100
 // Rows returns how many rows were stored.
 func (r Report) Rows() int64 { return r.Categories + r.Pets + r.Orders + r.Movements }
 
-// A batch is a part of the stream. Its edits are stored in one transaction, and its new units in one after it.
+// A batch is a part of the stream that is stored in one transaction.
 type batch struct {
 	units   []Entry
-	edits   []Entry
 	rows    int
 	through int      // its last line
 	faults  []*Fault // of units that it leaves out
@@ -67,7 +65,7 @@ type batch struct {
 }
 
 // Run imports the stream and returns what was stored. After an error, everything before
-// it was stored except for at most one batch, or for the new units of one. When ctx ends, Run stops between two
+// it was stored except for at most one batch. When ctx ends, Run stops between two
 // batches. At the end it adds an event to the feed of the workspace that counts what was
 // stored.
 func (i *Import) Run(ctx context.Context) (Report, error) {
@@ -100,24 +98,12 @@ func (i *Import) DryRun(ctx context.Context) (report Report, err error) {
 	return report, err
 }
 
-// resume returns the line up to which the file was imported before, and sets edited.
+// resume returns the line up to which the file was imported before.
 func (i *Import) resume(ctx context.Context) (reached int, err error) {
 	if i.File == "" {
 		return 0, nil
 	}
-	if i.edited, err = i.To.ImportedThrough(ctx, i.Workspace, i.editsFile()); err != nil {
-		return 0, err
-	}
 	return i.To.ImportedThrough(ctx, i.Workspace, i.File)
-}
-
-// editsFile returns the name under which the store remembers how far the edits of the file came. It is used if new units
-// of the same batch follow in another transaction.
-func (i *Import) editsFile() string {
-	if i.File == "" {
-		return ""
-	}
-	return i.File + ":edits"
 }
 
 // finishTimeout is how long finish may take, also after ctx has ended.
@@ -139,11 +125,6 @@ func (i *Import) finish(ctx context.Context, r Report, ended bool) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
 	defer cancel()
-	if b.File != "" && i.edited > 0 { // before the main record, so that no later import of the file uses this one
-		if _, err := i.To.Load(ctx, i.Workspace, &petstore.Batch{File: i.editsFile()}); err != nil {
-			return err
-		}
-	}
 	_, err := i.To.Load(ctx, i.Workspace, &b)
 	return err
 }
@@ -178,7 +159,9 @@ func (i *Import) read(after int) *batch {
 		e, err := i.next(after)
 		switch f, isFault := errors.AsType[*Fault](err); {
 		case err == nil:
-			b.add(e, i.edited)
+			b.through = max(b.through, e.through())
+			b.rows += e.rows()
+			b.units = append(b.units, e)
 		case isFault && i.SkipFaults && !f.Final:
 			b.faults = append(b.faults, f)
 		default:
@@ -220,18 +203,6 @@ func (e *Entry) check(now petstore.Time) error {
 		return asFault(e.lineOf(place), err)
 	}
 	return nil
-}
-
-// add adds an entry, but no edit on a line up to edited: that is stored already.
-func (b *batch) add(e Entry, edited int) {
-	b.through = max(b.through, e.through())
-	b.rows += e.rows()
-	switch {
-	case e.Edit == nil:
-		b.units = append(b.units, e)
-	case e.Line > edited:
-		b.edits = append(b.edits, e)
-	}
 }
 
 // keep stores the batch and adds it to the report. A batch that ends with an error is not stored; a dry run that skips

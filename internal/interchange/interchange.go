@@ -83,7 +83,7 @@ func NewReader(from io.Reader, f Format, ignore ...string) (Reader, error) {
 // existing pet.
 type Entry struct {
 	petstore.Unit
-	Edit      *Edit  // if set, the unit is empty
+	Edit      *Edit  // if set, the unit is the change that carries it out
 	Line      int    // the first one
 	category  string // the name of a new pet's category, in CSV
 	orders    []int

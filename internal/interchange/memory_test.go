@@ -33,15 +33,14 @@ func (everyPet) Pets(_ context.Context, _ int64, q petstore.PetQuery) (pets []pe
 	return pets, nil
 }
 
-func (everyPet) Load(context.Context, int64, *petstore.Batch) ([]petstore.Refusal, error) {
-	return nil, nil
-}
-
-func (e everyPet) Amend(ctx context.Context, workspace int64, changes []*petstore.Change, _ bool, _ string, _ int) ([]error, error) {
-	refused := make([]error, len(changes))
-	for i, c := range changes {
-		pets, _ := e.Pets(ctx, workspace, petstore.PetQuery{IDs: []int64{c.Needs.PetID}})
-		_, refused[i] = c.Decide(petstore.Facts{Pet: &pets[0]})
+func (e everyPet) Load(ctx context.Context, workspace int64, b *petstore.Batch) (refused []petstore.Refusal, _ error) {
+	for i, u := range b.Units {
+		if u.Change != nil {
+			pets, _ := e.Pets(ctx, workspace, petstore.PetQuery{IDs: []int64{u.Change.Needs.PetID}})
+			if _, err := u.Change.Decide(petstore.Facts{Pet: &pets[0]}); err != nil {
+				refused = append(refused, petstore.Refusal{Unit: i, Err: err})
+			}
+		}
 	}
 	return refused, nil
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/dustin/go-humanize/english"
+
 	"example.com/petstore/internal/petstore"
 )
 
@@ -59,7 +61,7 @@ func (n *Notes) Lines() []string {
 		lines = append(lines, fmt.Sprintf("pet %d, %s: stock %d, then %d", s.PetID, s.Name, s.Before, s.After))
 	}
 	if more := n.changes - int64(len(n.Stock)); more > 0 {
-		lines = append(lines, "and the stock of "+Quantity(more, "more pet", "more pets"))
+		lines = append(lines, "and the stock of "+english.Plural(int(more), "more pet", ""))
 	}
 	return lines
 }
@@ -105,7 +107,7 @@ func (n *Notes) findSimilar(known *catalogue) {
 // findQuestions finds out what the user should confirm.
 func (n *Notes) findQuestions(ctx context.Context, in petstore.Bulk, workspace int64) error {
 	if n.unversioned > 0 {
-		n.Questions = append(n.Questions, fmt.Sprintf("set the stock of %s, whatever was sold since the file was made, as the file has no column version", Quantity(n.unversioned, "pet", "pets")))
+		n.Questions = append(n.Questions, fmt.Sprintf("set the stock of %s, whatever was sold since the file was made, as the file has no column version", english.Plural(int(n.unversioned), "pet", "")))
 	}
 	known := 0
 	for _, name := range n.newNames {
@@ -122,7 +124,7 @@ func (n *Notes) findQuestions(ctx context.Context, in petstore.Bulk, workspace i
 		if known == of {
 			how = "all"
 		}
-		n.Questions = append(n.Questions, fmt.Sprintf("add %s, though pets with %s their names are there already", Quantity(n.newPets, "pet", "pets"), how))
+		n.Questions = append(n.Questions, fmt.Sprintf("add %s, though pets with %s their names are there already", english.Plural(int(n.newPets), "pet", ""), how))
 	}
 	return nil
 }

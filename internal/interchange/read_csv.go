@@ -3,6 +3,7 @@ package interchange
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"io"
@@ -81,7 +82,7 @@ func (r *csvReader) Next() (Entry, error) {
 // record reads a record that is not blank.
 func (r *csvReader) record() ([]string, error) {
 	for {
-		r.bound.start = r.in.InputOffset()
+		r.bound.left = maxRecord
 		cells, err := r.in.Read()
 		if err != nil {
 			return nil, r.fault(err)
@@ -151,28 +152,22 @@ func (r *csvReader) entry(record []string) (Entry, error) {
 		}
 		return strings.Clone(text)
 	}
-	var err error
 	e := &Edit{Name: name("name"), Category: name("category")}
-	if e.ID, err = r.id(cell("id")); err != nil {
+	var add *int64
+	if err := cmp.Or(
+		r.id(cell("id"), &e.ID), r.version(cell("version"), e), r.units("stock", cell("stock"), 0, &e.Stock),
+		r.units("add", cell("add"), -petstore.MaxQuantity, &add), r.status(cell("status"), &e.Status),
+	); err != nil {
 		return Entry{}, err
 	}
-	if e.was, err = r.version(cell("version"), e.ID); err != nil {
-		return Entry{}, err
-	}
-	if e.Stock, err = r.stock(cell("stock")); err != nil {
-		return Entry{}, err
-	}
-	if e.Add, err = r.addition(cell("add")); err != nil {
-		return Entry{}, err
-	}
-	if e.Status, err = r.status(cell("status")); err != nil {
-		return Entry{}, err
-	}
-	if cell("add") != "" && e.setsStock() {
+	if add != nil && e.setsStock() {
 		return Entry{}, faultf(r.line, "stock and add are both given; stock says how many there are, and add how many came or went")
 	}
 	if e.ID == 0 {
-		return r.newPet(e, cell("add") != "")
+		return r.newPet(e, add)
+	}
+	if add != nil {
+		e.Add = *add
 	}
 	if before := r.edited[e.ID]; before > 0 {
 		return Entry{}, faultf(r.line, "id: the pet %d is already in line %d; give it one row", e.ID, before)
@@ -184,17 +179,17 @@ func (r *csvReader) entry(record []string) (Entry, error) {
 // unnamed stands for the category of a new pet until Import.next finds it.
 var unnamed = new(petstore.Category)
 
-// newPet returns the entry of a row without an id. adds is whether it adds to the stock, of which there is none yet.
-func (r *csvReader) newPet(e *Edit, adds bool) (Entry, error) {
+// newPet returns the entry of a row without an id. add is what it adds to the stock, of which there is none yet, or nil.
+func (r *csvReader) newPet(e *Edit, add *int64) (Entry, error) {
 	switch {
 	case !r.columns.has("name") || !r.columns.has("category"):
 		return Entry{}, faultf(r.line, "a row without an id is a new pet, which needs the columns name and category")
 	case e.Category == "":
 		return Entry{}, faultf(r.line, "category: a new pet needs one")
-	case e.Add < 0:
-		return Entry{}, faultf(r.line, "add: %+d to a pet that has no stock yet", e.Add)
-	case adds:
-		e.Stock = &e.Add
+	case add != nil && *add < 0:
+		return Entry{}, faultf(r.line, "add: %+d to a pet that has no stock yet", *add)
+	case add != nil:
+		e.Stock = add
 	}
 	p := &petstore.StockedPet{Pet: petstore.Pet{Name: e.Name, Status: e.Status}}
 	stock, err := p.Begin(e.Stock)
@@ -205,97 +200,76 @@ func (r *csvReader) newPet(e *Edit, adds bool) (Entry, error) {
 	return Entry{Line: r.line, category: e.Category, Unit: petstore.Unit{Pet: p, In: unnamed}}, nil
 }
 
-// id reads the id of a pet. It returns 0 if the cell is empty.
-func (r *csvReader) id(cell string) (int64, error) {
+// id reads the id of a pet, unless the cell is empty.
+func (r *csvReader) id(cell string, id *int64) (err error) {
 	if cell == "" {
-		return 0, nil
+		return nil
 	}
-	id, err := strconv.ParseInt(cell, 10, 64)
-	if err != nil || id < 1 || id > petstore.MaxID {
-		return 0, faultf(r.line, "id: %s is not the id of a pet; leave the cell empty for a new one", quoted(cell))
+	if *id, err = strconv.ParseInt(cell, 10, 64); err != nil || *id < 1 || *id > petstore.MaxID {
+		return faultf(r.line, "id: %s is not the id of a pet; leave the cell empty for a new one", quoted(cell))
 	}
-	return id, nil
+	return nil
 }
 
-// version reads the version of a pet's row.
-func (r *csvReader) version(cell string, id int64) (version, error) {
-	if cell == "" || id == 0 {
-		return version{}, nil
+// version reads the version of a pet's row, unless the cell is empty or the pet is new.
+func (r *csvReader) version(cell string, e *Edit) error {
+	if cell == "" || e.ID == 0 {
+		return nil
 	}
-	was, ok := parseVersion(cell, id)
-	if !ok {
-		return version{}, faultf(r.line, "version: %s is not that of the pet %d; leave it as it was exported, or empty", quoted(cell), id)
+	var ok bool
+	if e.was, ok = parseVersion(cell, e.ID); !ok {
+		return faultf(r.line, "version: %s is not that of the pet %d; leave it as it was exported, or empty", quoted(cell), e.ID)
 	}
-	return was, nil
+	return nil
 }
 
-// status reads the cell status. The result does not share memory with the cell.
-func (r *csvReader) status(cell string) (petstore.Status, error) {
+// status reads the cell status, unless it is empty. The result does not share memory with the cell.
+func (r *csvReader) status(cell string, status *petstore.Status) error {
 	for _, known := range petstore.Statuses() {
 		if strings.EqualFold(cell, string(known)) {
-			return known, nil
+			*status = known
+			return nil
 		}
 	}
 	if cell != "" {
-		return "", faultf(r.line, "status: %s is none of available, pending and sold", quoted(cell))
+		return faultf(r.line, "status: %s is none of available, pending and sold", quoted(cell))
 	}
-	return "", nil
+	return nil
 }
 
-// stock reads the cell stock. It returns nil if the cell is empty.
-func (r *csvReader) stock(cell string) (*int64, error) {
-	switch {
-	case cell == "":
-		return nil, nil
-	case strings.ContainsAny(cell[:1], "+-"):
-		return nil, faultf(r.line, "stock: %s has a sign; stock says how many there are, and the column add how many came or went", quoted(cell))
-	}
-	n, err := r.units("stock", cell, 0)
-	return &n, err
-}
-
-// addition reads the cell add, such as +5 and -2. It returns 0 if the cell is empty.
-func (r *csvReader) addition(cell string) (int64, error) {
+// units reads a number of units of at least least, such as 5, or +5 and -2 if it may be negative, unless the cell is empty.
+func (r *csvReader) units(column, cell string, least int64, units **int64) error {
 	if cell == "" {
-		return 0, nil
+		return nil
 	}
-	return r.units("add", cell, -petstore.MaxQuantity)
-}
-
-// units reads a number of units of at least least.
-func (r *csvReader) units(column, cell string, least int64) (int64, error) {
 	n, err := strconv.ParseInt(cell, 10, 64)
 	switch {
+	case least == 0 && strings.ContainsAny(cell[:1], "+-"):
+		return faultf(r.line, "%s: %s has a sign; stock says how many there are, and the column add how many came or went", column, quoted(cell))
 	case errors.Is(err, strconv.ErrRange), err == nil && (n < least || n > petstore.MaxQuantity):
-		return 0, faultf(r.line, "%s: must be between %d and %d", column, least, petstore.MaxQuantity)
+		return faultf(r.line, "%s: must be between %d and %d", column, least, petstore.MaxQuantity)
 	case err != nil:
-		return 0, faultf(r.line, "%s: %s is not a whole number", column, quoted(cell))
+		return faultf(r.line, "%s: %s is not a whole number", column, quoted(cell))
 	}
-	return n, nil
+	*units = &n
+	return nil
 }
 
 var errLong = errors.New("the record is too long")
 
-// A bound limits the bytes of a record, since encoding/csv does not.
+// A bound limits the bytes that are read for a record and the blank lines before it, since
+// encoding/csv does not.
 type bound struct {
-	from  io.Reader
-	read  int64 // how many bytes were read
-	text  int64 // how many of them up to the last one that is no line end
-	start int64 // where the present record begins
+	from io.Reader
+	left int
 }
 
 // Read implements io.Reader.
 func (b *bound) Read(p []byte) (int, error) {
-	if b.text <= b.start { // there were only blank lines, which encoding/csv skips
-		b.start = b.read
-	}
-	if b.read-b.start > maxRecord {
+	if b.left <= 0 {
 		return 0, errLong
 	}
 	n, err := b.from.Read(p)
-	b.read += int64(n)
-	if text := len(bytes.TrimRight(p[:n], "\r\n")); text > 0 {
-		b.text = b.read - int64(n-text)
-	}
+	b.left -= n
 	return n, err
 }

@@ -8,6 +8,8 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/dustin/go-humanize/english"
+
 	"example.com/petstore/internal/petstore"
 )
 
@@ -27,16 +29,8 @@ type Counts struct {
 
 // String returns the numbers in words.
 func (c Counts) String() string {
-	return fmt.Sprintf("%s, %s, %s and %s", Quantity(c.Pets, "pet", "pets"), Quantity(c.Categories, "category", "categories"),
-		Quantity(c.Orders, "order", "orders"), Quantity(c.Movements, "movement", "movements"))
-}
-
-// Quantity returns a number with the singular or the plural of a noun.
-func Quantity(n int64, one, more string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, more)
+	return fmt.Sprintf("%s, %s, %s and %s", english.Plural(int(c.Pets), "pet", ""), english.Plural(int(c.Categories), "category", ""),
+		english.Plural(int(c.Orders), "order", ""), english.Plural(int(c.Movements), "movement", ""))
 }
 
 // A Writer is a [petstore.Sink] that writes a stream. Close writes the end of the

@@ -24,7 +24,7 @@ func (n *node) chores() []chore {
 			return err
 		}},
 		{5 * time.Second, "the rows of workspaces that were reset or deleted could not be removed", n.store.Resume},
-		{time.Minute, "expired sandboxes could not be removed", n.endSandboxes},
+		{time.Minute, "expired sandboxes could not be removed", n.store.EndSandboxes},
 		{10 * time.Minute, "old events could not be removed", n.forgetEvents},
 		{10 * time.Minute, "old usage could not be removed", n.usage.Forget},
 	}
@@ -102,19 +102,4 @@ func (n *node) forgetEvents(ctx context.Context) error {
 	}
 	_, err := n.store.ForgetEvents(ctx, before)
 	return err
-}
-
-// endSandboxes removes the sandboxes that have expired.
-func (n *node) endSandboxes(ctx context.Context) error {
-	for {
-		shops, err := n.store.EndSandboxes(ctx)
-		if err != nil || len(shops) == 0 {
-			return err
-		}
-		for _, shop := range shops {
-			if err := n.store.RemoveShop(ctx, shop); err != nil {
-				return err
-			}
-		}
-	}
 }

@@ -77,8 +77,7 @@ func (b budget) streams(connections int64) int {
 
 // reads and writes return how many requests may be carried out at once. connections is
 // how many connections for reading the store has: more reads would wait for a
-// connection, and short ones would wait for long ones. The greatest number of writes is
-// the default of package httpapi.
+// connection, and short ones would wait for long ones.
 func (b budget) reads(connections int) int {
 	return min(int(max(b.quarter/2/readCost, 4)), connections)
 }

@@ -59,7 +59,7 @@ func (n *node) collectStore(to metricSink) {
 	to.gauge("petstore_store_readers", "Connections for reading.", float64(s.Readers))
 	to.gauge("petstore_store_readers_idle", "Connections for reading that nobody uses.", float64(s.IdleReaders))
 	if server, yes := n.store.(*postgres.DB); yes {
-		collectPostgres(to, s, server.PoolStats())
+		collectPostgres(to, s, server)
 	}
 	if n.backups.every > 0 {
 		newest := max(0, n.backups.newest().UnixMilli()) // the zero time is long before 1970
@@ -117,18 +117,18 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 }
 
 // collectPostgres reads the figures that SQLite does not have.
-func collectPostgres(to metricSink, s store.Stats, p postgres.PoolStats) {
+func collectPostgres(to metricSink, s store.Stats, server *postgres.DB) {
 	to.count("petstore_postgres_split_groups_total", "Commits that were tried again change by change, since one of them was refused.", float64(s.SplitGroups))
-	to.count("petstore_postgres_retries_total", "Transactions that were tried again: they met another one, or their connection was lost.", float64(p.Retries))
-	for _, pool := range p.Pools {
-		to.gauge("petstore_postgres_connections_max", "Connections that a pool may open: write, read.", float64(pool.MaxConns()), "pool", pool.Name)
+	to.count("petstore_postgres_retries_total", "Transactions that were tried again: they met another one, or their connection was lost.", float64(s.Retries))
+	for name, pool := range server.Pools() {
+		to.gauge("petstore_postgres_connections_max", "Connections that a pool may open: write, read.", float64(pool.MaxConns()), "pool", name)
 		for state, n := range map[string]int32{"used": pool.AcquiredConns(), "idle": pool.IdleConns()} {
-			to.gauge("petstore_postgres_connections", "Open connections by pool and state: used, idle.", float64(n), "pool", pool.Name, "state", state)
+			to.gauge("petstore_postgres_connections", "Open connections by pool and state: used, idle.", float64(n), "pool", name, "state", state)
 		}
-		to.count("petstore_postgres_acquired_total", "Times that a connection was taken from a pool.", float64(pool.AcquireCount()), "pool", pool.Name)
-		to.count("petstore_postgres_waited_total", "Times that none was free, and somebody waited for one or opened it.", float64(pool.EmptyAcquireCount()), "pool", pool.Name)
-		to.count("petstore_postgres_wait_seconds_total", "Time that was waited for connections.", pool.EmptyAcquireWaitTime().Seconds(), "pool", pool.Name)
-		to.count("petstore_postgres_abandoned_total", "Times that somebody gave up waiting for a connection.", float64(pool.CanceledAcquireCount()), "pool", pool.Name)
-		to.count("petstore_postgres_connections_opened_total", "Connections that were opened.", float64(pool.NewConnsCount()), "pool", pool.Name)
+		to.count("petstore_postgres_acquired_total", "Times that a connection was taken from a pool.", float64(pool.AcquireCount()), "pool", name)
+		to.count("petstore_postgres_waited_total", "Times that none was free, and somebody waited for one or opened it.", float64(pool.EmptyAcquireCount()), "pool", name)
+		to.count("petstore_postgres_wait_seconds_total", "Time that was waited for connections.", pool.EmptyAcquireWaitTime().Seconds(), "pool", name)
+		to.count("petstore_postgres_abandoned_total", "Times that somebody gave up waiting for a connection.", float64(pool.CanceledAcquireCount()), "pool", name)
+		to.count("petstore_postgres_connections_opened_total", "Connections that were opened.", float64(pool.NewConnsCount()), "pool", name)
 	}
 }

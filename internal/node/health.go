@@ -2,12 +2,12 @@ package node
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"time"
 
 	"github.com/dustin/go-humanize"
 
-	"example.com/petstore/internal/config"
 	"example.com/petstore/internal/httpapi"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/portal/admin"
@@ -82,7 +82,7 @@ func (s *scheduler) figure(ctx context.Context, started time.Time) admin.Figure 
 		f.Value = rfc3339(all[0].CreatedAt) + ", " + inBytes(all[0].Bytes)
 	}
 	if s.every > 0 {
-		f.Value += ", one every " + config.Short(s.every)
+		f.Value += fmt.Sprintf(", one every %v", s.every)
 		f.Bad = s.now().Sub(started) > 2*s.every && s.now().Sub(s.newest()) > 2*s.every
 	}
 	return f

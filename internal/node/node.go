@@ -243,21 +243,8 @@ func (n *node) observe(ctx context.Context, o httpapi.Observation) {
 		trace.Describe(ctx, o.Method, o.Pattern, o.Status, o.RequestID)
 	}
 	if o.Workspace != 0 && (o.Operation != "" || o.Outcome != "free") {
-		n.usage.Record(o.Workspace, usage.Event{
-			At: o.At, Method: o.Method, Path: o.Path, Query: o.Query, Operation: o.Operation, Status: o.Status, Code: o.Code,
-			Duration: o.Duration, KeyID: o.KeyID, RequestID: o.RequestID,
-			Deprecated: o.Sunset, Console: o.Operation == "" && page.Within("/console", o.Path),
-			Refused: refusedBy(&o), Limit: o.Refused.Limit, Until: o.Refused.Reset,
-		})
+		n.usage.Record(o.Workspace, o.Event)
 	}
-}
-
-// refusedBy names what refused a request, or returns "".
-func refusedBy(o *httpapi.Observation) string {
-	if o.Refused.Limit == 0 {
-		return ""
-	}
-	return o.Outcome
 }
 
 // close closes the store and the connection to Redis.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"example.com/petstore/internal/httpapi"
+	"example.com/petstore/internal/usage"
 )
 
 // get asks a handler and returns the status, the content type and the body.
@@ -53,10 +54,14 @@ func TestReadiness(t *testing.T) {
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	m := newMetrics("v1.2.3")
-	m.observe(httpapi.Observation{Operation: "listPets", Method: "GET", Status: 200, Duration: time.Millisecond, Plan: "pro", Outcome: "admitted"})
-	m.observe(httpapi.Observation{Operation: "listPets", Method: "GET", Status: 429, Plan: "pro", Outcome: "minute"})
-	m.observe(httpapi.Observation{Method: "GET", Status: 404, Outcome: "admitted"})
-	m.observe(httpapi.Observation{Operation: "getAccount", Method: "GET", Status: 200, Plan: "free", Outcome: "free"})
+	answered := func(operation string, status int, plan, outcome string) {
+		event := usage.Event{Operation: operation, Method: "GET", Status: status, Duration: time.Millisecond}
+		m.observe(httpapi.Observation{Event: event, Plan: plan, Outcome: outcome})
+	}
+	answered("listPets", 200, "pro", "admitted")
+	answered("listPets", 429, "pro", "minute")
+	answered("", 404, "", "admitted")
+	answered("getAccount", 200, "free", "free")
 	m.bans.Inc()
 	m.bansLost.Inc()
 	h := probes(nil, m.Registry, slog.New(slog.DiscardHandler))

@@ -54,7 +54,7 @@ func (l *Local) Audit(ctx context.Context, q AuditQuery) (found []AuditEntry, ne
 			if !q.takes(e) {
 				continue
 			}
-			named := AuditEntry{e, names.in(ctx, string(e.Actor)), names.subject(ctx, e), names.in(ctx, e.Detail)}
+			named := AuditEntry{e, names.in(ctx, string(e.Actor)), names.in(ctx, e.Subject), names.in(ctx, e.Detail)}
 			if named.has(q.Text) {
 				found = append(found, named)
 			}
@@ -73,12 +73,8 @@ func (q *AuditQuery) takes(e access.AuditEntry) bool {
 }
 
 func (e *AuditEntry) has(text string) bool {
-	for _, in := range []string{string(e.Actor), e.ActorName, e.Action, e.Subject, e.SubjectName, e.Detail, e.DetailNamed} {
-		if strings.Contains(strings.ToLower(in), strings.ToLower(text)) {
-			return true
-		}
-	}
-	return false
+	all := strings.Join([]string{string(e.Actor), e.ActorName, e.Action, e.Subject, e.SubjectName, e.Detail, e.DetailNamed}, "\n")
+	return strings.Contains(strings.ToLower(all), strings.ToLower(text))
 }
 
 // A namer replaces ids with names.
@@ -89,17 +85,6 @@ type namer struct {
 
 // ids are the ids in the texts of the log.
 var ids = regexp.MustCompile(`\b(key_[0-9A-Za-z]{16}|op_[0-9A-Za-z]{16}|workspace [1-9][0-9]{0,17})\b`)
-
-// aboutWebhook matches the beginning of the detail of an entry about a webhook.
-var aboutWebhook = regexp.MustCompile(`^to (\S+) for workspace `)
-
-// subject returns the name of the subject of an entry. For a webhook that is its host.
-func (n *namer) subject(ctx context.Context, e access.AuditEntry) string {
-	if found := aboutWebhook.FindStringSubmatch(e.Detail); found != nil && strings.HasPrefix(e.Action, "webhook.") {
-		return "webhook to " + access.Printable(found[1])
-	}
-	return n.in(ctx, e.Subject)
-}
 
 // in returns a text with ids replaced by names.
 func (n *namer) in(ctx context.Context, text string) string {

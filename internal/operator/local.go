@@ -2,7 +2,6 @@ package operator
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"time"
 
@@ -67,7 +66,7 @@ func (l *Local) Workspace(ctx context.Context, id int64) (WorkspaceDetail, error
 	if err != nil {
 		return WorkspaceDetail{}, err
 	}
-	has, err := l.Store.Contents(ctx, w.Shop)
+	has, err := l.Store.Contents(ctx, w.Shop, 0)
 	if err != nil {
 		return WorkspaceDetail{}, err
 	}
@@ -79,7 +78,7 @@ func (l *Local) Workspace(ctx context.Context, id int64) (WorkspaceDetail, error
 	if err != nil {
 		return WorkspaceDetail{}, err
 	}
-	windows, err := l.Counts(ctx)
+	counts, err := l.Counts(ctx)
 	if err != nil {
 		return WorkspaceDetail{}, err
 	}
@@ -94,7 +93,7 @@ func (l *Local) Workspace(ctx context.Context, id int64) (WorkspaceDetail, error
 		}
 	}
 	v.LastUsedAt = Instant(last)
-	v.Minute, v.Day = windows(w)
+	v.Minute, v.Day = windows(counts, w)
 	return v, nil
 }
 
@@ -137,9 +136,6 @@ func (l *Local) CreateKey(ctx context.Context, workspace int64, n access.NewKey)
 
 // RotateKey creates a key that replaces another, which remains valid for the overlap.
 func (l *Local) RotateKey(ctx context.Context, id string, overlap time.Duration) (Key, error) {
-	if overlap < 0 || overlap > MaxOverlap {
-		return Key{}, petstore.Invalid([]petstore.Field{outOfRange("overlap", "from 0s", MaxOverlap)})
-	}
 	made, err := l.ring().Rotate(ctx, id, overlap, l.Once)
 	return l.withSecret(ctx, made, err)
 }
@@ -218,21 +214,10 @@ func (l *Local) UnbanKey(ctx context.Context, id string) (Key, error) {
 }
 
 func (b *NewBan) check() (fields []petstore.Field) {
-	if b.For <= 0 || b.For > MaxBan {
-		fields = append(fields, outOfRange("for", "longer than 0s", MaxBan))
+	if b.For <= 0 {
+		fields = append(fields, petstore.Field{Pointer: "/for", Code: petstore.OutOfRange, Message: "for must be longer than 0s."})
 	}
 	return petstore.CheckText(fields, "/reason", &b.Reason, 1, MaxReason)
-}
-
-// How long a rotated key can remain valid, and a ban can last.
-const (
-	MaxOverlap = 365 * 24 * time.Hour
-	MaxBan     = 10 * 365 * 24 * time.Hour
-)
-
-func outOfRange(member, least string, most time.Duration) petstore.Field {
-	return petstore.Field{Pointer: "/" + member, Code: petstore.OutOfRange,
-		Message: fmt.Sprintf("%s must be %s, and at most %.0fh.", member, least, most.Hours())}
 }
 
 // MaxReason is the greatest number of characters in the reason of a ban.

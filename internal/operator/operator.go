@@ -46,7 +46,7 @@ type Window struct {
 
 // A NewBan is a ban that is to be set.
 type NewBan struct {
-	For    time.Duration `json:"for" most:"87600h"` // MaxBan
+	For    time.Duration `json:"for" most:"87600h"`
 	Reason string        `json:"reason"`
 }
 

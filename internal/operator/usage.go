@@ -30,13 +30,13 @@ func (s *WorkspaceUsage) ExceededWindow() string {
 
 // WithUsage returns workspaces with their windows, in the same order.
 func (l *Local) WithUsage(ctx context.Context, all []access.Workspace) ([]WorkspaceUsage, error) {
-	windows, err := l.Counts(ctx)
+	counts, err := l.Counts(ctx)
 	if err != nil {
 		return nil, err
 	}
 	list := make([]WorkspaceUsage, len(all))
 	for i, w := range all {
-		minute, day := windows(w)
+		minute, day := windows(counts, w)
 		list[i] = WorkspaceUsage{w, minute, day}
 	}
 	return list, nil

@@ -17,15 +17,18 @@ func (a *Amended) Changed() bool {
 	return a.Before.Pet != a.After.Pet || a.Before.Quantity != a.After.Quantity
 }
 
-// Amend returns a change of the pet with the id, for [Bulk.Amend]. decide gets the pet as it is in the transaction
-// and returns the amendment; result then has the pet before and after it. If the amendment moves the pet to another
-// category, that must be the one with categoryID, which is 0 otherwise. First the stock is set, and the status
-// follows it as in [Service.UpdateInventory]; then the patch is applied as in [Service.UpdatePet]. An amendment that
-// changes nothing writes nothing.
-func Amend(ctx context.Context, workspace, id, categoryID int64, decide func(StockedPet) (Amendment, error), result *Amended) *Change {
+// Amend returns a change of the pet with the id, which may be that of a [Unit]. decide gets the pet as it is in the
+// transaction and returns the amendment; result then has the pet before and after it. If the amendment moves the pet to
+// another category, the change must need that. First the stock is set, and the status follows it as [StockedPet.updateStatus]
+// says; then the patch is applied.
+func Amend(ctx context.Context, workspace, id int64, decide func(StockedPet) (Amendment, error), result *Amended) *Change {
 	request, by := originOf(ctx)
-	return &Change{Workspace: workspace, RequestID: request, By: by, Needs: Needs{PetID: id, CategoryID: categoryID}, Decide: func(f Facts) (Effects, error) {
+	c := &Change{Workspace: workspace, RequestID: request, By: by, Needs: Needs{PetID: id}}
+	c.Decide = func(f Facts) (Effects, error) {
 		*result = Amended{}
+		if c.Needs.CategoryID != 0 && f.Category == nil {
+			return Effects{}, unknown("/categoryId", "category", c.Needs.CategoryID)
+		}
 		if f.Pet == nil {
 			return Effects{}, NoPet(id)
 		}
@@ -45,15 +48,13 @@ func Amend(ctx context.Context, workspace, id, categoryID int64, decide func(Sto
 			return Effects{}, err
 		}
 		*result = Amended{*f.Pet, p}
-		if !result.Changed() {
-			return Effects{}, nil
-		}
 		return Effects{SavePet: &p, Movement: m}, nil
-	}}
+	}
+	return c
 }
 
 func (p *StockedPet) amend(a Amendment, now Time) (m *Movement, err error) {
-	if a.Quantity.Present && a.Quantity.Value != p.Quantity {
+	if a.Quantity.Present {
 		if m = p.count(a.Quantity.Value, now); a.Status.value() == Sold && p.Quantity > 0 {
 			return nil, Errorf(CodeValidationFailed, "A pet that is sold has no stock; this one would have %d.", p.Quantity)
 		}

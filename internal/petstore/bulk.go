@@ -2,6 +2,7 @@ package petstore
 
 import (
 	"context"
+	"slices"
 
 	"github.com/dustin/go-humanize/english"
 )
@@ -15,13 +16,13 @@ type Bulk interface {
 	// follow. Dump stops at the first error of to and returns it.
 	Dump(ctx context.Context, workspace int64, to Sink) error
 
-	// Load stores the units of a batch in one durable transaction. A unit with an id
-	// keeps it. A unit without one gets the next id of the workspace, which Load writes
-	// into the unit; in a unit that is refused, that id has no meaning.
+	// Load stores the units of a batch in one durable transaction, one after the other. A
+	// unit with an id keeps it. A unit without one gets the next id of the workspace, which
+	// Load writes into the unit; in a unit that is refused, that id has no meaning.
 	//
-	// Load refuses a unit that conflicts with what the store has: its id is taken, or
-	// its category does not exist. Without SkipRefused it then stores nothing of the
-	// batch and returns only the first refusal. The units must have passed
+	// Load refuses a unit that conflicts with what the store has: its id is taken, its
+	// category does not exist, or its change is refused. Without SkipRefused it then stores
+	// nothing of the batch and returns only the first refusal. The units must have passed
 	// [Unit.Check].
 	Load(ctx context.Context, workspace int64, b *Batch) ([]Refusal, error)
 
@@ -29,20 +30,13 @@ type Bulk interface {
 	// that was interrupted; 0 if there was none. A reset forgets it.
 	ImportedThrough(ctx context.Context, workspace int64, file string) (line int, err error)
 
-	// Amend carries out changes that the function [Amend] returned, in one durable transaction. It returns an error
-	// for each change that was refused, and nil for the others. If whole is true and one was refused, nothing is
-	// written. If file is not "", the transaction also stores that the file has been imported up to the line through,
-	// see [Bulk.ImportedThrough].
-	Amend(ctx context.Context, workspace int64, changes []*Change, whole bool, file string, through int) ([]error, error)
-
 	// Pets and Categories are those of [Store].
 	Pets(ctx context.Context, workspace int64, q PetQuery) ([]StockedPet, error)
 	Categories(ctx context.Context, workspace int64, q CategoryQuery) ([]Category, error)
 
-	// DryRun calls f with a Bulk on a snapshot of the workspace, whose Load and Amend return what they would return,
-	// and write nothing. It remembers only the ids that were loaded, so that a later Load conflicts with them;
-	// amended pets stay as they were, so f may amend each pet once. It locks nothing. f must not use another store
-	// meanwhile.
+	// DryRun calls f with a Bulk on a snapshot of the workspace, whose Load returns what it would return, and writes
+	// nothing. It remembers only the ids that were loaded, so that a later Load conflicts with them; changed pets stay
+	// as they were, so f may change each pet once. It locks nothing. f must not use another store meanwhile.
 	DryRun(ctx context.Context, workspace int64, f func(Bulk) error) error
 }
 
@@ -82,14 +76,15 @@ type Imported struct {
 	Orders     int64 `json:"orders"`
 }
 
-// A Unit is stored or refused as a whole: a category, or a pet with its orders and its
-// ledger. For a pet that was deleted it has only the orders and the ledger.
+// A Unit is stored or refused as a whole: a category, a change of a pet, or a pet with its
+// orders and its ledger. For a pet that was deleted it has only the orders and the ledger.
 type Unit struct {
 	Category *Category
+	Change   *Change // see [Amend]; without an idempotency key
 
 	PetID     int64 // of the pet, or of the one that was deleted; 0 for a new one
 	Pet       *StockedPet
-	In        *Category // the pet's category, if that has no id yet; its unit stands before
+	In        *Category // the category of Pet, or of Change, if that may have no id yet; its unit stands before
 	Orders    []Order
 	Movements []Movement
 }
@@ -126,20 +121,22 @@ const (
 type Exists func(kind RowKind, id int64) bool
 
 // Insert calls insert for each unit, one after the other, unless the unit conflicts with a
-// row that exists. It returns the refusals of those that do; without SkipRefused it stops at
-// the first of them and returns [ErrRefused]. An error of insert ends it. A unit that names
-// the category of its pet by In gets the id of that before.
+// row that exists. It returns the refusals of those that do, and of those for which insert
+// returns an [Error]; without SkipRefused it stops at the first of them and returns
+// [ErrRefused]. Another error of insert ends it. A unit that names the category of its pet
+// by In gets the id of that before.
 func (b *Batch) Insert(exists Exists, insert func(*Unit) error) (refused []Refusal, _ error) {
 	for i := range b.Units {
 		u := &b.Units[i]
-		if u.Pet != nil && u.In != nil {
-			u.Pet.CategoryID = u.In.ID
+		u.findCategory()
+		place, err := u.conflict(exists)
+		if err == nil {
+			err = insert(u)
 		}
-		switch place, err := u.conflict(exists); {
+		switch {
 		case err == nil:
-			if err := insert(u); err != nil {
-				return refused, err
-			}
+		case CodeOf(err) == "":
+			return nil, err
 		case !b.SkipRefused:
 			return []Refusal{{Unit: i, Place: place, Err: err}}, ErrRefused
 		default:
@@ -149,9 +146,23 @@ func (b *Batch) Insert(exists Exists, insert func(*Unit) error) (refused []Refus
 	return refused, nil
 }
 
+// findCategory sets the id of the category that the unit names by In.
+func (u *Unit) findCategory() {
+	switch {
+	case u.In == nil:
+	case u.Pet != nil:
+		u.Pet.CategoryID = u.In.ID
+	case u.Change != nil:
+		u.Change.Needs.CategoryID = u.In.ID
+	}
+}
+
 // conflict returns why the unit cannot be inserted, and which of its rows is at fault, in
-// the order in which they would be written.
+// the order in which they would be written. A change is decided when it is inserted.
 func (u *Unit) conflict(exists Exists) (Place, error) {
+	if u.Change != nil {
+		return Place{}, nil
+	}
 	if u.Category != nil {
 		return Place{}, exists.refuse(CategoryRow, u.Category.ID, "There is a category with the id %d already.")
 	}
@@ -226,7 +237,7 @@ func (u *Unit) Check(now Time) (Place, error) {
 
 func (c *Category) check() error {
 	n := NewCategory{Name: c.Name, Description: c.Description}
-	fields := append(checkGivenID(nil, "/id", c.ID), n.Check()...)
+	fields := append(checkRange(nil, "/id", c.ID, 0, MaxID), n.Check()...) // 0 is none
 	c.Name, c.Description = n.Name, n.Description
 	return Invalid(fields)
 }
@@ -238,17 +249,12 @@ func (p *StockedPet) check(inCategory bool) error {
 	if !inCategory {
 		n.CategoryID = 1
 	}
-	fields := append(checkGivenID(nil, "/id", p.ID), n.Check()...)
+	fields := append(checkRange(nil, "/id", p.ID, 0, MaxID), n.Check()...) // 0 is none
 	p.Name = n.Name
 	if n.Status == "" {
 		fields = checkStatus(fields, n.Status)
 	}
 	return Invalid(append(fields, CheckQuantity(p.Quantity)...))
-}
-
-// checkGivenID checks an id that a row brings along; 0 is none.
-func checkGivenID(fields []Field, pointer string, id int64) []Field {
-	return checkRange(fields, pointer, id, 0, MaxID)
 }
 
 func (u *Unit) checkOrder(o *Order) error {
@@ -283,13 +289,15 @@ func (u *Unit) addLedger(now Time) {
 	}
 }
 
+var movementKinds = []MovementKind{MovedCreated, MovedPlaced, MovedSale, MovedCompleted, MovedCancelled, MovedSet, MovedSold, MovedDeleted}
+
 // checkLedger compares each movement with the one before it.
 func (u *Unit) checkLedger() (Place, error) {
 	var quantity int64
 	for i, m := range u.Movements {
 		place := Place{Movement: i + 1}
 		switch {
-		case !m.Kind.valid():
+		case !slices.Contains(movementKinds, m.Kind):
 			return place, Errorf(CodeValidationFailed, "kind must be one of created, placed, sale, completed, cancelled, set, sold, deleted.")
 		case m.Number != int64(i)+1:
 			return place, Errorf(CodeValidationFailed, "The movement has the number %d where %d is due.", m.Number, i+1)
@@ -305,14 +313,6 @@ func (u *Unit) checkLedger() (Place, error) {
 		quantity = m.Quantity
 	}
 	return Place{}, nil
-}
-
-func (k MovementKind) valid() bool {
-	switch k {
-	case MovedCreated, MovedPlaced, MovedSale, MovedCompleted, MovedCancelled, MovedSet, MovedSold, MovedDeleted:
-		return true
-	}
-	return false
 }
 
 // checkOutcome compares the pet with its ledger and its orders, and fills in the

@@ -28,40 +28,23 @@ func (s *Service) UpdateInventory(ctx context.Context, workspace, petID, quantit
 	if err := Invalid(CheckQuantity(quantity)); err != nil {
 		return InventoryItem{}, err
 	}
-	var after InventoryItem
-	err := s.change(ctx, workspace, Needs{PetID: petID}, func(f Facts) (Effects, error) {
-		if f.Pet == nil {
-			return Effects{}, NoPet(petID)
-		}
-		if err := c.Check(f.Pet.Item()); err != nil {
-			return Effects{}, err
-		}
-		m := f.Pet.count(quantity, f.Now)
-		after = f.Pet.Item()
-		return Effects{SavePet: f.Pet, Movement: m}, nil
-	})
-	return after, err
+	var done Amended
+	_, err := s.Do(ctx, Amend(ctx, workspace, petID, func(now StockedPet) (Amendment, error) {
+		return Amendment{Quantity: Some(quantity)}, c.Check(now.Item())
+	}, &done))
+	return done.After.Item(), err
 }
 
 // AddStock adds units to the stock of a pet that can still be ordered; a negative
 // number takes some away. With once it does so at most once. The status follows the
 // stock, as [StockedPet.updateStatus] says.
 func (s *Service) AddStock(ctx context.Context, workspace, petID, units int64, once *Idempotency) (Created, error) {
-	var after InventoryItem
-	return s.create(ctx, nil, &Change{
-		Workspace: workspace, Needs: Needs{PetID: petID}, Idempotency: once,
-		Decide: func(f Facts) (Effects, error) {
-			if f.Pet == nil {
-				return Effects{}, NoPet(petID)
-			}
-			if err := f.Pet.checkUnits(units); err != nil {
-				return Effects{}, err
-			}
-			m := f.Pet.count(f.Pet.Quantity+units, f.Now)
-			after = f.Pet.Item()
-			return Effects{SavePet: f.Pet, Movement: m}, nil
-		},
-	}, func() (int64, any) { return petID, after })
+	var done Amended
+	change := Amend(ctx, workspace, petID, func(now StockedPet) (Amendment, error) {
+		return Amendment{Quantity: Some(now.Quantity + units)}, now.checkUnits(units)
+	}, &done)
+	change.Idempotency = once
+	return s.create(ctx, nil, change, func() (int64, any) { return petID, done.After.Item() })
 }
 
 // checkUnits returns why units cannot be added to the stock of a pet, or nil.

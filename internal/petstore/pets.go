@@ -52,25 +52,11 @@ func (s *Service) UpdatePet(ctx context.Context, workspace, id int64, p PetPatch
 	if err := Invalid(p.Check()); err != nil {
 		return Pet{}, err
 	}
-	var after Pet
-	err := s.change(ctx, workspace, Needs{PetID: id, CategoryID: p.CategoryID.value()}, func(f Facts) (Effects, error) {
-		if p.CategoryID.Present && f.Category == nil {
-			return Effects{}, unknown("/categoryId", "category", p.CategoryID.Value)
-		}
-		if f.Pet == nil {
-			return Effects{}, NoPet(id)
-		}
-		if err := c.Check(f.Pet.Pet); err != nil {
-			return Effects{}, err
-		}
-		m, err := f.Pet.patch(p, f.Now)
-		if err != nil {
-			return Effects{}, err
-		}
-		after = f.Pet.Pet
-		return Effects{SavePet: f.Pet, Movement: m}, nil
-	})
-	return after, err
+	var done Amended
+	change := Amend(ctx, workspace, id, func(now StockedPet) (Amendment, error) { return Amendment{PetPatch: p}, c.Check(now.Pet) }, &done)
+	change.Needs.CategoryID = p.CategoryID.value()
+	_, err := s.Do(ctx, change)
+	return done.After.Pet, err
 }
 
 // patch changes the members that the patch names, all or none. It returns the movement

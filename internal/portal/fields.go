@@ -61,28 +61,24 @@ func (d *description) typeName(s *schema) string {
 }
 
 // limits says in words what the schema allows.
-func (d *description) limits(s *schema) []string {
-	var list []string
-	switch {
-	case s.Minimum != nil && s.Maximum != nil:
-		list = append(list, group(*s.Minimum)+" to "+group(*s.Maximum))
-	case s.Minimum != nil:
-		list = append(list, "at least "+group(*s.Minimum))
+func (d *description) limits(s *schema) (list []string) {
+	add := func(low, high *int64, of string) {
+		switch {
+		case low != nil && high != nil && *low == *high:
+			list = append(list, group(*high)+of)
+		case low != nil && high != nil:
+			list = append(list, group(*low)+" to "+group(*high)+of)
+		case low != nil && of == "":
+			list = append(list, "at least "+group(*low)+of)
+		case high != nil:
+			list = append(list, "at most "+group(*high)+of)
+		}
 	}
-	switch {
-	case s.MinLength != nil && s.MaxLength != nil && *s.MinLength == *s.MaxLength:
-		list = append(list, group(*s.MaxLength)+" characters")
-	case s.MinLength != nil && s.MaxLength != nil:
-		list = append(list, group(*s.MinLength)+" to "+group(*s.MaxLength)+" characters")
-	case s.MaxLength != nil:
-		list = append(list, "at most "+group(*s.MaxLength)+" characters")
-	}
-	if s.MaxItems != nil {
-		list = append(list, "at most "+group(*s.MaxItems)+" values")
-	}
+	add(s.Minimum, s.Maximum, "")
+	add(s.MinLength, s.MaxLength, " characters")
+	add(nil, s.MaxItems, " values")
 	if s.Type == "array" {
-		items := d.Schema(s.Items)
-		list = append(list, d.limits(items)...)
+		list = append(list, d.limits(d.Schema(s.Items))...)
 	}
 	return list
 }

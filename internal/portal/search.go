@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/portal/asset"
 )
 
@@ -22,7 +23,7 @@ type entry struct {
 	Title, Subtitle, URL string
 
 	Kind  string // the method of an operation, "guide" or "code"
-	text  string // also searched, not shown
+	text  string // all of it in lower case, and what is searched but not shown
 	score int    // of what was found
 }
 
@@ -54,9 +55,9 @@ func (s *site) newIndex() *index {
 }
 
 func (x *index) add(title, subtitle, url, kind, text string) {
-	text = strings.ToLower(kind + " " + text)
+	text = strings.ToLower(title + "\n" + subtitle + "\n" + kind + " " + text)
 	x.entries = append(x.entries, entry{Title: title, Subtitle: subtitle, URL: url, Kind: kind, text: text})
-	for _, w := range wordPattern.FindAllString(strings.ToLower(title+" "+subtitle+" ")+text, -1) {
+	for _, w := range wordPattern.FindAllString(text, -1) {
 		x.words[w] = true
 	}
 }
@@ -128,71 +129,51 @@ var synonyms = map[string][]string{
 // it, the best first. A word that stands nowhere is taken for the one it was meant to
 // be, if one letter is wrong.
 func (x *index) find(question string) []entry {
-	asked := strings.Fields(phrases.Replace(strings.ToLower(question)))
-	for i := range asked {
-		asked[i] = strings.Trim(asked[i], `.,;:?!"'`)
-	}
-	asked = slices.DeleteFunc(asked, func(w string) bool { return w == "" || slices.Contains(skipped, w) })
-	if len(asked) == 0 {
-		return nil
-	}
-	var alternatives [][]string
-	for _, w := range asked {
-		alternatives = append(alternatives, append([]string{x.correct(w)}, synonyms[w]...))
-	}
-	var found []entry
-	for _, e := range x.entries {
-		if e.score = e.rate(alternatives); e.score > 0 {
-			found = append(found, e)
+	found := slices.Clone(x.entries)
+	asked := 0
+	for _, w := range strings.Fields(phrases.Replace(strings.ToLower(question))) {
+		if w = strings.Trim(w, `.,;:?!"'`); w == "" || slices.Contains(skipped, w) {
+			continue
 		}
+		asked++
+		meant := append([]string{x.correct(w)}, synonyms[w]...)
+		found = slices.DeleteFunc(found, func(e entry) bool { return e.rank(meant) == 0 })
+		for i := range found {
+			found[i].score += found[i].rank(meant)
+		}
+	}
+	if asked == 0 {
+		return nil
 	}
 	slices.SortStableFunc(found, func(a, b entry) int { return b.score - a.score })
 	return found[:min(len(found), mostFound)]
 }
 
-// rate returns how well an entry answers, or 0 if it has none of the alternatives
-// for a word.
-func (e entry) rate(asked [][]string) int {
-	sum := 0
-	if e.Kind != "guide" && e.Kind != "code" {
-		sum = 2 // of the same words, what can be called comes first
-	}
-	for _, alternatives := range asked {
-		best := 0
-		for i, w := range alternatives {
-			if n := e.rank(w); n > 0 {
-				best = max(best, 2*n-min(i, 1)) // the word itself counts more
-			}
+// rank returns how well an entry answers one of several words for the same, of which the first counts more: the most if
+// the title begins with it, less if it stands in the title, the subtitle or the text, 0 if it stands nowhere.
+func (e entry) rank(words []string) (best int) {
+	for i, w := range words {
+		n := 2
+		switch at := strings.Index(e.text, w); {
+		case at < 0:
+			continue
+		case at == 0:
+			n = 8
+		case at < len(e.Title):
+			n = 6
+		case at < len(e.Title)+len(e.Subtitle):
+			n = 4
 		}
-		if best == 0 {
-			return 0
-		}
-		sum += best
+		best = max(best, n-min(i, 1))
 	}
-	return sum
-}
-
-// rank returns 4 if the title begins with a word, down to 1 if it stands in the text.
-func (e entry) rank(word string) int {
-	title := strings.ToLower(e.Title)
-	switch {
-	case strings.HasPrefix(title, word):
-		return 4
-	case strings.Contains(title, word):
-		return 3
-	case strings.Contains(strings.ToLower(e.Subtitle), word):
-		return 2
-	case strings.Contains(e.text, word):
-		return 1
-	}
-	return 0
+	return best
 }
 
 // correct returns the word, or, if it stands nowhere, the first of the alphabet that
 // does and differs by one letter.
 func (x *index) correct(word string) string {
 	const shortest = 4 // shorter words are close to too many
-	if len(word) < shortest || synonyms[word] != nil || slices.ContainsFunc(x.entries, func(e entry) bool { return e.rank(word) > 0 }) {
+	if len(word) < shortest || synonyms[word] != nil || slices.ContainsFunc(x.entries, func(e entry) bool { return strings.Contains(e.text, word) }) {
 		return word
 	}
 	meant := word
@@ -217,18 +198,9 @@ func oneEdit(a, b string) bool {
 		len(a) > 1 && len(b) > 1 && a[:2] == string([]byte{b[1], b[0]}) && a[2:] == b[2:]
 }
 
-// question returns what was asked for, without what no text has.
-func question(raw string) string {
-	raw = strings.ToValidUTF8(raw, "")
-	if len(raw) > longest {
-		raw = strings.ToValidUTF8(raw[:longest], "")
-	}
-	return strings.TrimSpace(raw)
-}
-
 // answerTo returns the page that answers a question. The script shows the first of what it found below the field.
 func (s *site) answerTo(raw string) *asset.File {
-	asked := question(raw)
+	asked := petstore.Shorten(strings.TrimSpace(strings.ToValidUTF8(raw, "")), longest)
 	v := &view{Site: s, Path: searchPath, Title: "Search", Lead: "Operations, guides and error codes.", Query: asked, Found: s.index().find(asked)}
 	return renderPage(s.search, v)
 }

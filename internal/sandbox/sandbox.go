@@ -134,7 +134,7 @@ var errQuota = petstore.Errorf(CodeQuotaExceeded, "A sandbox can have %d pets, o
 
 // CheckQuota returns CodeQuotaExceeded if a sandbox would have too many rows with more.
 func (s *Service) CheckQuota(ctx context.Context, w *access.Workspace, more access.Contents) error {
-	has, err := s.Store.MostContents(ctx, w.Shop, MaxRows/2)
+	has, err := s.Store.Contents(ctx, w.Shop, MaxRows/2)
 	if err == nil && (more.Categories > 0 && has.Categories+more.Categories > MaxRows ||
 		more.Pets > 0 && has.Pets+more.Pets > MaxRows || more.Orders > 0 && has.Orders+more.Orders > MaxRows) {
 		err = errQuota

@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/hex"
 	"fmt"
 	"math"
 
 	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
 )
 
 // audit adds an entry about a workspace, or about none if that is 0, to the audit log.
@@ -36,18 +38,15 @@ func (s *Store) Note(ctx context.Context, e access.AuditEntry) error {
 }
 
 // UseLink implements [access.Store].
+// A link that was used is a receipt, which is removed some time after the link has ended.
 func (s *Store) UseLink(ctx context.Context, l access.Link, e access.AuditEntry) (first bool, err error) {
-	err = s.db.Change(ctx, func(tx Tx) error {
-		if err := exec(tx, "DELETE FROM used_links WHERE ends_at < $1", s.now().Add(-access.LinkGrace).UnixMilli()); err != nil {
-			return err
-		}
-		n, err := tx.Exec("INSERT INTO used_links (hash, ends_at) VALUES ($1, $2) ON CONFLICT DO NOTHING", l.Hash[:], l.Until.UnixMilli())
-		if first = n > 0; err != nil || !first {
-			return err
-		}
-		return s.audit(tx, e.Workspace, e.Actor, e.Action, e.Subject, e.Detail)
+	return result(ctx, s.db.Change, func(tx Tx) (bool, error) {
+		used := &petstore.Idempotency{Operation: "link", Key: hex.EncodeToString(l.Hash[:])}
+		_, before, err := once(tx, 0, used, petstore.At(l.Until), func() ([]byte, error) {
+			return nil, s.audit(tx, e.Workspace, e.Actor, e.Action, e.Subject, e.Detail)
+		})
+		return !before, err
 	})
-	return first && err == nil, err
 }
 
 // Secret implements [access.Store].

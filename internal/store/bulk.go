@@ -1,10 +1,9 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"maps"
-	"slices"
 
 	"example.com/petstore/internal/petstore"
 )
@@ -16,15 +15,15 @@ const largeImport = 10_000
 // transaction. After a large import it has the planner's statistics gathered: otherwise reads
 // would keep plans that were made for small tables.
 func (s *Store) Load(ctx context.Context, workspace int64, b *petstore.Batch) ([]petstore.Refusal, error) {
-	l := &load{store: s, workspace: workspace, batch: b}
+	l := &load{Group: s.group(nil), shop: workspace, batch: b}
 	switch err := s.db.Step(ctx, workspace, l.run); {
 	case errors.Is(err, petstore.ErrRefused):
 		return l.refused, nil
 	case err != nil:
 		return nil, err
 	}
+	l.notify()
 	if i := b.Imported; i != nil {
-		s.options.Written(workspace)
 		if gather := s.options.Dialect.Gather; gather != "" && i.Categories+i.Pets+i.Orders >= largeImport {
 			_ = s.db.Write(ctx, func(tx Tx) error { return exec(tx, gather) }) // if it fails, the database does so by itself some time
 		}
@@ -34,68 +33,74 @@ func (s *Store) Load(ctx context.Context, workspace int64, b *petstore.Batch) ([
 
 // A load stores one batch.
 type load struct {
-	store     *Store
-	workspace int64
-	batch     *petstore.Batch
+	*Group
+	shop  int64
+	batch *petstore.Batch
+	last  counters // of a dry run: with the ids that earlier batches were given
 
-	group    *Group
-	in       *groupedWorkspace
-	given    []*int64 // ids that were written into the batch, and are void if it is tried again
-	refused  []petstore.Refusal
-	existing foundRows
+	in      *groupedWorkspace
+	given   []*int64 // ids that were written into the batch, and are void if it is tried again
+	taken   takenIDs
+	refused []petstore.Refusal
 }
 
 // run carries out the load in a transaction. It may be called again.
 func (l *load) run(tx Tx) error {
-	if err := l.begin(tx); err != nil {
-		return err
-	}
-	last := &l.in.last
-	last.categories, last.pets, last.orders = max(last.categories, l.batch.Last.Categories), max(last.pets, l.batch.Last.Pets), max(last.orders, l.batch.Last.Orders)
-	var err error
-	if l.refused, err = l.batch.Insert(l.has, l.keep); err != nil {
-		return err
-	}
-	if err := l.in.usedUp(); err != nil {
+	l.taken = newTakenIDs()
+	if err := l.insert(tx); err != nil {
 		return err
 	}
 	if l.batch.File != "" {
-		if err := rememberImport(tx, l.workspace, l.batch.File, l.batch.Through); err != nil {
+		if err := rememberImport(tx, l.shop, l.batch.File, l.batch.Through); err != nil {
 			return err
 		}
 	}
 	if i := l.batch.Imported; i != nil {
-		l.group.addEvents(l.in, petstore.Event{Type: petstore.CatalogueImported, CreatedAt: l.group.now, Data: petstore.JSON(*i)})
+		l.addEvents(l.in, petstore.Event{Type: petstore.CatalogueImported, CreatedAt: l.now, Data: petstore.JSON(*i)})
 	}
 	var b Batch
-	l.group.write(&b)
+	l.write(&b)
 	return tx.Run(&b)
 }
 
-// begin forgets an earlier try, locks the workspace and finds out which ids exist already.
-func (l *load) begin(tx Tx) error {
+// insert forgets an earlier try, locks the workspace, loads what the batch names, and decides
+// one unit after the other. It writes nothing.
+func (l *load) insert(tx Tx) error {
 	for _, id := range l.given {
 		*id = 0
 	}
-	l.given, l.existing = nil, newFoundRows()
-	l.group = l.store.group(nil)
-	l.group.begin()
-	l.in = l.group.workspace(l.workspace)
+	l.given = nil
+	l.begin()
+	l.in = l.workspace(l.shop)
 	var b Batch
-	l.group.lock(&b)
 	l.find(&b)
-	if err := tx.Run(&b); err != nil || l.in.open {
+	if err := tx.Run(&b); err != nil {
 		return err
 	}
-	return CheckShop(tx, l.workspace, "")
+	if !l.in.open {
+		return CheckShop(tx, l.shop, "")
+	}
+	addAll(l.taken[petstore.CategoryRow], l.categories)
+	addAll(l.taken[petstore.PetRow], l.pets)
+	addAll(l.taken[petstore.OrderRow], l.orders)
+	last, before := &l.in.last, &l.batch.Last
+	last.categories = max(last.categories, l.last.categories, before.Categories)
+	last.pets = max(last.pets, l.last.pets, before.Pets)
+	last.orders = max(last.orders, l.last.orders, before.Orders)
+	var err error
+	l.refused, err = l.batch.Insert(l.taken.has, l.keep)
+	return cmp.Or(err, l.in.usedUp())
 }
 
 // keep gives a unit its ids and puts its rows among those to write.
 func (l *load) keep(u *petstore.Unit) error {
-	g, last := l.group, &l.in.last
+	last := &l.in.last
+	if u.Change != nil {
+		return l.change(u.Change)
+	}
 	if c := u.Category; c != nil {
 		l.issue(petstore.CategoryRow, &c.ID, &last.categories)
-		*g.categories.saved(rowID{l.workspace, c.ID}, true) = *c
+		*l.categories.saved(rowID{l.shop, c.ID}) = *c
 		return nil
 	}
 	if u.Pet != nil {
@@ -104,13 +109,13 @@ func (l *load) keep(u *petstore.Unit) error {
 	for i := range u.Orders {
 		o := &u.Orders[i]
 		l.issue(petstore.OrderRow, &o.ID, &last.orders)
-		g.orders.saved(rowID{l.workspace, o.ID}, true).Order = *o
+		l.orders.saved(rowID{l.shop, o.ID}).Order = *o
 	}
 	lastMovement := int64(0)
 	for _, m := range u.Movements {
 		m.PetID = u.PetID
 		last.movements++
-		g.movements = append(g.movements, movementTable.values(l.workspace, &storedMovement{m, last.movements, lastMovement}))
+		l.movements = append(l.movements, movementTable.values(l.shop, &storedMovement{m, last.movements, lastMovement}))
 		lastMovement = last.movements
 	}
 	if len(u.Movements) > 0 { // of a pet that is kept or was deleted
@@ -118,9 +123,20 @@ func (l *load) keep(u *petstore.Unit) error {
 	}
 	if u.Pet != nil {
 		u.Pet.ID = u.PetID
-		*g.pets.saved(rowID{l.workspace, u.PetID}, true) = storedPet{*u.Pet, lastMovement}
+		*l.pets.saved(rowID{l.shop, u.PetID}) = storedPet{*u.Pet, lastMovement}
 	}
 	return nil
+}
+
+// change decides a change on the rows as the units before it left them. Of a category that an
+// earlier batch of a dry run has brought along no more than the id is known.
+func (l *load) change(c *petstore.Change) error {
+	if id := c.Needs.CategoryID; l.taken.has(petstore.CategoryRow, id) {
+		l.categories.saved(rowID{l.shop, id}).ID = id
+	}
+	m := groupedChange{change: &change{Change: c}, workspace: l.in}
+	l.decideOne(&m)
+	return m.err
 }
 
 // issue sets *id to the next id unless it has one, and notes the row.
@@ -129,68 +145,64 @@ func (l *load) issue(kind petstore.RowKind, id, last *int64) {
 		l.given = append(l.given, id)
 	}
 	*last = max(*last, *id)
-	l.existing[kind][*id] = true
+	l.taken[kind].add(*id)
 }
 
-// foundRows are ids by the kind of their rows: of those that a batch names, the ones
-// that the store has, and then those of the batch itself.
-type foundRows [petstore.RowKinds]map[int64]bool
+// selectDeleted selects the pets that were deleted and have left a ledger, and is followed by a
+// condition for their ids. The ledger of a pet that is there comes with the pet.
+const selectDeleted = "SELECT pet FROM movements WHERE workspace = $1 AND kind = 'deleted' AND pet"
 
-func newFoundRows() (f foundRows) {
-	for kind := range f {
-		f[kind] = map[int64]bool{}
-	}
-	return f
-}
-
-// findRows are queries, to be followed by a condition, for the ids that a batch names.
-var findRows = [petstore.RowKinds]string{
-	petstore.CategoryRow: "SELECT id FROM categories WHERE workspace = $1 AND id",
-	petstore.PetRow:      "SELECT id FROM pets WHERE workspace = $1 AND id",
-	petstore.OrderRow:    "SELECT id FROM orders WHERE workspace = $1 AND id",
-	petstore.LedgerRow:   "SELECT pet FROM movements WHERE workspace = $1 AND kind = 'deleted' AND pet", // that of a pet which is there comes with the pet
-}
-
-// find adds the statements that look for the ids which the batch names.
+// find adds the statements that lock the workspace, and load the rows that the batch names.
 func (l *load) find(b *Batch) {
-	for kind, named := range l.named() {
-		if len(named) == 0 {
-			continue
-		}
-		among, ids := l.store.options.Dialect.Among(slices.Sorted(maps.Keys(named)))
-		b.Query(func(row Row) error {
-			var id int64
-			err := row.Scan(&id)
-			l.existing[kind][id] = true
-			return err
-		}, findRows[kind]+among, l.workspace, ids)
-	}
-}
-
-// named returns the ids that the batch brings along or refers to.
-func (l *load) named() foundRows {
-	n := newFoundRows()
+	w := l.in
 	for i := range l.batch.Units {
 		u := &l.batch.Units[i]
-		switch {
-		case u.Category != nil:
-			n[petstore.CategoryRow][u.Category.ID] = true
-			continue
-		case u.Pet != nil && u.In != nil:
-			n[petstore.CategoryRow][u.In.ID] = true
-		case u.Pet != nil:
-			n[petstore.CategoryRow][u.Pet.CategoryID] = true
-		}
-		n[petstore.PetRow][u.PetID] = true
-		n[petstore.LedgerRow][u.PetID] = true
+		w.pets = append(w.pets, u.PetID)
 		for _, o := range u.Orders {
-			n[petstore.OrderRow][o.ID] = true
+			w.orders = append(w.orders, o.ID)
+		}
+		switch {
+		case u.Change != nil:
+			w.need(u.Change.Needs)
+		case u.Category != nil:
+			w.categories = append(w.categories, u.Category.ID)
+		case u.Pet != nil:
+			w.categories = append(w.categories, u.Pet.CategoryID)
+		}
+		if u.In != nil {
+			w.categories = append(w.categories, u.In.ID)
 		}
 	}
-	for _, ids := range n {
-		delete(ids, 0) // rows that get an id
-	}
-	return n
+	l.lock(b)
+	l.loadRows(b, w)
+	among, ids := l.dialect.Among(w.pets)
+	b.Query(func(row Row) error {
+		var id int64
+		err := row.Scan(&id)
+		l.taken[petstore.LedgerRow].add(id)
+		return err
+	}, selectDeleted+among, l.shop, ids)
 }
 
-func (l *load) has(kind petstore.RowKind, id int64) bool { return l.existing[kind][id] }
+// An idSet has a bit for each id, 64 to a word: most ids follow each other.
+type idSet map[int64]uint64
+
+func (s idSet) add(id int64) { s[id>>6] |= 1 << (id & 63) }
+
+func addAll[T comparable](s idSet, rows rows[T]) {
+	for key := range rows {
+		s.add(key.id)
+	}
+}
+
+// takenIDs are those of rows that the workspace has, or that were loaded into it.
+type takenIDs [petstore.RowKinds]idSet
+
+func newTakenIDs() (t takenIDs) {
+	for kind := range t {
+		t[kind] = idSet{}
+	}
+	return t
+}
+
+func (t takenIDs) has(kind petstore.RowKind, id int64) bool { return t[kind][id>>6]>>(id&63)&1 == 1 }

@@ -21,7 +21,7 @@ func (s *Store) BannedKeys(ctx context.Context) ([]string, error) {
 
 // LiveKeys implements [access.Store].
 func (s *Store) LiveKeys(ctx context.Context, ids []string, hashes []access.Hash) (keys []access.Key, of []access.Workspace, err error) {
-	var byID, byHash []any
+	byID, byHash := []any{""}, []any{[]byte{}} // which no key has
 	for _, id := range ids {
 		if storable(id) {
 			byID = append(byID, id)
@@ -30,37 +30,14 @@ func (s *Store) LiveKeys(ctx context.Context, ids []string, hashes []access.Hash
 	for i := range hashes {
 		byHash = append(byHash, hashes[i][:])
 	}
-	err = s.db.Read(ctx, func(tx Tx) error {
-		keys, of = nil, nil
-		for column, values := range map[string][]any{"k.id": byID, "k.hash": byHash} {
-			if len(values) == 0 {
-				continue
-			}
-			list, args := inList(values)
-			more, theirs, err := withWorkspaces(tx, column+list+" AND k.revoked_at IS NULL", args...)
-			if err != nil {
-				return err
-			}
-			keys, of = append(keys, more...), append(of, theirs...)
+	q := &statement{}
+	where := "(" + q.in("k.id", byID) + " OR " + q.in("k.hash", byHash) + ") AND k.revoked_at IS NULL"
+	err = s.db.Read(ctx, func(tx Tx) (err error) {
+		if keys, err = keysWhere(tx, where, q.args...); err != nil || len(keys) == 0 {
+			return err
 		}
-		return nil
+		of, err = workspaces(tx, "id IN (SELECT k.workspace FROM api_keys k WHERE "+where+")", q.args...)
+		return err
 	})
 	return keys, of, err
-}
-
-// inList returns the condition that a column has one of the values, and its arguments.
-func inList(values []any) (condition string, args []any) {
-	s := &statement{}
-	return s.in("", values)[len(" AND "):], s.args
-}
-
-// withWorkspaces returns the keys that a condition selects, in no order, and their
-// workspaces.
-func withWorkspaces(tx Tx, where string, args ...any) ([]access.Key, []access.Workspace, error) {
-	keys, err := keysWhere(tx, where, args...)
-	if err != nil || len(keys) == 0 {
-		return nil, nil, err
-	}
-	all, err := workspaces(tx, "id IN (SELECT k.workspace FROM api_keys k WHERE "+where+")", args...)
-	return keys, all, err
 }

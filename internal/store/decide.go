@@ -28,21 +28,18 @@ func (g *Group) decide() {
 // replay reports whether the change has its outcome already: from a receipt, or from a
 // change before it with the same idempotency key.
 func (g *Group) replay(m *groupedChange) bool {
-	i := m.Idempotency
-	if i == nil {
+	if m.Idempotency == nil {
 		return false
 	}
-	id, again := idOf(m.Change), false
-	if first := g.firsts[id]; first != nil {
-		if again, m.err = i.Replay(first.Idempotency.Fingerprint, g.now, g.now); again {
-			m.first = first
-		}
-	} else if stored, ok := g.receipts[id]; ok {
-		if again, m.err = i.Replay(stored.fingerprint, stored.created, g.now); again {
-			m.before = &stored.Receipt
-		}
+	kept := g.receipts[idOf(m.Change)]
+	if kept == nil {
+		return false
 	}
-	return again || m.err != nil
+	again, err := m.Idempotency.Replay(kept.fingerprint, kept.created, g.now)
+	if m.err = err; again {
+		m.answer = &kept.Receipt
+	}
+	return again || err != nil
 }
 
 // decideOne hands the change copies of the rows and takes them over if it succeeds.
@@ -57,8 +54,9 @@ func (g *Group) decideOne(m *groupedChange) {
 		w.last = before
 		return
 	}
-	if m.Idempotency != nil {
-		g.firsts[idOf(m.Change)] = m
+	if m.receipt != nil {
+		id := idOf(m.Change)
+		m.expired, g.receipts[id] = g.receipts[id], m.receipt
 	}
 	g.apply(m, &d)
 }
@@ -90,7 +88,6 @@ func (g *Group) inUse(w *groupedWorkspace, category int64) bool {
 // A decision is what a change writes.
 type decision struct {
 	petstore.Effects
-	isNew  struct{ pet, category, order bool }
 	events []petstore.Event
 }
 
@@ -101,13 +98,13 @@ func (g *Group) ask(m *groupedChange) (d decision, err error) {
 		return d, err
 	}
 	if p := d.SavePet; p != nil {
-		d.isNew.pet = assignID(&p.ID, &last.pets)
+		assignID(&p.ID, &last.pets)
 	}
 	if c := d.SaveCategory; c != nil {
-		d.isNew.category = assignID(&c.ID, &last.categories)
+		assignID(&c.ID, &last.categories)
 	}
-	if order := d.SaveOrder; order != nil {
-		d.isNew.order = assignID(&order.ID, &last.orders)
+	if o := d.SaveOrder; o != nil {
+		assignID(&o.ID, &last.orders)
 	}
 	d.Link()
 	if d.Movement != nil {
@@ -120,7 +117,7 @@ func (g *Group) ask(m *groupedChange) (d decision, err error) {
 		d.events = d.Events(g.now, m.RequestID)
 	}
 	if m.Idempotency != nil {
-		m.receipt = new(m.Receipt())
+		m.receipt = &storedReceipt{m.Receipt(), m.Idempotency.Fingerprint, g.now}
 	}
 	return d, nil
 }
@@ -146,20 +143,13 @@ func (w *groupedWorkspace) usedUp() error {
 func (g *Group) apply(m *groupedChange, d *decision) {
 	w := m.workspace
 	if p := d.SavePet; p != nil {
-		if row := g.pets.saved(rowID{w.id, p.ID}, d.isNew.pet); row != nil {
-			row.StockedPet = *p
-		}
+		g.pets.saved(rowID{w.id, p.ID}).StockedPet = *p
 	}
 	if c := d.SaveCategory; c != nil {
-		if row := g.categories.saved(rowID{w.id, c.ID}, d.isNew.category); row != nil {
-			*row = *c
-		}
+		*g.categories.saved(rowID{w.id, c.ID}) = *c
 	}
-	var order *storedOrder
-	if saved := d.SaveOrder; saved != nil {
-		if order = g.orders.saved(rowID{w.id, saved.ID}, d.isNew.order); order != nil {
-			order.Order = *saved
-		}
+	if o := d.SaveOrder; o != nil {
+		g.orders.saved(rowID{w.id, o.ID}).Order = *o
 	}
 	if d.Movement != nil {
 		movement := storedMovement{Movement: *d.Movement, id: w.last.movements}
@@ -167,8 +157,8 @@ func (g *Group) apply(m *groupedChange, d *decision) {
 		if pet := g.pets[rowID{w.id, movement.PetID}]; pet != nil {
 			movement.before, pet.row.lastMovement = pet.row.lastMovement, movement.id
 		}
-		if d.isNew.order {
-			order.placed = movement.id
+		if movement.Kind == petstore.MovedPlaced || movement.Kind == petstore.MovedSale {
+			g.orders.saved(rowID{w.id, movement.OrderID}).placed = movement.id
 		}
 		g.movements = append(g.movements, movementTable.values(w.id, &movement))
 	}

@@ -38,32 +38,30 @@ func (s *Store) Deliveries(ctx context.Context, workspace int64, id string, befo
 	})
 }
 
+// retry makes the deliveries of a webhook due that a condition selects.
+const retry = "UPDATE deliveries SET state = 'pending', tries = 0, next_at = $1 WHERE webhook = $2 AND "
+
 // RetryDelivery implements [webhook.Store].
-func (s *Store) RetryDelivery(ctx context.Context, workspace int64, id string, delivery int64, at time.Time) (d webhook.Delivery, err error) {
-	err = s.db.Write(ctx, func(tx Tx) error {
+func (s *Store) RetryDelivery(ctx context.Context, workspace int64, id string, delivery int64, at time.Time) (webhook.Delivery, error) {
+	return result(ctx, s.db.Write, func(tx Tx) (d webhook.Delivery, err error) {
 		if _, err := oneWebhook(tx, workspace, id); err != nil {
-			return err
+			return d, err
 		}
-		if err := exec(tx, "UPDATE deliveries SET state = 'pending', tries = 0, next_at = $1 WHERE webhook = $2 AND event = $3", at.UnixMilli(), id, delivery); err != nil {
-			return err
+		if err := exec(tx, retry+"event = $3", at.UnixMilli(), id, delivery); err != nil {
+			return d, err
 		}
-		d, err = rowOf(tx, webhook.NoDelivery(delivery), scanDelivery, selectDeliveries+"webhook = $1 AND event = $2", id, delivery)
-		return err
+		return rowOf(tx, webhook.NoDelivery(delivery), scanDelivery, selectDeliveries+"webhook = $1 AND event = $2", id, delivery)
 	})
-	return d, err
 }
 
 // RetryFailed implements [webhook.Store].
-func (s *Store) RetryFailed(ctx context.Context, workspace int64, id string, at time.Time) (n int64, err error) {
-	err = s.db.Write(ctx, func(tx Tx) error {
+func (s *Store) RetryFailed(ctx context.Context, workspace int64, id string, at time.Time) (int64, error) {
+	return result(ctx, s.db.Write, func(tx Tx) (int64, error) {
 		if _, err := oneWebhook(tx, workspace, id); err != nil {
-			return err
+			return 0, err
 		}
-		n, err = tx.Exec(`UPDATE deliveries SET state = 'pending', tries = 0, next_at = $1
-			WHERE webhook = $2 AND (state = 'failed' OR state = 'pending' AND tries > 0)`, at.UnixMilli(), id)
-		return err
+		return tx.Exec(retry+"(state = 'failed' OR state = 'pending' AND tries > 0)", at.UnixMilli(), id)
 	})
-	return n, err
 }
 
 // HoldWebhooks implements [webhook.Store].
@@ -114,14 +112,13 @@ func (s *Store) QueueDeliveries(ctx context.Context, id, node string, at time.Ti
 	if err != nil || through == 0 {
 		return false, err
 	}
-	err = s.db.Write(ctx, func(tx Tx) error {
+	return result(ctx, s.db.Write, func(tx Tx) (bool, error) {
 		n, err := tx.Exec("UPDATE webhooks SET reached = $1 WHERE id = $2 AND holder = $3 AND reached = $4 AND workspace = $5", through, id, node, w.After, w.Workspace)
-		if queued = n > 0; err != nil || !queued {
-			return err
+		if err != nil || n == 0 {
+			return false, err
 		}
-		return queueEvents(tx, &w, through, at)
+		return true, queueEvents(tx, &w, through, at)
 	})
-	return queued && err == nil, err
 }
 
 // nextEvents returns the id of the last of the next events, or 0 if they are not worth a
@@ -197,13 +194,15 @@ func (s *Store) RecordOutcomes(ctx context.Context, outcomes []webhook.Outcome) 
 // saveOutcome stores an outcome, and adds the try before it, if there was one, to the earlier
 // ones. It changes nothing if the delivery was made due again meanwhile.
 func saveOutcome(tx Tx, o *webhook.Outcome) error {
-	before, err := RowsOf(tx, scanDelivery, selectDeliveries+"webhook = $1 AND event = $2", o.Webhook, o.Event)
-	if err != nil || len(before) == 0 {
+	var before webhook.Delivery
+	found, err := one(tx, selectDeliveries+"webhook = $1 AND event = $2",
+		func(row Row) error { return scanDelivery(row, &before) }, o.Webhook, o.Event)
+	if err != nil || !found {
 		return err
 	}
 	earlier := []byte{}
-	if !before[0].TriedAt.IsZero() {
-		if earlier, err = json.Marshal(before[0].Attempts()); err != nil {
+	if !before.TriedAt.IsZero() {
+		if earlier, err = json.Marshal(before.Attempts()); err != nil {
 			return err
 		}
 	}

@@ -42,6 +42,8 @@ type Dialect struct {
 	// Gather is a statement that gathers the planner's statistics of large tables. It may be empty.
 	Gather string
 
+	Size string // selects how many bytes the database has
+
 	// CheckStructure looks for damage of the tables and their indexes. It may be nil.
 	CheckStructure func(Tx, Report) error
 }

@@ -77,7 +77,7 @@ func newFile(t *testing.T) string {
 		errOf(db.UseLink(k.ctx, access.Link{Hash: [32]byte{1, 2}, Until: hour}, access.AuditEntry{Actor: "cli", Action: "operator.sign_in"})),
 		db.StartSession(k.ctx, access.Session{Hash: [32]byte{3}, KeyID: "key_a", Started: now, Until: hour}),
 		db.AddToken(k.ctx, access.Token{ID: "op_a", Name: "ci", Hash: access.Hash{4}, CreatedAt: now, ExpiresAt: hour}, "cli"),
-		db.DeleteWorkspace(k.ctx, gone, "cli"), db.Close(), sqlite.Backup(t.Context(), path, path+".before"))
+		db.DeleteWorkspace(k.ctx, gone, "cli"), db.Resume(k.ctx), db.Close(), sqlite.Backup(t.Context(), path, path+".before"))
 	return path
 }
 

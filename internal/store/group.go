@@ -17,7 +17,6 @@ type Group struct {
 	dialect *Dialect
 	changes []groupedChange
 	writes  []*change // carried out behind the changes
-	whole   bool      // nothing is written if a change is refused
 	Patient bool      // it waits for the locks of its workspaces however long others hold them
 
 	now        petstore.Time
@@ -25,8 +24,7 @@ type Group struct {
 	pets       rows[storedPet]
 	categories rows[petstore.Category]
 	orders     rows[storedOrder]
-	receipts   map[receiptID]*storedReceipt
-	firsts     map[receiptID]*groupedChange // who has done what a key stands for
+	receipts   map[receiptID]*storedReceipt // that were loaded, and those of the changes so far
 
 	movements, events [][]any // the new rows
 }
@@ -35,9 +33,8 @@ type Group struct {
 type groupedChange struct {
 	*change
 	workspace *groupedWorkspace
-	before    *petstore.Receipt // of an earlier transaction
-	first     *groupedChange    // who in this group has done the same before
-	receipt   *petstore.Receipt // what is kept under the idempotency key
+	receipt   *storedReceipt // what is kept under the idempotency key
+	expired   *storedReceipt // what was kept under it before
 }
 
 // A groupedWorkspace is what a group knows of a workspace.
@@ -86,15 +83,12 @@ func (r rows[T]) has(id rowID) *T {
 	return nil
 }
 
-// saved returns the row to change, or nil if it is neither there nor new.
-func (r rows[T]) saved(id rowID, isNew bool) *T {
-	if isNew {
+// saved returns the row to change. One that was not loaded is new.
+func (r rows[T]) saved(id rowID) *T {
+	if r[id] == nil {
 		r[id] = &loadedRow[T]{isNew: true}
 	}
-	if l := r[id]; l != nil {
-		return &l.row
-	}
-	return nil
+	return &r[id].row
 }
 
 // drop removes a row, if it is there.
@@ -142,9 +136,7 @@ func (g *Group) Run(tx Tx) error {
 		return err
 	}
 	b.Reset()
-	if err := g.Write(&b); err != nil {
-		return err
-	}
+	g.Write(&b)
 	if err := tx.Run(&b); err != nil {
 		return err
 	}
@@ -173,13 +165,10 @@ func (g *Group) Load(b *Batch) {
 	g.begin()
 	for i := range g.changes {
 		c := g.changes[i].change
-		c.err = nil
+		c.answer, c.err = nil, nil
 		w := g.workspace(c.Workspace)
 		g.changes[i] = groupedChange{change: c, workspace: w}
-		w.pets, w.categories, w.orders = need(w.pets, c.Needs.PetID), need(w.categories, c.Needs.CategoryID), need(w.orders, c.Needs.OrderID)
-		if c.Needs.CategoryUse {
-			w.uses = need(w.uses, c.Needs.CategoryID)
-		}
+		w.need(c.Needs)
 	}
 	g.lock(b)
 	for i := range g.changes {
@@ -200,7 +189,7 @@ func (g *Group) Load(b *Batch) {
 func (g *Group) begin() {
 	g.now, g.workspaces, g.movements, g.events = petstore.At(g.store.now()), nil, nil, nil
 	g.pets, g.categories, g.orders = rows[storedPet]{}, rows[petstore.Category]{}, rows[storedOrder]{}
-	g.receipts, g.firsts = map[receiptID]*storedReceipt{}, map[receiptID]*groupedChange{}
+	g.receipts = map[receiptID]*storedReceipt{}
 }
 
 // workspace returns a workspace of the group, which it may add.
@@ -212,10 +201,20 @@ func (g *Group) workspace(id int64) *groupedWorkspace {
 	return g.workspaces[i]
 }
 
-// need adds an id, unless it is 0, to some that are in order.
-func need(ids []int64, id int64) []int64 {
-	if i, there := slices.BinarySearch(ids, id); !there && id != 0 {
-		ids = slices.Insert(ids, i, id)
+// need adds the rows that a change needs to those that are loaded.
+func (w *groupedWorkspace) need(n petstore.Needs) {
+	w.pets, w.categories, w.orders = append(w.pets, n.PetID), append(w.categories, n.CategoryID), append(w.orders, n.OrderID)
+	if n.CategoryUse {
+		w.uses = append(w.uses, n.CategoryID)
+	}
+}
+
+// distinct returns each of some ids once, in their order; 0 is none.
+func distinct(ids []int64) []int64 {
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	if len(ids) > 0 && ids[0] == 0 {
+		return ids[1:]
 	}
 	return ids
 }
@@ -235,6 +234,7 @@ func (g *Group) lock(b *Batch) {
 // loadRows adds the statements that load the rows of a workspace which the changes need.
 func (g *Group) loadRows(b *Batch, w *groupedWorkspace) {
 	petID := func(p *storedPet) int64 { return p.ID }
+	w.orders, w.pets, w.categories, w.uses = distinct(w.orders), distinct(w.pets), distinct(w.categories), distinct(w.uses)
 	if len(w.orders) > 0 {
 		among, ids := g.dialect.Among(w.orders)
 		loadAll(b, g.orders, scanStoredOrder, func(o *storedOrder) int64 { return o.ID }, ordersToChange+among, w.id, ids)

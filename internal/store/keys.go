@@ -40,8 +40,11 @@ func key(tx Tx, id string) (access.Key, error) {
 	return rowOf(tx, access.NoKey(id), scanKey, selectKeys+"k.id = $1", id)
 }
 
-// keyChanged notes that a key changed, and adds an entry to the audit log.
-func (s *Store) keyChanged(tx Tx, k access.Key, by access.Actor, action, detail string) error {
+// saveChanged stores a key that was changed, and adds an entry to the audit log.
+func (s *Store) saveChanged(tx Tx, k access.Key, by access.Actor, action, detail string) error {
+	if err := saveKey(tx, k); err != nil {
+		return err
+	}
 	if err := changed(tx); err != nil {
 		return err
 	}
@@ -65,30 +68,21 @@ func saveKey(tx Tx, k access.Key) error {
 
 // MakeKey implements [access.Store]. A key without a time of creation gets the
 // present one.
-func (s *Store) MakeKey(ctx context.Context, m access.KeyRequest) (made access.CreatedKey, err error) {
+func (s *Store) MakeKey(ctx context.Context, m access.KeyRequest) (access.CreatedKey, error) {
 	if m.Key.CreatedAt.IsZero() {
 		m.Key.CreatedAt = s.now()
 	}
-	err = s.db.Change(ctx, func(tx Tx) error {
-		made = access.CreatedKey{}
+	return result(ctx, s.db.Change, func(tx Tx) (made access.CreatedKey, err error) {
 		holder, err := s.actingKey(tx, m.Holder)
 		if err != nil {
-			return err
+			return made, err
 		}
-		before, err := once(tx, m.Key.WorkspaceID, m.Once, petstore.At(s.now()), func() (_ petstore.Receipt, err error) {
+		made.Body, made.Replayed, err = once(tx, m.Key.WorkspaceID, m.Once, petstore.At(s.now()), func() (_ []byte, err error) {
 			made.Key, err = s.makeKey(tx, m, holder)
-			made.Body = petstore.JSON(made.Key.View(s.now()))
-			return petstore.Receipt{Body: made.Body}, err
+			return petstore.JSON(made.Key.View(s.now())), err
 		})
-		if before != nil {
-			made.Body, made.Replayed = before.Body, true
-		}
-		return err
+		return made, err
 	})
-	if err != nil {
-		return access.CreatedKey{}, err
-	}
-	return made, nil
 }
 
 // actingKey returns the key with the id, as it is in the transaction, or the error of
@@ -122,7 +116,8 @@ func (s *Store) makeKey(tx Tx, m access.KeyRequest, holder *access.Key) (access.
 	if err := s.insertBounded(tx, m.Key); err != nil {
 		return access.Key{}, err
 	}
-	return m.Key, s.audit(tx, m.Key.WorkspaceID, m.By, "key.create", m.Key.ID, keyDetail(m.Key))
+	detail := fmt.Sprintf("%q for workspace %d, scopes %s, %s", m.Key.Name, m.Key.WorkspaceID, m.Key.Scopes, ends(m.Key))
+	return m.Key, s.audit(tx, m.Key.WorkspaceID, m.By, "key.create", m.Key.ID, detail)
 }
 
 // insertBounded adds a key unless the workspace then has too many that are live,
@@ -152,23 +147,12 @@ func (s *Store) revokeExpired(tx Tx, workspace int64) error {
 	}
 	for _, k := range old {
 		k.RevokedAt = s.now()
-		if err := saveKey(tx, k); err != nil {
-			return err
-		}
 		detail := fmt.Sprintf("%q expired, and more than %d of workspace %d have since", k.Name, access.MaxKeys, workspace)
-		if err := s.keyChanged(tx, k, "limit", "key.revoke", detail); err != nil {
+		if err := s.saveChanged(tx, k, "limit", "key.revoke", detail); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func keyDetail(k access.Key) string {
-	detail := fmt.Sprintf("%q for workspace %d, scopes %s", k.Name, k.WorkspaceID, k.Scopes)
-	if !k.ExpiresAt.IsZero() {
-		detail += ", expires " + k.ExpiresAt.UTC().Format(time.RFC3339)
-	}
-	return detail
 }
 
 // KeyPage implements [access.Store].
@@ -217,11 +201,8 @@ func (s *Store) rotate(tx Tx, m access.KeyRequest, holder *access.Key) (access.K
 	if old.ExpiresAt.IsZero() || m.Until.Before(old.ExpiresAt) {
 		old.ExpiresAt = m.Until
 	}
-	if err := saveKey(tx, old); err != nil {
-		return old, err
-	}
 	detail := fmt.Sprintf("replaced by %s, valid until %s", next.ID, old.ExpiresAt.UTC().Format(time.RFC3339))
-	if err := s.keyChanged(tx, old, m.By, "key.rotate", detail); err != nil {
+	if err := s.saveChanged(tx, old, m.By, "key.rotate", detail); err != nil {
 		return old, err
 	}
 	if err := s.insertBounded(tx, next); err != nil {
@@ -231,34 +212,28 @@ func (s *Store) rotate(tx Tx, m access.KeyRequest, holder *access.Key) (access.K
 }
 
 // UpdateKey implements [access.Store].
-func (s *Store) UpdateKey(ctx context.Context, id string, by access.Actor, holder string, edit func(holder, k *access.Key) error) (now access.Key, err error) {
-	err = s.db.Change(ctx, func(tx Tx) error {
+func (s *Store) UpdateKey(ctx context.Context, id string, by access.Actor, holder string, edit func(holder, k *access.Key) error) (access.Key, error) {
+	return result(ctx, s.db.Change, func(tx Tx) (before access.Key, err error) {
 		holder, err := s.actingKey(tx, holder)
 		if err != nil {
-			return err
+			return before, err
 		}
-		before, err := key(tx, id)
-		if err != nil {
-			return err
+		if before, err = key(tx, id); err != nil {
+			return before, err
 		}
 		after := before.Clone()
 		if err := edit(holder, &after); err != nil {
-			return err
+			return before, err
 		}
 		action, detail := difference(before, after)
-		if now = before; action == "" {
-			return nil
+		if action == "" {
+			return before, nil
 		}
-		if err := saveKey(tx, after); err != nil {
-			return err
+		if err := s.saveChanged(tx, after, by, action, detail); err != nil {
+			return before, err
 		}
-		if err := s.keyChanged(tx, after, by, action, detail); err != nil {
-			return err
-		}
-		now, err = key(tx, id)
-		return err
+		return key(tx, id)
 	})
-	return now, err
 }
 
 // difference returns the action and the detail for the audit log of a change of a key;

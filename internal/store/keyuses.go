@@ -12,8 +12,8 @@ import (
 // workspaces.
 const (
 	keyUseColumns = "k.id, k.last_used, coalesce(d.success + d.not_modified + d.client_errors + d.server_errors, 0) AS admitted, coalesce(d.limited, 0)"
-	selectKeyUses = "SELECT " + keyUseColumns + ` FROM (SELECT id, workspace, last_used FROM api_keys WHERE last_used > 0 AND id%s) k
-		LEFT JOIN usage d ON d.workspace = k.workspace AND d.step = 86400 AND d.key = k.id AND d.start = $%d`
+	selectKeyUses = "SELECT " + keyUseColumns + ` FROM (SELECT id, workspace, last_used FROM api_keys WHERE last_used > 0 AND %s) k
+		LEFT JOIN usage d ON d.workspace = k.workspace AND d.step = 86400 AND d.key = k.id AND d.start = %s`
 
 	// SQLite joins in the order that CROSS JOIN says: the workspaces, which are fewer than keys, come first.
 	busiestKeys = "SELECT " + keyUseColumns + ` FROM (
@@ -38,8 +38,9 @@ func (s *Store) KeyUses(ctx context.Context, keys []access.Key) (map[string]acce
 		for i := range part {
 			ids = append(ids, part[i].ID)
 		}
-		which, args := inList(ids)
-		list, err := s.keyUses(ctx, fmt.Sprintf(selectKeyUses, which, len(args)+1), append(args, s.today()*86400)...)
+		q := &statement{}
+		query := fmt.Sprintf(selectKeyUses, q.in("id", ids), q.arg(s.today()*86400))
+		list, err := s.keyUses(ctx, query, q.args...)
 		if err != nil {
 			return nil, err
 		}

@@ -62,7 +62,7 @@ func (l *list[T]) read(tx Tx) (page []T, err error) {
 			first := &statement{}
 			among := "SELECT " + l.columns + " FROM (" + l.rows(first, l.columns+l.tested, nil, tested) + ") " + l.table
 			first.WriteString(among + " WHERE TRUE" + first.and(l.tests) + " ORDER BY id" + l.order() + " LIMIT " + first.arg(l.page.Limit))
-			if page, err = l.rowsOf(tx, first); err != nil || len(page) == l.page.Limit {
+			if page, err = RowsOf(tx, l.scan, first.String(), first.args...); err != nil || len(page) == l.page.Limit {
 				return page, err
 			}
 			if len(page)*mostTested/firstTested < l.page.Limit {
@@ -79,12 +79,7 @@ func (l *list[T]) read(tx Tx) (page []T, err error) {
 	} else if err := l.find(tx, s); err != nil {
 		return nil, err
 	}
-	return l.rowsOf(tx, s)
-}
-
-// rowsOf returns the rows that a query for the page selects.
-func (l *list[T]) rowsOf(tx Tx, s *statement) ([]T, error) {
-	return appendRows(tx, make([]T, 0, min(l.page.Limit, petstore.MaxPage+1)), l.scan, s.String(), s.args...)
+	return RowsOf(tx, l.scan, s.String(), s.args...)
 }
 
 // findByValue makes an index of values the one that find uses: one with a column that has
@@ -92,7 +87,8 @@ func (l *list[T]) rowsOf(tx Tx, s *statement) ([]T, error) {
 // keeps a planner from testing rows in the order of ids instead.
 func (l *list[T]) findByValue(index, column string, values []any, matches ...condition) {
 	l.find = func(_ Tx, s *statement) error {
-		ids := "SELECT id FROM " + l.table + l.dialect.Hint(index) + l.where(s) + s.in(column, values) + s.and(matches) + s.and(l.tests) +
+		ids := "SELECT id FROM " + l.table + l.dialect.Hint(index) + l.where(s) + " AND " + s.in(column, values) +
+			s.and(matches) + s.and(l.tests) +
 			" ORDER BY id + 0" + l.order() + " LIMIT " + strconv.Itoa(max(l.page.Limit, petstore.MaxPage+1)) // a planner knows how few they are
 		s.WriteString("SELECT " + l.columns + " FROM " + l.table + " WHERE workspace = $1 AND id IN (" + ids + ") ORDER BY id + 0" +
 			l.order() + " LIMIT " + s.arg(l.page.Limit))
@@ -139,7 +135,7 @@ func (l *list[T]) where(s *statement) string {
 		for i, id := range l.ids {
 			ids[i] = id
 		}
-		return workspace + s.in("id", ids)
+		return workspace + " AND " + s.in("id", ids)
 	}
 	beyond := " AND id > "
 	if l.page.Newest {
@@ -186,8 +182,8 @@ func (s *statement) and(all []condition) (text string) {
 	return text
 }
 
-// in returns the condition, after AND, that a column has one of some values. There are few
-// different lengths, since engines keep each statement prepared.
+// in returns the condition that a column has one of some values. There are few different
+// lengths, since engines keep each statement prepared.
 func (s *statement) in(column string, values []any) string {
 	for len(values)&(len(values)-1) > 0 {
 		values = append(slices.Clip(values), values[0])
@@ -196,5 +192,5 @@ func (s *statement) in(column string, values []any) string {
 	for i, v := range values {
 		parameters[i] = s.arg(v)
 	}
-	return " AND " + column + " IN (" + strings.Join(parameters, ", ") + ")"
+	return column + " IN (" + strings.Join(parameters, ", ") + ")"
 }

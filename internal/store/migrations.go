@@ -51,11 +51,6 @@ func (s *Migrations) Latest() int { return len(s.all) }
 // ErrNewer says that a newer version of the program has migrated the database.
 var ErrNewer = errors.New("was made by a newer version of petstore")
 
-// Newer returns ErrNewer with the version that a database has.
-func (s *Migrations) Newer(has int) error {
-	return fmt.Errorf("%w (schema %d; this one knows 1 to %d)", ErrNewer, has, s.Latest())
-}
-
 // All returns all migrations, as of a database that has none.
 func (s *Migrations) All() []Migration { return slices.Clone(s.all) }
 
@@ -88,7 +83,7 @@ func (s *Migrations) Status(c Migrated) ([]Migration, error) {
 			return nil, err
 		}
 		if version > int64(s.Latest()) {
-			return nil, s.Newer(int(version))
+			return nil, fmt.Errorf("%w (schema %d; this one knows 1 to %d)", ErrNewer, version, s.Latest())
 		}
 		m.Version, m.At = int(version), time.UnixMilli(millis).UTC()
 		status[version-1] = m
@@ -113,30 +108,31 @@ func Lacking(status []Migration) error {
 	return fmt.Errorf("lacks %d of %d migrations; %w", n, len(status), ErrLacking)
 }
 
-// Up applies the migrations that the database lacks, each in a transaction of its own, and
-// returns them. A database that lacks none is not written to.
+// Up applies the migrations that the database lacks, in one transaction, and returns them. A
+// database that lacks none is not written to.
 func (s *Migrations) Up(c Migrated, now func() time.Time) (applied []Migration, err error) {
 	status, err := s.Status(c)
-	if err != nil {
+	if err != nil || Lacking(status) == nil {
 		return nil, err
 	}
-	for _, m := range status {
-		if m.Applied {
-			continue
+	err = c.Exclusively(func() error {
+		if status, err = s.Status(c); err != nil { // another process may have migrated it
+			return err
 		}
-		err = c.Exclusively(func() error {
-			if status, err := s.Status(c); err != nil || status[m.Version-1].Applied { // by another process
-				return err
+		for _, m := range status {
+			if m.Applied {
+				continue
 			}
 			m.Applied, m.At = true, now().UTC().Truncate(time.Millisecond)
-			return s.apply(c, m)
-		})
-		if err != nil {
-			return applied, fmt.Errorf("migration %d (%s): %w", m.Version, m.Name, err)
-		}
-		if m.Applied {
+			if err := s.apply(c, m); err != nil {
+				return fmt.Errorf("migration %d (%s): %w", m.Version, m.Name, err)
+			}
 			applied = append(applied, m)
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return applied, nil
 }

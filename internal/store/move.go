@@ -3,8 +3,8 @@ package store
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
+	"iter"
 	"strings"
 )
 
@@ -16,8 +16,7 @@ type Move struct {
 	To   MoveTarget
 	Name string // of To, for whoever opens the file of From later
 
-	// OnProgress, if not nil, is called with how many of all rows were copied.
-	OnProgress func(done, all int64)
+	OnProgress func(done, all int64) // is called with how many of all rows were copied
 }
 
 // A MoveSource is a database that nobody else can open.
@@ -34,25 +33,25 @@ type MoveSource interface {
 // A MoveTarget is a transaction of a database that nobody else can open.
 type MoveTarget interface {
 	Tx
-	// Fill adds many rows to a table, with the values of the columns.
-	Fill(table string, columns []string, rows [][]any) error
-	// Columns returns those of all tables but the migrations, meta and access_state.
-	Columns() ([]MovedColumn, error)
-	// ContinueIDs makes the next ids of tables follow the greatest ones that exist and the
-	// last ones that were issued.
+	// Tables returns all tables but that of the migrations.
+	Tables() ([]MovedTable, error)
+	// Fill adds rows to a table, until next returns nil, and returns how many it added.
+	Fill(t *MovedTable, next func() ([]any, error)) (int64, error)
+	// ContinueIDs makes the next ids of tables follow the last ones that were issued.
 	ContinueIDs(last map[string]int64) error
 	// Commit ends the transaction.
 	Commit() error
 }
 
-// A MovedColumn is a column of a table. Boolean is whether its values are true and false
-// where others have 1 and 0.
-type MovedColumn struct {
-	Table, Name string
-	Boolean     bool
+// A MovedTable is a table with its columns. Boolean is whether the values of each are true and
+// false where others have 1 and 0.
+type MovedTable struct {
+	Name    string
+	Columns []string
+	Boolean []bool
 }
 
-const movedAtOnce = 1000 // rows that a move holds
+const progressEvery = 1000 // rows
 
 // A Moved is a table, with as many rows on both sides.
 type Moved struct {
@@ -66,11 +65,9 @@ type Moved struct {
 // they were, and another run begins again. Only if the commit is not confirmed, or the source
 // cannot be marked after it, may the target have everything; the error says so.
 func (m *Move) Run(ctx context.Context) ([]Moved, error) {
-	r := &moveRun{Move: m}
-	for _, step := range []func() error{r.plan, r.start, r.copy, r.continueIDs, ctx.Err} {
-		if err := step(); err != nil {
-			return nil, cmp.Or(ctx.Err(), err) // the error of an interrupted read says less
-		}
+	moved, err := m.fill()
+	if err = cmp.Or(ctx.Err(), err); err != nil { // the error of an interrupted read says less
+		return nil, err
 	}
 	if err := m.To.Commit(); err != nil {
 		return nil, fmt.Errorf("the target has everything or nothing, and the source is as it was: %w", err)
@@ -78,148 +75,75 @@ func (m *Move) Run(ctx context.Context) ([]Moved, error) {
 	if err := m.From.MarkMoved(m.Name); err != nil {
 		return nil, fmt.Errorf("the target has everything, but the source could not be marked as moved, do not use it any more: %w", err)
 	}
-	return r.moved, nil
+	return moved, nil
 }
 
-// A moveRun is a Move under way.
-type moveRun struct {
-	*Move
-	tables []movedTable
-	all    int64 // rows of all tables
-	done   int64
-	moved  []Moved
-}
-
-// A movedTable is one that is moved, with its columns and what selects them.
-type movedTable struct {
-	name    string
-	columns []string
-	boolean []bool
-	query   string
-}
-
-// tablesOf returns the tables that columns are of.
-func tablesOf(columns []MovedColumn) (tables []movedTable) {
-	for _, c := range columns {
-		if n := len(tables); n == 0 || tables[n-1].name != c.Table {
-			tables = append(tables, movedTable{name: c.Table})
-		}
-		t := &tables[len(tables)-1]
-		t.columns, t.boolean = append(t.columns, c.Name), append(t.boolean, c.Boolean)
-		t.query = `SELECT "` + strings.Join(t.columns, `", "`) + `" FROM "` + t.name + `"`
-	}
-	return tables
-}
-
-// plan finds out what there is to move. Both sides have all migrations of this program, and so
-// the same columns. A row that the target has is an error.
-func (r *moveRun) plan() error {
-	columns, err := r.To.Columns()
+// fill writes the rows of all tables to the target, and makes sure that it has all of them.
+func (m *Move) fill() (moved []Moved, err error) {
+	tables, err := m.To.Tables()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	r.tables = tablesOf(columns)
-	for i := range r.tables {
-		name := r.tables[i].name
-		if some, err := exists(r.To, `SELECT 1 FROM "`+name+`" LIMIT 1`); err != nil {
-			return err
-		} else if some {
-			return fmt.Errorf("the target holds other data (in the table %s): use a database without data of Petstore", name)
-		}
-		rows, err := number(r.From, `SELECT count(*) FROM "`+name+`"`)
+	var done, all int64
+	for _, t := range tables {
+		rows, err := m.count(t.Name)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		r.all += rows
+		moved = append(moved, Moved{t.Name, rows})
+		all += rows
 	}
-	return nil
-}
-
-// start copies the secret, the interrupted imports and the state of access.
-func (r *moveRun) start() error {
-	var b Batch
-	b.Exec("DELETE FROM meta")
-	secret := false
-	err := Each(r.From, "SELECT name, value FROM meta WHERE name = 'secret' OR name LIKE 'import:%'", func(row Row) error {
-		var (
-			name  string
-			value []byte
-		)
-		err := row.Scan(&name, &value)
-		b.Exec("INSERT INTO meta (name, value) VALUES ($1, $2)", name, value)
-		secret = secret || name == "secret"
-		return err
-	})
+	for i := range tables {
+		rows, err := m.copy(&tables[i], func(rows int64) { m.OnProgress(done+rows, all) })
+		if err != nil {
+			return nil, fmt.Errorf("table %s: %w", tables[i].Name, err)
+		}
+		if rows != moved[i].Rows {
+			return nil, fmt.Errorf("the table %s differs: it has %d rows in the source, and %d in the target", tables[i].Name, moved[i].Rows, rows)
+		}
+		done += rows
+	}
+	last, err := m.From.LastIDs()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if !secret {
-		return errors.New("the source has no secret: it was never opened by petstore serve")
-	}
-	state, err := number(r.From, "SELECT state FROM access_state")
+	return moved, m.To.ContinueIDs(last)
+}
+
+// count returns how many rows a table has in the source. A row that the target has is an error.
+func (m *Move) count(table string) (int64, error) {
+	some, err := exists(m.To, `SELECT 1 FROM "`+table+`" LIMIT 1`)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	b.Exec("UPDATE access_state SET state = $1", state)
-	return r.To.Run(&b)
+	if some {
+		return 0, fmt.Errorf("the target holds other data (in the table %s): use a database without data of Petstore", table)
+	}
+	return number(m.From, `SELECT count(*) FROM "`+table+`"`)
 }
 
-// copy writes the rows of all tables, and makes sure that the target has all of them.
-func (r *moveRun) copy() error {
-	for i := range r.tables {
-		t, before := &r.tables[i], r.done
-		there, err := int64(0), r.fill(t)
-		if err == nil {
-			there, err = number(r.To, `SELECT count(*) FROM "`+t.name+`"`)
+// copy writes the rows of a table, and returns how many the target has then. It calls copied with
+// how many it has read, now and then and at the end. Both sides have all migrations of this program,
+// and so the same columns.
+func (m *Move) copy(t *MovedTable, copied func(rows int64)) (int64, error) {
+	next, stop := iter.Pull2(m.From.Query(`SELECT "` + strings.Join(t.Columns, `", "`) + `" FROM "` + t.Name + `"`))
+	defer stop()
+	read := int64(0)
+	return m.To.Fill(t, func() ([]any, error) {
+		row, err, there := next()
+		if !there || read%progressEvery == 0 {
+			copied(read)
 		}
-		if err != nil {
-			return fmt.Errorf("table %s: %w", t.name, err)
+		if err != nil || !there {
+			return nil, err
 		}
-		if there != r.done-before {
-			return fmt.Errorf("the table %s differs: it has %d rows in the source, and %d in the target", t.name, r.done-before, there)
-		}
-		r.moved = append(r.moved, Moved{t.name, there})
-	}
-	return nil
-}
-
-// fill writes the rows of a table.
-func (r *moveRun) fill(t *movedTable) error {
-	rows := make([][]any, 0, movedAtOnce)
-	write := func() error {
-		err := r.To.Fill(t.name, t.columns, rows)
-		r.done += int64(len(rows))
-		rows = rows[:0]
-		if r.OnProgress != nil {
-			r.OnProgress(r.done, r.all)
-		}
-		return err
-	}
-	err := Each(r.From, t.query, func(row Row) error {
-		values, err := valuesOf(row, len(t.columns))
-		if err != nil {
-			return err
-		}
-		for i, boolean := range t.boolean {
+		read++
+		values, err := valuesOf(row, len(t.Columns))
+		for i, boolean := range t.Boolean {
 			if number, ok := values[i].(int64); boolean && ok {
 				values[i] = number != 0
 			}
 		}
-		if rows = append(rows, values); len(rows) == movedAtOnce {
-			err = write()
-		}
-		return err
+		return values, err
 	})
-	if err != nil {
-		return err
-	}
-	return write()
-}
-
-func (r *moveRun) continueIDs() error {
-	last, err := r.From.LastIDs()
-	if err != nil {
-		return err
-	}
-	return r.To.ContinueIDs(last)
 }

@@ -55,28 +55,19 @@ func orderList(d *Dialect, workspace int64, q *petstore.OrderQuery) *list[petsto
 	case q.Complete != nil:
 		l.index, l.column, l.values = "orders_by_complete", "complete", completeness
 	}
-	if q.ShipDateFrom.Valid {
-		l.tests = append(l.tests, condition{"ship_date + 0 >= ?", q.ShipDateFrom.Millis}) // not by the index of ship dates
-	}
-	if q.ShipDateTo.Valid {
-		l.tests = append(l.tests, condition{"ship_date + 0 <= ?", q.ShipDateTo.Millis})
-	}
-	if len(l.tests) > 0 && q.PetID == 0 {
-		from, to := shipDates(q)
-		l.findByValue("orders_by_ship_date", "complete", completeness, condition{"ship_date >= ?", from}, condition{"ship_date <= ?", to})
-	}
-	return l
-}
-
-// shipDates returns the range of ship dates that is asked for. It always has both ends: a
-// planner that does not know them expects a third of all rows in a range with one.
-func shipDates(q *petstore.OrderQuery) (from, to int64) {
-	from, to = math.MinInt64, math.MaxInt64
+	// The range always has both ends: a planner that does not know them expects a third of all
+	// rows in a range with one.
+	from, to := int64(math.MinInt64), int64(math.MaxInt64)
 	if q.ShipDateFrom.Valid {
 		from = q.ShipDateFrom.Millis
+		l.tests = append(l.tests, condition{"ship_date + 0 >= ?", from}) // not by the index of ship dates
 	}
 	if q.ShipDateTo.Valid {
 		to = q.ShipDateTo.Millis
+		l.tests = append(l.tests, condition{"ship_date + 0 <= ?", to})
 	}
-	return from, to
+	if len(l.tests) > 0 && q.PetID == 0 {
+		l.findByValue("orders_by_ship_date", "complete", completeness, condition{"ship_date >= ?", from}, condition{"ship_date <= ?", to})
+	}
+	return l
 }

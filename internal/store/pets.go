@@ -90,7 +90,7 @@ func findByName(tx Tx, s *statement, l *list[petstore.StockedPet], text string) 
 	}
 	where := l.where(s) + " AND " + s.put(search.Where, search.Args...) + s.and(l.tests) + s.and(l.equal)
 	if len(l.values) > 0 {
-		where += s.in(l.column, l.values)
+		where += " AND " + s.in(l.column, l.values)
 	}
 	s.WriteString("SELECT " + l.columns + " FROM " + search.From + where + " ORDER BY " + search.OrderBy + l.order() + " LIMIT " + s.arg(l.page.Limit))
 	return nil

@@ -174,13 +174,8 @@ func (s *Store) answer(g *Group, err error) {
 	}
 	for i := range g.changes {
 		m := &g.changes[i]
-		switch {
-		case err != nil: // what the refused ones were refused for may not have happened either
-			m.err = err
-		case m.before != nil:
-			m.answer = m.before
-		case m.first != nil:
-			m.answer = m.first.receipt
+		if err != nil { // what the refused ones were refused for may not have happened either
+			m.answer, m.err = nil, err
 		}
 		close(m.done)
 	}
@@ -199,6 +194,7 @@ type Stats struct {
 	Writes      int64 // writes in them, refused ones included
 	LostGroups  int64 // groups that were answered with an error
 	SplitGroups int64 // groups that were tried again one by one
+	Retries     int64 // transactions that the engine tried again
 	Waiting     int   // changes that wait for a commit now
 
 	Readers     int // connections for reading that may be open

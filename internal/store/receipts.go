@@ -48,31 +48,28 @@ func keepReceipt(b *Batch, id receiptID, old *storedReceipt, kept *storedReceipt
 }
 
 // once calls do, unless that was done before with the same idempotency key: then it returns the
-// receipt of that time. Without a key it always calls do.
-func once(tx Tx, workspace int64, i *petstore.Idempotency, now petstore.Time, do func() (petstore.Receipt, error)) (before *petstore.Receipt, err error) {
+// answer of that time. Without a key it always calls do.
+func once(tx Tx, workspace int64, i *petstore.Idempotency, now petstore.Time, do func() ([]byte, error)) (answer []byte, before bool, err error) {
 	if i == nil {
-		_, err := do()
-		return nil, err
+		answer, err = do()
+		return answer, false, err
 	}
 	id, old := receiptID{workspace, i.Operation, i.Key}, new(storedReceipt)
 	found, err := one(tx, selectReceipt, func(row Row) error { return scanReceipt(row, old) }, id.workspace, id.operation, id.key)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if !found {
 		old = nil
-	} else if again, err := i.Replay(old.fingerprint, old.created, now); err != nil {
-		return nil, err
-	} else if again {
-		return &old.Receipt, nil
+	} else if again, err := i.Replay(old.fingerprint, old.created, now); err != nil || again {
+		return old.Body, again, err
 	}
-	answer, err := do()
-	if err != nil {
-		return nil, err
+	if answer, err = do(); err != nil {
+		return nil, false, err
 	}
 	var b Batch
-	keepReceipt(&b, id, old, &storedReceipt{answer, i.Fingerprint, now})
-	return nil, tx.Run(&b)
+	keepReceipt(&b, id, old, &storedReceipt{petstore.Receipt{Body: answer}, i.Fingerprint, now})
+	return answer, false, tx.Run(&b)
 }
 
 // formAnswers is the operation of receipts for forms that were sent to a console.
@@ -90,8 +87,8 @@ func (s *Store) FormAnswer(ctx context.Context, workspace int64, form string) ([
 // KeepFormAnswer implements [access.Store].
 func (s *Store) KeepFormAnswer(ctx context.Context, workspace int64, form string, answer []byte) error {
 	return s.db.Change(ctx, func(tx Tx) error {
-		_, err := once(tx, workspace, &petstore.Idempotency{Operation: formAnswers, Key: form}, petstore.At(s.now()), func() (petstore.Receipt, error) {
-			return petstore.Receipt{Body: answer}, nil
+		_, _, err := once(tx, workspace, &petstore.Idempotency{Operation: formAnswers, Key: form}, petstore.At(s.now()), func() ([]byte, error) {
+			return answer, nil
 		})
 		return err
 	})
@@ -102,8 +99,7 @@ func (s *Store) KeepFormAnswer(ctx context.Context, workspace int64, form string
 func (g *Group) keepReceipts(b *Batch) {
 	for i := range g.changes {
 		if m := &g.changes[i]; m.receipt != nil {
-			id := idOf(m.Change)
-			keepReceipt(b, id, g.receipts[id], &storedReceipt{*m.receipt, m.Idempotency.Fingerprint, g.now})
+			keepReceipt(b, idOf(m.Change), m.expired, m.receipt)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"example.com/petstore/internal/access"
@@ -10,8 +9,8 @@ import (
 )
 
 // The pets, orders and events of a workspace have in their column workspace the id of its shop.
-// At first that is the id of the workspace, or, of a sandbox, that of no workspace. A reset gives
-// the workspace another shop, in one transaction whose cost does not depend on the old rows.
+// At first that is the id of the workspace. A reset gives it another shop, whose id no workspace
+// has, in one transaction whose cost does not depend on the old rows.
 
 var _ access.Sandboxes = (*Store)(nil)
 
@@ -20,27 +19,22 @@ const expireAtOnce = 200
 
 // CreateSandbox implements [access.Sandboxes].
 func (s *Store) CreateSandbox(ctx context.Context, n access.NewSandbox) (access.Workspace, error) {
-	w := n.Workspace
-	w.CreatedAt, w.LowStock = instant(w.CreatedAt.UnixMilli()), access.DefaultLowStock
-	err := s.db.Change(ctx, func(tx Tx) (err error) {
+	return result(ctx, s.db.Change, func(tx Tx) (access.Workspace, error) {
+		w := n.Workspace
 		if err := s.roomForSandbox(tx, &n); err != nil {
-			return err
+			return w, err
 		}
-		if w.ID, err = insertWorkspace(tx, w, n.From); err != nil {
-			return err
+		if err := s.insertWorkspace(tx, &w, n.From); err != nil {
+			return w, err
 		}
 		for _, k := range n.Keys {
 			k.WorkspaceID = w.ID
 			if err := saveKey(tx, k); err != nil {
-				return err
+				return w, err
 			}
 		}
-		if w.Shop, err = s.newShop(tx, w.ID); err != nil {
-			return err
-		}
-		return s.fillShop(tx, w.Shop, n.Rows)
+		return w, s.fillShop(tx, w.Shop, n.Rows)
 	})
-	return w, err
 }
 
 // roomForSandbox returns an error if one more sandbox would be too many. Changes run one
@@ -74,20 +68,9 @@ func (s *Store) roomForSandbox(tx Tx, n *access.NewSandbox) error {
 	return nil
 }
 
-// fillShop makes a shop that has the rows.
+// fillShop adds the rows to a new shop.
 func (s *Store) fillShop(tx Tx, shop int64, rows []petstore.Unit) error {
-	if err := s.openShop(tx, shop); err != nil {
-		return err
-	}
-	return (&load{store: s, workspace: shop, batch: &petstore.Batch{Units: rows}}).run(tx)
-}
-
-// newShop gives a workspace the id of a new shop.
-func (s *Store) newShop(tx Tx, workspace int64) (shop int64, err error) {
-	if shop, err = number(tx, s.options.Dialect.NextWorkspace); err != nil {
-		return 0, err
-	}
-	return shop, exec(tx, "UPDATE workspaces SET shop = $1 WHERE id = $2", shop, workspace)
+	return (&load{Group: s.group(nil), shop: shop, batch: &petstore.Batch{Units: rows}}).run(tx)
 }
 
 // lockShop locks the row of a workspace, so that its shop stays the same until the
@@ -103,12 +86,18 @@ func lockShop(tx Tx, workspace int64) (access.Workspace, error) {
 // rows. Any other workspace goes on with its ids and its webhooks, and with an event that tells
 // of the reset.
 func (s *Store) renewShop(tx Tx, w *access.Workspace, rows []petstore.Unit) error {
-	shop, err := s.newShop(tx, w.ID)
+	shop, err := number(tx, s.options.Dialect.NextWorkspace)
 	if err != nil {
+		return err
+	}
+	if err := exec(tx, "UPDATE workspaces SET shop = $1 WHERE id = $2", shop, w.ID); err != nil {
 		return err
 	}
 	if w.Sandbox != nil {
 		if err := endShop(tx, w.Shop); err != nil {
+			return err
+		}
+		if err := s.openShop(tx, shop); err != nil {
 			return err
 		}
 		return s.fillShop(tx, shop, rows)
@@ -126,57 +115,47 @@ func (s *Store) renewShop(tx Tx, w *access.Workspace, rows []petstore.Unit) erro
 }
 
 // ResetSandbox implements [access.Sandboxes].
-func (s *Store) ResetSandbox(ctx context.Context, workspace int64, rows []petstore.Unit) (before int64, err error) {
-	err = s.db.Write(ctx, func(tx Tx) error {
+func (s *Store) ResetSandbox(ctx context.Context, workspace int64, rows []petstore.Unit) (int64, error) {
+	before, err := result(ctx, s.db.Write, func(tx Tx) (int64, error) {
 		w, err := lockShop(tx, workspace)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		if w.Sandbox == nil {
-			return petstore.Errorf(access.CodeNotASandbox, "This workspace is no sandbox. Only a sandbox can be reset by its keys.")
+			return 0, petstore.Errorf(access.CodeNotASandbox, "This workspace is no sandbox. Only a sandbox can be reset by its keys.")
 		}
-		before = w.Shop
-		return s.renewShop(tx, &w, rows)
+		return w.Shop, s.renewShop(tx, &w, rows)
 	})
-	if err != nil {
-		return 0, err
+	if err == nil {
+		s.options.Written(before) // its readers see that it has ended
 	}
-	s.options.Written(before) // its readers see that it has ended
-	return before, nil
+	return before, err
 }
 
 // EndSandboxes implements [access.Sandboxes].
-func (s *Store) EndSandboxes(ctx context.Context) (shops []int64, err error) {
+func (s *Store) EndSandboxes(ctx context.Context) error {
 	now := s.now().UnixMilli()
-	some, err := read(ctx, s, func(tx Tx) (bool, error) {
-		return exists(tx, "SELECT 1 FROM workspaces WHERE expires_at <= $1 LIMIT 1", now)
-	})
-	if err != nil || !some {
-		return nil, err
-	}
-	err = s.db.Change(ctx, func(tx Tx) error {
-		shops = nil
-		if err := exec(tx, "UPDATE workspaces SET shop = shop WHERE expires_at <= $1", now); err != nil { // none is reset meanwhile
+	for {
+		expired, err := s.numbers(ctx, "SELECT id FROM workspaces WHERE expires_at <= $1 LIMIT 1", now)
+		if err != nil || len(expired) == 0 {
 			return err
 		}
-		due, err := workspaces(tx, "expires_at <= $1 ORDER BY shop LIMIT $2", now, expireAtOnce)
-		for i := range due {
-			if err == nil {
-				err = removeWorkspace(tx, &due[i])
-				shops = append(shops, due[i].Shop)
+		err = s.db.Change(ctx, func(tx Tx) error {
+			if err := exec(tx, "UPDATE workspaces SET shop = shop WHERE expires_at <= $1", now); err != nil { // none is reset meanwhile
+				return err
 			}
+			due, err := workspaces(tx, "expires_at <= $1 ORDER BY shop LIMIT $2", now, expireAtOnce)
+			for i := range due {
+				if err == nil {
+					err = removeWorkspace(tx, &due[i])
+				}
+			}
+			return err
+		})
+		if err != nil {
+			return err
 		}
-		return err
-	})
-	return shops, err
-}
-
-// MostContents implements [access.Sandboxes].
-func (s *Store) MostContents(ctx context.Context, shop, some int64) (access.Contents, error) {
-	const most = "CASE WHEN c.%[1]s < $1 THEN c.%[1]s ELSE (SELECT count(*) FROM %[1]s t WHERE t.workspace = $2) END"
-	return read(ctx, s, func(tx Tx) (access.Contents, error) {
-		return rowOf(tx, NoWorkspace(shop), scanContents, "SELECT "+fmt.Sprintf(most, "categories")+", "+fmt.Sprintf(most, "pets")+", "+fmt.Sprintf(most, "orders")+" FROM counters c WHERE c.workspace = $2", some, shop)
-	})
+	}
 }
 
 // CountSandboxes implements [access.Sandboxes].

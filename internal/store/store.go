@@ -110,6 +110,11 @@ func (o OpenOptions) WithDefaults(readers int) OpenOptions {
 
 var _ access.Store = (*Store)(nil)
 
+// Size returns how many bytes the database has.
+func (s *Store) Size(ctx context.Context) (int64, error) {
+	return s.count(ctx, s.options.Dialect.Size)
+}
+
 // New returns the store in a database.
 func New(db DB, o Options) *Store {
 	return &Store{

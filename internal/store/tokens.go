@@ -41,19 +41,19 @@ func (s *Store) TokenOf(ctx context.Context, h access.Hash) (access.Token, error
 }
 
 // RevokeToken implements [access.Store].
-func (s *Store) RevokeToken(ctx context.Context, id string, at time.Time, by access.Actor) (t access.Token, err error) {
+func (s *Store) RevokeToken(ctx context.Context, id string, at time.Time, by access.Actor) (access.Token, error) {
 	if !storable(id) {
-		return t, noToken()
+		return access.Token{}, noToken()
 	}
-	err = s.db.Change(ctx, func(tx Tx) error {
-		if t, err = rowOf(tx, noToken(), scanToken, selectTokens+"id = $1", id); err != nil || !t.RevokedAt.IsZero() {
-			return err
+	return result(ctx, s.db.Change, func(tx Tx) (access.Token, error) {
+		t, err := rowOf(tx, noToken(), scanToken, selectTokens+"id = $1", id)
+		if err != nil || !t.RevokedAt.IsZero() {
+			return t, err
 		}
 		if err := exec(tx, "UPDATE operator_tokens SET revoked_at = $1 WHERE id = $2", at.UnixMilli(), id); err != nil {
-			return err
+			return t, err
 		}
 		t.RevokedAt = instant(at.UnixMilli())
-		return s.audit(tx, 0, by, "token.revoke", id, fmt.Sprintf("%q", t.Name))
+		return t, s.audit(tx, 0, by, "token.revoke", id, fmt.Sprintf("%q", t.Name))
 	})
-	return t, err
 }

@@ -83,10 +83,7 @@ func one(tx Tx, query string, scan func(Row) error, args ...any) (found bool, er
 
 // RowsOf returns the rows that a query selects.
 func RowsOf[T any](tx Tx, scan func(Row, *T) error, query string, args ...any) ([]T, error) {
-	return appendRows(tx, make([]T, 0, 4), scan, query, args...)
-}
-
-func appendRows[T any](tx Tx, all []T, scan func(Row, *T) error, query string, args ...any) ([]T, error) {
+	all := make([]T, 0, petstore.DefaultPage+1)
 	for row, err := range tx.Query(query, args...) {
 		if err != nil {
 			return nil, err
@@ -168,13 +165,22 @@ func exec(tx Tx, query string, args ...any) error {
 	return err
 }
 
-// read returns what f reads.
-func read[T any](ctx context.Context, s *Store, f func(Tx) (T, error)) (found T, err error) {
-	err = s.db.Read(ctx, func(tx Tx) (err error) {
+// result returns what f returns, which is called in one of the transactions of a [DB].
+func result[T any](ctx context.Context, transaction func(context.Context, func(Tx) error) error, f func(Tx) (T, error)) (T, error) {
+	var found T
+	err := transaction(ctx, func(tx Tx) (err error) {
 		found, err = f(tx)
 		return err
 	})
-	return found, err
+	if err != nil {
+		return *new(T), err
+	}
+	return found, nil
+}
+
+// read returns what f reads.
+func read[T any](ctx context.Context, s *Store, f func(Tx) (T, error)) (T, error) {
+	return result(ctx, s.db.Read, f)
 }
 
 // readRows returns the rows that a query selects.

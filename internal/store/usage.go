@@ -12,25 +12,23 @@ const (
 	usageKey    = "workspace, step, start, key"
 	usageCounts = "success, not_modified, client_errors, limited, server_errors, l0, l1, l2, l3, l4, l5, l6, l7, l8, l9, deprecated" // in the order of the members of usage.Counts
 
+	selectUsage = "SELECT start, key, " + usageCounts + " FROM usage" +
+		" WHERE workspace = $1 AND step = $2 AND start >= $3 AND start <= $4 AND ($5 = '' OR key = $5) ORDER BY start, key"
+
 	setKeyUsed = "UPDATE api_keys SET last_used = $1 WHERE id = $2"
 )
 
-// eachCount returns SQL for each count, whose name stands for the %.
-func eachCount(sql string) string {
+// eachAdded returns SQL that adds what was counted to each count.
+func eachAdded() string {
 	var all []string
 	for name := range strings.SplitSeq(usageCounts, ", ") {
-		all = append(all, strings.ReplaceAll(sql, "%", name))
+		all = append(all, name+" = u."+name+" + excluded."+name)
 	}
 	return strings.Join(all, ", ")
 }
 
-var (
-	selectUsage = "SELECT start, key, " + eachCount("CAST(sum(%) AS bigint)") + " FROM usage WHERE step = $1 AND start >= $2 AND start <= $3"
-	orderUsage  = " GROUP BY start, key ORDER BY start, key"
-
-	addUsage = "INSERT INTO usage AS u (" + usageKey + ", " + usageCounts + ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)" +
-		" ON CONFLICT (" + usageKey + ") DO UPDATE SET " + eachCount("% = u.% + excluded.%")
-)
+var addUsage = "INSERT INTO usage AS u (" + usageKey + ", " + usageCounts + ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)" +
+	" ON CONFLICT (" + usageKey + ") DO UPDATE SET " + eachAdded()
 
 // AddUsage implements [usage.Store].
 func (s *Store) AddUsage(ctx context.Context, rows []usage.Row) error {
@@ -50,14 +48,6 @@ func (s *Store) AddUsage(ctx context.Context, rows []usage.Row) error {
 
 // Usage implements [usage.Store].
 func (s *Store) Usage(ctx context.Context, q usage.Query) ([]usage.Row, error) {
-	query := &statement{args: []any{int64(q.Interval), q.Interval.Start(q.From), q.To.Unix()}}
-	where := ""
-	if q.Workspace != 0 {
-		where += " AND workspace = " + query.arg(q.Workspace)
-	}
-	if q.Key != "" {
-		where += " AND key = " + query.arg(q.Key)
-	}
 	return readRows(ctx, s, func(row Row, r *usage.Row) error {
 		r.Workspace, r.Interval = q.Workspace, q.Interval
 		columns := []any{&r.Start, &r.Key}
@@ -68,7 +58,7 @@ func (s *Store) Usage(ctx context.Context, q usage.Query) ([]usage.Row, error) {
 			columns = append(columns, &r.Latency[i])
 		}
 		return row.Scan(append(columns, &r.Deprecated)...)
-	}, selectUsage+where+orderUsage, query.args...)
+	}, selectUsage, q.Workspace, int64(q.Interval), q.Interval.Start(q.From), q.To.Unix(), q.Key)
 }
 
 // ForgetUsage implements [usage.Store].

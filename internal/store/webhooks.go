@@ -60,30 +60,23 @@ func (s *Store) Webhook(ctx context.Context, workspace int64, id string) (webhoo
 }
 
 // ChangeWebhook implements [webhook.Store].
-func (s *Store) ChangeWebhook(ctx context.Context, c webhook.Change) (done webhook.Changed, err error) {
-	err = s.db.Change(ctx, func(tx Tx) (err error) {
-		done = webhook.Changed{}
+func (s *Store) ChangeWebhook(ctx context.Context, c webhook.Change) (webhook.Changed, error) {
+	return result(ctx, s.db.Change, func(tx Tx) (done webhook.Changed, err error) {
 		if err := CheckShop(tx, c.Workspace, s.options.Dialect.Lock); err != nil {
-			return err
+			return done, err
 		}
-		before, err := once(tx, c.Workspace, c.Once, petstore.At(s.now()), func() (_ petstore.Receipt, err error) {
+		body, replayed, err := once(tx, c.Workspace, c.Once, petstore.At(s.now()), func() (_ []byte, err error) {
 			if done.Webhook, err = editWebhook(tx, c); err != nil {
-				return petstore.Receipt{}, err
+				return nil, err
 			}
-			if c.Once != nil {
-				done.Body = done.Webhook.WithSecret()
-			}
-			return petstore.Receipt{Body: done.Body}, s.auditWebhook(tx, &done.Webhook, c.By, c.Action, "")
+			return done.Webhook.WithSecret(), s.auditWebhook(tx, &done.Webhook, c.By, c.Action, "")
 		})
-		if before != nil {
-			done.Body, done.Replayed = before.Body, true
+		if err == nil && replayed {
+			done.Replayed = true
+			done.Webhook, err = webhook.ParseWithSecret(body)
 		}
-		return err
+		return done, err
 	})
-	if err != nil {
-		return webhook.Changed{}, err
-	}
-	return done, nil
 }
 
 // auditWebhook adds an entry about a webhook to the audit log, without the parts of its URL
@@ -127,13 +120,9 @@ func roomForWebhook(tx Tx, workspace int64) error {
 	return err
 }
 
-func feedOf(tx Tx, workspace int64) (f webhook.Feed, err error) {
-	found, err := one(tx, "SELECT events, forgotten FROM counters WHERE workspace = $1", func(row Row) error { return row.Scan(&f.Last, &f.Forgotten) }, workspace)
-	if err == nil && !found {
-		err = petstore.FeedEnded()
-	}
-	f.Last = max(f.Last, f.Forgotten)
-	return f, err
+func feedOf(tx Tx, workspace int64) (webhook.Feed, error) {
+	return rowOf(tx, petstore.FeedEnded(), func(row Row, f *webhook.Feed) error { return row.Scan(&f.Last, &f.Forgotten) },
+		"SELECT CASE WHEN events > forgotten THEN events ELSE forgotten END, forgotten FROM counters WHERE workspace = $1", workspace)
 }
 
 func saveWebhook(tx Tx, w *webhook.Webhook) error {

@@ -62,46 +62,43 @@ func (s *Store) CreateWorkspace(ctx context.Context, w access.Workspace, by acce
 	if w.CreatedAt.IsZero() {
 		w.CreatedAt = s.now()
 	}
-	w.CreatedAt, w.LowStock = instant(w.CreatedAt.UnixMilli()), access.DefaultLowStock
-	err := s.db.Change(ctx, func(tx Tx) (err error) {
-		if w.ID, err = insertWorkspace(tx, w, ""); err != nil {
-			return err
+	return result(ctx, s.db.Change, func(tx Tx) (access.Workspace, error) {
+		if err := s.insertWorkspace(tx, &w, ""); err != nil {
+			return w, err
 		}
-		if err := s.openShop(tx, w.ID); err != nil {
-			return err
-		}
-		return s.audit(tx, w.ID, by, "workspace.create", w.Name, planDetail(w))
+		return w, s.audit(tx, w.ID, by, "workspace.create", w.Name, planDetail(w))
 	})
-	if err != nil {
-		return access.Workspace{}, err
-	}
-	w.Shop = w.ID
-	return w, nil
 }
 
-// insertWorkspace adds a workspace unless its name is taken, a sandbox with the address that made it.
-func insertWorkspace(tx Tx, w access.Workspace, from string) (id int64, err error) {
+// insertWorkspace adds a workspace with its shop unless its name is taken, a sandbox with the
+// address that made it. It fills in what the store chooses.
+func (s *Store) insertWorkspace(tx Tx, w *access.Workspace, from string) error {
 	if err := checkNameFree(tx, w.Name); err != nil {
-		return 0, err
+		return err
 	}
+	w.CreatedAt, w.LowStock = instant(w.CreatedAt.UnixMilli()), access.DefaultLowStock
 	var end any // of a sandbox
 	var catalogue string
 	if w.Sandbox != nil {
 		end, catalogue = w.Sandbox.ExpiresAt.UnixMilli(), w.Sandbox.Catalogue
 	}
-	return number(tx, "INSERT INTO workspaces (name, plan, per_minute, per_day, created_at, low_stock, expires_at, catalogue, made_from) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id",
+	id, err := number(tx, `INSERT INTO workspaces (name, plan, per_minute, per_day, created_at, low_stock, expires_at, catalogue, made_from)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id`,
 		w.Name, string(w.Plan), w.Quota.PerMinute, w.Quota.PerDay, w.CreatedAt.UnixMilli(), w.LowStock, end, catalogue, from)
+	if err != nil {
+		return err
+	}
+	w.ID, w.Shop = id, id
+	return s.openShop(tx, id)
 }
 
 // checkNameFree returns CodeWorkspaceExists if a workspace has the name.
 func checkNameFree(tx Tx, name string) error {
-	switch _, err := workspace(tx, name); {
-	case err == nil:
-		return petstore.Errorf(access.CodeWorkspaceExists, "There is already a workspace named %q.", name)
-	case petstore.CodeOf(err) != access.CodeWorkspaceNotFound:
-		return err
+	taken, err := exists(tx, "SELECT 1 FROM workspaces WHERE name = $1", name)
+	if err == nil && taken {
+		err = petstore.Errorf(access.CodeWorkspaceExists, "There is already a workspace named %q.", name)
 	}
-	return nil
+	return err
 }
 
 // openShop creates the counters of a shop.
@@ -147,7 +144,7 @@ func (s *Store) WorkspacePage(ctx context.Context, after int64, limit int, names
 	}
 	where := "id > " + q.arg(after)
 	if len(names) > 0 {
-		where += q.in("name", some)
+		where += " AND " + q.in("name", some)
 	}
 	where += " ORDER BY id LIMIT " + q.arg(limit)
 	return readRows(ctx, s, scanWorkspace, selectWorkspaces+where, q.args...)
@@ -163,27 +160,24 @@ func (s *Store) WorkspaceByID(ctx context.Context, id int64) (access.Workspace, 
 	return read(ctx, s, func(tx Tx) (access.Workspace, error) { return workspaceByID(tx, id) })
 }
 
-// changeWorkspace calls f with a workspace, and adds an entry with the action and the
-// detail that f returns. If the action is "", f has changed nothing.
-func (s *Store) changeWorkspace(ctx context.Context, id int64, by access.Actor, f func(Tx, *access.Workspace) (action, detail string, err error)) (w access.Workspace, err error) {
-	err = s.db.Change(ctx, func(tx Tx) error {
-		if w, err = workspaceByID(tx, id); err != nil {
-			return err
+// changeWorkspace calls f with a workspace that is locked by lockShop, and adds an entry with
+// the action and the detail that f returns. If the action is "", f has changed nothing.
+func (s *Store) changeWorkspace(ctx context.Context, id int64, by access.Actor, f func(Tx, *access.Workspace) (action, detail string, err error)) (access.Workspace, error) {
+	return result(ctx, s.db.Change, func(tx Tx) (access.Workspace, error) {
+		w, err := lockShop(tx, id)
+		if err != nil {
+			return w, err
 		}
 		name := w.Name // as it was, should f change it
 		action, detail, err := f(tx, &w)
 		if err != nil || action == "" {
-			return err
+			return w, err
 		}
 		if err := changed(tx); err != nil {
-			return err
+			return w, err
 		}
-		return s.audit(tx, id, by, action, name, detail)
+		return w, s.audit(tx, id, by, action, name, detail)
 	})
-	if err != nil {
-		return access.Workspace{}, err
-	}
-	return w, nil
 }
 
 // UpdateWorkspace implements [access.Store].
@@ -207,47 +201,38 @@ func (s *Store) UpdateWorkspace(ctx context.Context, id int64, by access.Actor, 
 	})
 }
 
-func scanContents(row Row, c *access.Contents) error {
-	return row.Scan(&c.Categories, &c.Pets, &c.Orders)
-}
-
 // Contents implements [access.Store].
-func (s *Store) Contents(ctx context.Context, workspace int64) (access.Contents, error) {
-	return s.MostContents(ctx, workspace, 0)
+func (s *Store) Contents(ctx context.Context, shop, few int64) (access.Contents, error) {
+	number := func(table string) string {
+		return fmt.Sprintf("CASE WHEN c.%[1]s < $1 THEN c.%[1]s ELSE (SELECT count(*) FROM %[1]s t WHERE t.workspace = $2) END", table)
+	}
+	query := "SELECT " + number("categories") + ", " + number("pets") + ", " + number("orders") + " FROM counters c WHERE c.workspace = $2"
+	scan := func(row Row, c *access.Contents) error { return row.Scan(&c.Categories, &c.Pets, &c.Orders) }
+	return read(ctx, s, func(tx Tx) (access.Contents, error) { return rowOf(tx, NoWorkspace(shop), scan, query, few, shop) })
 }
 
 // ResetWorkspace implements [access.Store].
 func (s *Store) ResetWorkspace(ctx context.Context, workspace int64, by access.Actor) error {
 	var before int64
-	_, err := s.changeWorkspace(ctx, workspace, by, func(tx Tx, _ *access.Workspace) (action, detail string, err error) {
-		w, err := lockShop(tx, workspace)
-		if err == nil {
-			before, err = w.Shop, s.renewShop(tx, &w, nil)
-		}
-		return "workspace.reset", "catalogue, orders, ledger and receipts removed", err
+	_, err := s.changeWorkspace(ctx, workspace, by, func(tx Tx, w *access.Workspace) (action, detail string, err error) {
+		before = w.Shop
+		return "workspace.reset", "catalogue, orders, ledger and receipts removed", s.renewShop(tx, w, nil)
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		s.options.Written(before) // its readers see that it has ended
 	}
-	return s.RemoveShop(ctx, before)
+	return err
 }
 
 // DeleteWorkspace implements [access.Store].
 func (s *Store) DeleteWorkspace(ctx context.Context, workspace int64, by access.Actor) error {
-	var w access.Workspace
-	err := s.db.Change(ctx, func(tx Tx) (err error) {
-		if w, err = lockShop(tx, workspace); err != nil {
-			return err
-		}
-		if err := removeWorkspace(tx, &w); err != nil {
-			return err
-		}
-		return s.audit(tx, w.ID, by, "workspace.delete", w.Name, "removed with its keys, catalogue and orders")
+	w, err := s.changeWorkspace(ctx, workspace, by, func(tx Tx, w *access.Workspace) (action, detail string, err error) {
+		return "workspace.delete", "removed with its keys, catalogue and orders", removeWorkspace(tx, w)
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		s.options.Written(w.Shop)
 	}
-	return s.RemoveShop(ctx, w.Shop)
+	return err
 }
 
 // removeWorkspace removes a workspace, its keys and its usage. The rows of its shop are still to be

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -10,13 +11,9 @@ import (
 
 // Write decides the changes, and adds the statements for all effects. Of a row that several
 // changed, the last state is written.
-func (g *Group) Write(b *Batch) error {
+func (g *Group) Write(b *Batch) {
 	g.decide()
-	if g.whole && slices.ContainsFunc(g.changes, func(m groupedChange) bool { return m.err != nil }) {
-		return petstore.ErrRefused
-	}
 	g.write(b)
-	return nil
 }
 
 // write adds the statements for the rows that were changed.
@@ -34,23 +31,12 @@ func (g *Group) write(b *Batch) {
 	}
 }
 
-// changedOf returns the keys of the rows that are new, were changed or are gone, ascending.
-func changedOf[T comparable](rows rows[T]) []rowID {
-	keys := make([]rowID, 0, len(rows))
-	for id, r := range rows {
-		if r.isNew != r.gone || !r.isNew && r.row != r.loaded {
-			keys = append(keys, id)
-		}
-	}
-	slices.SortFunc(keys, rowID.compare)
-	return keys
-}
-
 // writeRows adds the statements for the rows that are new, were changed or are gone.
 func writeRows[T comparable](g *Group, b *Batch, t *table[T], rows rows[T]) {
 	var inserts, updates [][]any
-	for _, id := range changedOf(rows) {
+	for _, id := range slices.SortedFunc(maps.Keys(rows), rowID.compare) {
 		switch r := rows[id]; {
+		case r.isNew && r.gone, !r.isNew && !r.gone && r.row == r.loaded:
 		case r.gone:
 			b.Exec(t.remove, id.id, id.workspace)
 		case r.isNew:
@@ -68,14 +54,14 @@ func writeRows[T comparable](g *Group, b *Batch, t *table[T], rows rows[T]) {
 // last one.
 func (g *Group) writePets(b *Batch) {
 	stock, others := rows[storedPet]{}, rows[storedPet]{}
-	for _, id := range changedOf(g.pets) {
+	for _, id := range slices.SortedFunc(maps.Keys(g.pets), rowID.compare) {
 		p := g.pets[id]
 		if !p.isNew && !p.gone && p.row.Pet == p.loaded.Pet {
 			stock[id] = p
 			continue
 		}
 		others[id] = p
-		if p.isNew && g.dialect.AddName != nil {
+		if p.isNew && !p.gone && g.dialect.AddName != nil {
 			g.dialect.AddName(b, id.workspace, id.id, petstore.Fold(p.row.Name))
 		}
 	}

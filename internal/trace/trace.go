@@ -26,19 +26,18 @@ import (
 // error that names the variable for an exporter or a protocol that we do not
 // have: only OTLP over HTTP is built in.
 func Wanted(getenv func(string) string) (bool, error) {
-	exporter := getenv("OTEL_TRACES_EXPORTER")
+	exporter, from := getenv("OTEL_TRACES_EXPORTER"), variables(getenv)
+	endpoint, _ := from.get("ENDPOINT")
 	switch {
 	case strings.EqualFold(getenv("OTEL_SDK_DISABLED"), "true") || exporter == "none":
 		return false, nil
 	case exporter != "" && exporter != "otlp":
 		return false, fmt.Errorf("OTEL_TRACES_EXPORTER: %q is not built in; the exporters are otlp and none", exporter)
-	case exporter == "" && getenv("OTEL_EXPORTER_OTLP_ENDPOINT") == "" && getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") == "":
+	case exporter == "" && endpoint == "":
 		return false, nil
 	}
-	for _, name := range []string{"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"} {
-		if protocol := getenv(name); protocol != "" && protocol != "http/protobuf" {
-			return false, fmt.Errorf("%s: %q is not built in; the protocol is http/protobuf", name, protocol)
-		}
+	if protocol, name := from.get("PROTOCOL"); protocol != "" && protocol != "http/protobuf" {
+		return false, fmt.Errorf("%s: %q is not built in; the protocol is http/protobuf", name, protocol)
 	}
 	return true, nil
 }

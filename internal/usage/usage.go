@@ -144,7 +144,7 @@ const Forms = "console"
 
 // A Query selects the rows of an interval, from the span that holds From up to the span that holds To.
 type Query struct {
-	Workspace int64 // 0: all workspaces added up, as rows of the workspace 0
+	Workspace int64
 	Interval  Interval
 	Key       string // "": any
 	From, To  time.Time

@@ -220,8 +220,8 @@ func TestConcurrent(t *testing.T) {
 	}
 	work.Wait()
 	processtest.Must(t, r.Save(t.Context()))
-	if got, want := totals(t, r, 0, usage.Hour), []int64{8000}; !slices.Equal(got, want) {
-		t.Errorf("requests of all workspaces = %v, want %v", got, want)
+	if got, want := totals(t, r, 4, usage.Hour), []int64{1600}; !slices.Equal(got, want) {
+		t.Errorf("requests of a workspace = %v, want %v", got, want)
 	}
 }
 

@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"example.com/petstore/internal/petstore"
@@ -80,26 +79,8 @@ type Feed struct {
 // Changed is the result of a Change, made by this call or by an earlier one with the
 // same key.
 type Changed struct {
-	Webhook  Webhook // after the change; zero if Replayed
-	Body     []byte  // the form with the secret, as first answered; nil without Change.Once
+	Webhook  Webhook // after the change; if Replayed, what was first answered
 	Replayed bool
-}
-
-// WithSecret returns the canonical form with the secret, as first answered.
-func (c *Changed) WithSecret() []byte {
-	if c.Body != nil {
-		return c.Body
-	}
-	return c.Webhook.WithSecret()
-}
-
-// ID returns the id of the webhook.
-func (c *Changed) ID() string {
-	var w struct{ ID string }
-	if c.Replayed && json.Unmarshal(c.Body, &w) == nil {
-		return w.ID
-	}
-	return c.Webhook.ID
 }
 
 // A Lease is what a node asks HoldWebhooks for.

@@ -5,13 +5,14 @@
 package webhook
 
 import (
-	"bytes"
 	"crypto/rand"
 	"encoding/base64"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/go-json-experiment/json"
 
 	"example.com/petstore/internal/petstore"
 )
@@ -61,19 +62,22 @@ func (w *Webhook) secrets(now time.Time) []string {
 	return []string{w.Secret}
 }
 
-// WithSecret returns the canonical form with the secret at its end. The API answers
-// with it only when the secret is new.
-func (w Webhook) WithSecret() []byte {
-	return petstore.JSON(struct {
-		Webhook
-		Secret string `json:"secret"`
-	}{w, w.Secret})
+// withSecret is a webhook with the secret as a member.
+type withSecret struct {
+	Webhook
+	Secret string `json:"secret"`
 }
 
-// WithoutSecret removes the secret from what WithSecret returned.
-func WithoutSecret(body []byte) []byte {
-	at := bytes.LastIndex(body, []byte(`,"secret":"`))
-	return append(body[:at:at], '}')
+// WithSecret returns the canonical form with the secret at its end. The API answers
+// with it only when the secret is new.
+func (w Webhook) WithSecret() []byte { return petstore.JSON(withSecret{w, w.Secret}) }
+
+// ParseWithSecret returns the webhook of which WithSecret returned the form.
+func ParseWithSecret(body []byte) (Webhook, error) {
+	var w withSecret
+	err := json.Unmarshal(body, &w)
+	w.Webhook.Secret = w.Secret
+	return w.Webhook, err
 }
 
 // A DeliveryState is the state of a delivery.

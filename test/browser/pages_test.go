@@ -23,7 +23,7 @@ func inside() []string {
 	return []string{
 		"/console", "/console?range=quarter", "/console/requests", "/console/requests?outcome=4xx&path=pets",
 		"/console/pets", "/console/pets?status=sold&name=an", "/console/pets/1", "/console/pets/new", "/console/pets/low", "/console/pets/import", "/console/pets/1/delete",
-		"/console/categories", "/console/categories/2", "/console/stock/3",
+		"/console/categories", "/console/categories/2",
 		"/console/orders", "/console/orders?state=late", "/console/orders/1", "/console/orders/2", "/console/orders/new?petId=4", "/console/orders/1/cancel",
 		"/console/keys", "/console/keys/new", "/console/events", "/console/events?order=1", "/console/events/1", "/console/webhooks", "/console/webhooks/new",
 	}
@@ -80,7 +80,7 @@ func ownersPages(t *testing.T) (b *tab, of string, paths []string) {
 			t.Errorf("the list does not show %s", name)
 		}
 	}
-	for _, path := range []string{"/console/pets/%d", "/console/stock/%d", "/console/orders/new?petId=%d"} {
+	for _, path := range []string{"/console/pets/%d", "/console/orders/new?petId=%d"} {
 		paths = append(paths, fmt.Sprintf(path, pet.ID))
 	}
 	return b, s.url, append(paths, inside()...)
@@ -98,8 +98,8 @@ func operatorsPages(t *testing.T) (b *tab, of string, paths []string) {
 	b.open(t, s.operatorLink())
 	b.submit(t, "^/console$")
 	return b, s.ops, []string{
-		"/console", "/console/workspaces", "/console/workspaces/new", "/console/workspaces/2?range=day", "/console/workspaces/2/plan", "/console/workspaces/2/reset",
-		"/console/workspaces/2/keys/new", "/console/keys/" + id + "/ban", "/console/busy", "/console/bans", "/console/bans/" + id, "/console/health", "/console/audit",
+		"/console", "/console/workspaces", "/console/workspaces/new", "/console/workspaces/2?range=day", "/console/workspaces/2/plan",
+		"/console/workspaces/2/keys/new", "/console/bans", "/console/bans/" + id, "/console/health", "/console/audit",
 	}
 }
 

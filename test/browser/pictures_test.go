@@ -15,18 +15,18 @@ import (
 	"example.com/petstore/internal/usage"
 )
 
-// history gives a shop an hour of requests, as another node of the service would: the n-th part of what the first has.
-func (s *site) history(shop string, n int64) {
+// history gives the demo shop an hour of requests, as another node of the service would.
+func (s *site) history() {
 	s.t.Helper()
 	db, err := sqlite.Open(s.t.Context(), filepath.Join(s.dir, "petstore.db"), sqlite.Options{Readers: 1})
 	must(s.t, err)
 	defer db.Close()
-	w, err := db.Workspace(s.t.Context(), shop)
+	w, err := db.Workspace(s.t.Context(), "demo")
 	must(s.t, err)
 	var rows []usage.Row
 	now := time.Now().Unix() / 60 * 60
 	for i := range int64(60) {
-		wave := (60 + 40*math.Sin(float64(i)/7+float64(n)) + 15*math.Sin(float64(i)*1.9)) / float64(n)
+		wave := 60 + 40*math.Sin(float64(i)/7+1) + 15*math.Sin(float64(i)*1.9)
 		row := usage.Row{Workspace: w.ID, Interval: usage.Minute, Start: now - i*60}
 		row.Requests = [usage.Classes]int64{int64(wave), int64(wave / 4), int64(wave / 14), max(0, int64(wave-100)), (i % 23) / 22}
 		row.Latency = [usage.Buckets]int64{int64(wave / 2), int64(wave / 3), int64(wave / 5), int64(wave / 8), int64(wave / 20), int64(wave / 60), int64(wave / 90)}
@@ -42,10 +42,9 @@ func TestPictures(t *testing.T) {
 	}
 	must(t, os.MkdirAll(*pictures, 0o755))
 	s := serve(t)
-	s.history("demo", 1)
+	s.history()
 	for i, shop := range []string{"corner-shop", "zoo", "aquarium"} {
 		key := s.newKey(shop, 300, 400+300*i)
-		s.history(shop, int64(i+2))
 		for range 250 - 80*i {
 			s.call(key, "GET", "/pets", "")
 		}

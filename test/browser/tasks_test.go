@@ -161,8 +161,8 @@ func ownersTasks(t *testing.T, s *site) []task {
 		at("fifty units received", 4, func() {
 			b.click(t, `.nav a[href$="/console/pets"]`, titled("Pets"))
 			b.enter(t, "#f-name", "Rex", `document.querySelector("tbody").rows.length === 1`)
-			b.click(t, `main td a[href$="/console/stock/1"]`, titled("Stock of"))
-			b.enter(t, "#f-units", "50", `document.querySelector(".sheet h2")?.textContent === "Why is it 550?"`)
+			b.click(t, `main td a.name`, titled("Rex"))
+			b.enter(t, "#f-units", "50", `document.querySelector(".sheet h2")?.textContent === "Why is the stock 550?"`)
 		}),
 		at("order 177 found and cancelled", 4, func() {
 			b.click(t, `.nav a[href$="/console/orders"]`, titled("Orders"))

@@ -40,7 +40,7 @@ func TestWebhookLife(t *testing.T) {
 	b.open(t, s.url+at)
 	b.comes(t, `document.querySelector("main table").textContent.includes("503")`)
 	b.comes(t, `document.querySelector(".facts").textContent.includes("failing")`)
-	for _, what := range []string{"", "/edit", "/pause", "/replay"} {
+	for _, what := range []string{"", "/edit", "/replay"} {
 		b.look(t, s.url+at+what)
 	}
 	b.open(t, s.url+at)

@@ -96,7 +96,7 @@ func TestPages(t *testing.T) {
 		switch kind {
 		case "keys", "webhooks":
 			return spare[n]
-		case "pets", "categories", "stock", "orders":
+		case "pets", "categories", "orders":
 			return strconv.Itoa(n + 2) // the other workspace has 1 alone
 		case "events":
 			return strconv.Itoa(n + 20) // of which it has a few
@@ -225,8 +225,8 @@ func (s *site) wantOpen(all []thing, owner visitor) {
 			done++
 		}
 	}
-	if done < 2 {
-		s.t.Errorf("%d forms did something for their owner, want 2 or more", done)
+	if done == 0 {
+		s.t.Error("no form did anything for its owner")
 	}
 }
 
@@ -275,7 +275,7 @@ func TestOperatorPages(t *testing.T) {
 	s.serve()
 	operator, owner := s.operator(), s.signedIn(key)
 	all := things(admin.Routes(), func(kind string, _ int) string {
-		id, ok := map[string]string{"workspaces": "1", "bans": banned.ID, "keys": banned.ID}[kind]
+		id, ok := map[string]string{"workspaces": "1", "bans": banned.ID}[kind]
 		if !ok {
 			t.Fatalf("no id of %s is known; teach this test", kind)
 		}

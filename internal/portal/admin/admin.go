@@ -72,7 +72,6 @@ func Routes() []page.Route {
 	t.Look("/console", showOverview)
 	t.Look("/console/{$}", func(v *visit) error { return v.Redirect("/console") })
 	t.List("/console/workspaces", listWorkspaces)
-	t.List("/console/busy", listBusy)
 	t.List("/console/bans", listBans)
 	t.List("/console/health", listHealth)
 	t.List("/console/audit", listAudit)
@@ -80,14 +79,8 @@ func Routes() []page.Route {
 	t.Form(access.Write, "/console/workspaces/new", newWorkspace)
 	t.Look("/console/workspaces/{id}", showWorkspace)
 	t.Form(access.Write, "/console/workspaces/{id}/plan", changePlan)
-	t.Form(access.Write, "/console/workspaces/{id}/name", renameWorkspace)
-	t.Form(access.Write, "/console/workspaces/{id}/reset", removal("Reset", "Its pets, categories, orders, stock and ledger are removed. Its keys, webhooks and plan stay.", "The workspace was reset.", "", (*operator.Local).Reset))
-	t.Form(access.Write, "/console/workspaces/{id}/delete", removal("Delete", "The workspace is removed with its pets, categories, orders, stock, ledger, webhooks and all of its keys.", "The workspace was deleted.", "/console/workspaces", (*operator.Local).Delete))
 	t.Form(access.Write, "/console/workspaces/{id}/keys/new", newWorkspaceKey)
 	t.Form(access.Write, "/console/workspaces/{id}/owner", letOwnerIn)
-	t.Form(access.Write, "/console/keys/{id}/rotate", rotateKey)
-	t.Form(access.Write, "/console/keys/{id}/revoke", revokeKey)
-	t.Form(access.Write, "/console/keys/{id}/ban", banKey)
 	t.Form(access.Write, "/console/bans/{id}", liftBan)
 	return t
 }
@@ -124,8 +117,6 @@ func (v *visit) Identify(s *access.Session) error {
 // Admit implements page.Guest. Requests of operators are not counted.
 func (v *visit) Admit(*page.Route) error { return nil }
 
-func (v *visit) Readmit() error { return nil }
-
 // Enter implements page.Guest. Operators do not wait.
 func (v *visit) Enter(bool) (leave func(), err error) { return func() {}, nil }
 
@@ -157,9 +148,11 @@ func (v *visit) AskAgain(why page.Notice) error {
 }
 
 func useLink(v *visit) error {
-	return v.UseLink(v.linkEnded, func(string) (string, access.AuditEntry, bool) {
-		return "", access.AuditEntry{Actor: actor, Action: "operator.sign_in", Subject: "operator"}, true
-	})
+	_, link, ok := v.OpenLink()
+	if !ok {
+		return v.linkEnded()
+	}
+	return v.UseLink(link, "", access.AuditEntry{Actor: actor, Action: "operator.sign_in", Subject: "operator"}, v.linkEnded)
 }
 
 func (v *visit) linkEnded() error {

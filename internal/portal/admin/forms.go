@@ -24,31 +24,10 @@ func newWorkspace(v *visit) (page.Form, error) {
 	}, nil
 }
 
-func renameWorkspace(v *visit) (page.Form, error) {
-	w, err := workspaceInPath(v)
-	return page.Form{
-		Title: "Rename the workspace", Lead: "Its keys, orders and pets stay as they are.", Submit: "Rename",
-		Back:   page.Link{Title: access.Printable(w.Name), URL: workspacePath(w.ID)},
-		Fields: []page.Field{{Name: "name", Label: "Name", Value: w.Name, Required: true, Max: access.MaxName}},
-		Send: func(in *page.Input) error {
-			_, err := v.acting().Rename(v.R.Context(), w.ID, strings.TrimSpace(in.Text("name")))
-			return v.Then(workspacePath(w.ID), "The workspace was renamed.", err)
-		},
-	}, err
-}
-
-// keyForms are the forms for the keys of the workspace that back leads to.
-func keyForms(v *visit, back page.Link) page.KeyForms {
-	return page.KeyForms{
-		Visit: v.Visit, Ring: access.Keyring{Store: v.Access, Now: v.Now, By: actor, Secret: v.Token}, Service: v.Public,
-		Back: back, Next: page.Link{Title: "To the workspace", URL: back.URL},
-	}
-}
-
 func newWorkspaceKey(v *visit) (page.Form, error) {
-	w, err := workspaceInPath(v)
-	name := access.Printable(w.Name)
-	return keyForms(v, page.Link{Title: name, URL: workspacePath(w.ID)}).New(w.ID, "For the workspace "+name+". It is shown once."), err
+	w, back, err := workspaceInPath(v)
+	maker := page.KeyMaker{Visit: v.Visit, Ring: access.Keyring{Store: v.Access, Now: v.Now, By: actor, Secret: v.Token}, Service: v.Public, Back: back}
+	return maker.Form(w.ID, "For the workspace "+back.Title+". It is shown once."), err
 }
 
 // ownerLife is how long a link for an owner holds.
@@ -56,11 +35,10 @@ const ownerLife = 7 * 24 * time.Hour
 
 // letOwnerIn creates a link for the owner of a workspace.
 func letOwnerIn(v *visit) (page.Form, error) {
-	w, err := workspaceInPath(v)
-	name := access.Printable(w.Name)
+	w, back, err := workspaceInPath(v)
 	return page.Form{
-		Title: "Let the owner in", Submit: "Create the link", Back: page.Link{Title: name, URL: workspacePath(w.ID)},
-		Lead: "A link to send to the owner of " + name + ". It works once, within 7 days: who opens it gets a key with the scopes read, write and manage, and is signed in to the console of the workspace.",
+		Title: "Let the owner in", Submit: "Create the link", Back: back,
+		Lead: "A link to send to the owner of " + back.Title + ". It works once, within 7 days: who opens it gets a key with the scopes read, write and manage, and is signed in to the console of the workspace.",
 		Send: func(*page.Input) error {
 			until := v.Now().Add(ownerLife)
 			made := access.AuditEntry{Actor: actor, Action: "workspace.link", Workspace: w.ID, Subject: w.Name, Detail: "a link for the owner, until " + page.InWords(until)}
@@ -68,69 +46,18 @@ func letOwnerIn(v *visit) (page.Form, error) {
 				return err
 			}
 			return page.ShowSecret(v.Visit, page.Secret{
-				Title: "A link for the owner of " + name, Lead: "Send it to the owner. It works once, within 7 days, for whoever opens it first. It is not stored.",
-				Secret: v.Public + v.LinkPath(page.OwnerLink, until, page.Text(w.ID)), Next: page.Link{Title: "To the workspace", URL: workspacePath(w.ID)},
+				Title: "A link for the owner of " + back.Title, Lead: "Send it to the owner. It works once, within 7 days, for whoever opens it first. It is not stored.",
+				Secret: v.Public + v.LinkPath(page.WorkspaceLink, until, page.Text(w.ID)), Next: page.Link{Title: "To the workspace", URL: back.URL},
 			})
 		},
 	}, err
 }
 
-// keyInPath returns the key in the path, its facts, and the way back to its workspace.
-func keyInPath(v *visit) (access.Key, []page.Fact, page.Link, error) {
-	k, err := v.Access.Key(v.R.Context(), v.ID)
-	if err != nil {
-		return k, nil, page.Link{}, err
-	}
-	w, err := v.Access.WorkspaceByID(v.R.Context(), k.WorkspaceID)
-	if err != nil {
-		return k, nil, page.Link{}, err
-	}
-	facts, err := page.KeyFacts(v.Visit, k)
-	back := page.Link{Title: access.Printable(w.Name), URL: workspacePath(w.ID)}
-	return k, append([]page.Fact{{Title: "Workspace", Cell: workspaceCell(w.ID, w.Name)}}, facts...), back, err
-}
-
-func rotateKey(v *visit) (page.Form, error) {
-	k, facts, back, err := keyInPath(v)
-	if err != nil {
-		return page.Form{}, err
-	}
-	return keyForms(v, back).Rotate(k, facts)
-}
-
-func revokeKey(v *visit) (page.Form, error) {
-	k, facts, back, err := keyInPath(v)
-	if err == nil && !k.RevokedAt.IsZero() {
-		err = access.NoKey(k.ID)
-	}
-	return keyForms(v, back).Revoke(k, facts), err
-}
-
-func banKey(v *visit) (page.Form, error) {
-	k, facts, back, err := keyInPath(v)
-	return page.Form{
-		Title: "Ban this key?", Lead: "Its requests are refused with 429 until the ban ends or is lifted.", Submit: "Ban the key", Danger: true,
-		Heading: access.Printable(k.Name), Back: back, Facts: facts,
-		Fields: []page.Field{
-			{Name: "for", Label: "For", Kind: "select", Options: []page.Option{
-				{Value: "1", Label: "an hour"}, {Value: "24", Label: "a day"}, {Value: "168", Label: "7 days"}, {Value: "720", Label: "30 days"},
-			}},
-			{Name: "reason", Label: "Reason", Required: true, Max: operator.MaxReason, Hint: "Operators see it."},
-		},
-		Send: func(in *page.Input) error {
-			ban := operator.NewBan{For: in.Hours("for"), Reason: strings.TrimSpace(in.Text("reason"))}
-			_, err := v.acting().BanKey(v.R.Context(), k.ID, ban)
-			return v.Then(back.URL, "The key is banned.", err)
-		},
-	}, err
-}
-
 func changePlan(v *visit) (page.Form, error) {
-	w, err := workspaceInPath(v)
+	w, back, err := workspaceInPath(v)
 	f := page.Form{
-		Title: "Plan of " + access.Printable(w.Name), Lead: "It applies to all keys of the workspace within a second, on every node. Requests that were used stay counted.", Submit: "Change the plan",
-		Back:   page.Link{Title: access.Printable(w.Name), URL: workspacePath(w.ID)},
-		Fields: planFields(w.Plan),
+		Title: "Plan of " + back.Title, Lead: "It applies to all keys of the workspace within a second, on every node. Requests that were used stay counted.", Submit: "Change the plan",
+		Back: back, Fields: planFields(w.Plan),
 	}
 	if w.Plan == access.Enterprise {
 		f.Fields[1].Value, f.Fields[2].Value = page.Text(w.PerMinute), page.Text(w.PerDay)
@@ -138,7 +65,7 @@ func changePlan(v *visit) (page.Form, error) {
 	f.Send = func(in *page.Input) error {
 		p := planOf(in, w.Quota)
 		_, err := v.acting().SetPlan(v.R.Context(), w.ID, p)
-		return v.Then(f.Back.URL, fmt.Sprintf("The plan of %s is now %s.", access.Printable(w.Name), p.Plan), err)
+		return v.Then(back.URL, fmt.Sprintf("The plan of %s is now %s.", back.Title, p.Plan), err)
 	}
 	return f, err
 }
@@ -186,9 +113,7 @@ func liftBan(v *visit) (page.Form, error) {
 		return page.Form{}, petstore.Errorf(access.CodeKeyNotFound, "The key %s is not banned.", k.ID)
 	}
 	facts, err := page.KeyFacts(v.Visit, k)
-	if k.State(v.Now()) != "banned" { // which says until when
-		facts = append(facts, page.Fact{Title: "Banned until", Cell: page.Cell{At: k.Ban.Until}})
-	}
+	facts = append(facts, page.Fact{Title: "Banned until", Cell: page.Cell{At: k.Ban.Until}})
 	return page.Form{
 		Title: "Lift the ban?", Lead: "The ban ends within a second. If the key goes on as before, the next ban is longer.", Submit: "Lift the ban",
 		Heading: access.Printable(k.Name), Back: page.Link{Title: "Bans", URL: "/console/bans"},

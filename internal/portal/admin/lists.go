@@ -2,6 +2,7 @@ package admin
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -16,62 +17,31 @@ func workspaceCell(id int64, name string) page.Cell {
 	return page.Cell{Text: access.Printable(name), Name: true, URL: workspacePath(id)}
 }
 
-func gaugeCell(w ratelimit.Window) page.Cell {
-	m := page.GaugeOf("", w)
-	return page.Cell{Meter: &m}
-}
-
 const busiest = 50
 
-// busyKey is a key that was used today, with the day of its workspace.
-type busyKey struct {
-	access.Use
-	name      string
-	workspace access.Workspace
-	day       ratelimit.Window
-}
-
-// busyKeys returns at most so many of the busiest keys that were used today, as of totalsFor ago at most, those whose
-// workspaces are now nearest their quota first.
-func busyKeys(v *visit, most int) ([]busyKey, error) {
-	t, err := readTotals(v)
-	if err != nil {
-		return nil, err
-	}
-	uses := t.busiest[:min(most, len(t.busiest))]
-	ids := make([]string, len(uses))
-	for i, u := range uses {
-		ids[i] = u.KeyID
-	}
-	keys, workspaces, err := v.Access.LiveKeys(v.R.Context(), ids, nil)
-	if err != nil {
-		return nil, err
-	}
-	days := map[int64]busyKey{}
-	for _, w := range workspaces {
-		days[w.ID] = busyKey{workspace: w, day: v.Limiter.PeekWorkspace(w.ID, ratelimit.Limits(w.Quota)).Day}
-	}
-	var all []busyKey
-	for _, k := range keys {
-		b := days[k.WorkspaceID]
-		b.name, b.Use = k.Name, uses[slices.Index(ids, k.ID)]
-		all = append(all, b)
-	}
-	slices.SortFunc(all, func(a, b busyKey) int {
-		return cmp.Or(cmp.Compare(b.day.Used*a.day.Limit, a.day.Used*b.day.Limit), cmp.Compare(b.Admitted, a.Admitted), strings.Compare(a.KeyID, b.KeyID))
-	})
-	return all, nil
-}
-
-func listBusy(v *visit) (page.List, error) {
-	l := page.NewList("Busiest keys", "Keys whose workspaces are nearest their daily quota come first.", "No key was used today.",
+// busyKeys lists the busiest keys that were used today, those whose workspaces are now nearest their quota first.
+func busyKeys(v *visit, t totals) (page.List, error) {
+	l := page.NewList("Nearest their quota", "The keys that were used most today, those whose workspaces are nearest their daily quota first.", "No key was used today.",
 		"Key", "Workspace", "Admitted", "Refused", "Workspace's day", "Last used")
-	l.Live, l.Numbers = true, map[int]bool{2: true, 3: true}
-	keys, err := busyKeys(v, busiest)
-	for _, b := range keys {
+	l.Numbers = map[int]bool{2: true, 3: true}
+	uses := map[string]access.Use{}
+	for _, u := range t.busiest {
+		uses[u.KeyID] = u
+	}
+	keys, workspaces, err := v.Access.LiveKeys(v.R.Context(), slices.Collect(maps.Keys(uses)), nil)
+	days, names := map[int64]ratelimit.Window{}, map[int64]string{}
+	for _, w := range workspaces {
+		days[w.ID], names[w.ID] = v.Limiter.PeekWorkspace(w.ID, ratelimit.Limits(w.Quota)).Day, w.Name
+	}
+	slices.SortFunc(keys, func(a, b access.Key) int {
+		x, y := days[a.WorkspaceID], days[b.WorkspaceID]
+		return cmp.Or(cmp.Compare(y.Used*x.Limit, x.Used*y.Limit), cmp.Compare(uses[b.ID].Admitted, uses[a.ID].Admitted), strings.Compare(a.ID, b.ID))
+	})
+	for _, k := range keys {
+		day := page.GaugeOf("", days[k.WorkspaceID])
 		l.Rows = append(l.Rows, []page.Cell{
-			{Text: access.Printable(b.name), Name: true}, workspaceCell(b.workspace.ID, b.workspace.Name), {Text: page.Number(b.Admitted)}, {Text: page.Number(b.Refused)},
-			gaugeCell(b.day), {At: b.LastUsed},
+			{Text: access.Printable(k.Name), Name: true}, workspaceCell(k.WorkspaceID, names[k.WorkspaceID]), {Text: page.Number(uses[k.ID].Admitted)}, {Text: page.Number(uses[k.ID].Refused)},
+			{Meter: &day}, {At: uses[k.ID].LastUsed},
 		})
 	}
 	return l, err

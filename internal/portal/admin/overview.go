@@ -7,15 +7,12 @@ import (
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/portal/page"
-	"example.com/petstore/internal/usage"
 )
 
 // An overview is the operator's first page.
 type overview struct {
-	Chart           page.Chart
-	Spans           []page.Link
-	Cards           []summary
-	Nearest, Health page.List
+	Cards   []summary
+	Nearest page.List
 }
 
 // A summary is one number of the installation.
@@ -24,17 +21,13 @@ type summary struct {
 	Bad                     bool
 }
 
-// few is how many keys the overview shows.
-const few = 6
-
-// totalsFor is for how long what all workspaces did is taken as known: reading it costs a row for each of them, or for each of them and minute.
+// totalsFor is for how long what all workspaces did is taken as known: reading it costs a row for each of them.
 const totalsFor = 5 * time.Second
 
 // totals are what all workspaces did when that was read last.
 type totals struct {
 	read             time.Time
-	hour, day        []usage.Row // of page.ShortSpans
-	workspaces, over int64       // how many there are, and how many of them are over their quota
+	workspaces, over int64 // how many there are, and how many of them are over their quota
 	busiest          []access.Use
 }
 
@@ -42,16 +35,14 @@ type totals struct {
 func readTotals(v *visit) (t totals, err error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	now, ctx, spans := v.Now(), v.R.Context(), page.ShortSpans()
+	now, ctx := v.Now(), v.R.Context()
 	if age := now.Sub(v.totals.read); age >= 0 && age < totalsFor {
 		return v.totals, nil
 	}
-	var errs [5]error
-	t.hour, errs[0] = v.Usage.Usage(ctx, spans[0].Query(0, now))
-	t.day, errs[1] = v.Usage.Usage(ctx, spans[1].Query(0, now))
-	t.workspaces, errs[2] = v.Access.CountWorkspaces(ctx)
-	t.over, errs[3] = v.Access.CountOverQuota(ctx)
-	t.busiest, errs[4] = v.Access.BusiestKeys(ctx, busiest)
+	var errs [3]error
+	t.workspaces, errs[0] = v.Access.CountWorkspaces(ctx)
+	t.over, errs[1] = v.Access.CountOverQuota(ctx)
+	t.busiest, errs[2] = v.Access.BusiestKeys(ctx, busiest)
 	if err = cmp.Or(errs[:]...); err == nil {
 		t.read = now
 		v.totals = t
@@ -64,36 +55,13 @@ func showOverview(v *visit) error {
 	if err != nil {
 		return err
 	}
-	s, rows, health := page.SpanOf(page.ShortSpans(), v.R.URL.Query().Get("range")), t.hour, v.Health()
-	if s.Step == usage.Hour {
-		rows = t.day
-	}
-	today := todaysUse(t.day, v.Now())
 	bans, err := banSummary(v)
 	if err != nil {
 		return err
 	}
-	o := overview{
-		Chart: s.Chart(rows, v.Now()), Spans: s.Links(page.ShortSpans(), "/console"),
-		Cards: []summary{
-			workspaceSummary(v, t),
-			{Title: "Requests today", Value: page.Number(today.Total()), Hint: page.Percent(today.Requests[usage.Limited], today.Total()) + " refused by a limit", URL: "/console/busy"},
-			bans, healthSummary(health),
-		},
-		Nearest: page.NewList("Nearest their quota", "", "No key was used today.", "Key", "Workspace", "Workspace's day"),
-		Health:  page.NewList("Health", "", "", "Part", "State"),
-	}
-	o.Nearest.New, o.Health.New = &page.Link{Title: "All", URL: "/console/busy"}, &page.Link{Title: "All", URL: "/console/health"}
-	nearest, err := busyKeys(v, few)
-	for _, b := range nearest {
-		o.Nearest.Rows = append(o.Nearest.Rows, []page.Cell{{Text: access.Printable(b.name), Name: true}, workspaceCell(b.workspace.ID, b.workspace.Name), gaugeCell(b.day)})
-	}
-	for _, f := range health {
-		if f.State || f.Bad {
-			o.Health.Rows = append(o.Health.Rows, []page.Cell{{Text: f.Name}, figureCell(f)})
-		}
-	}
-	return cmp.Or(err, v.Render(http.StatusOK, "overview", "Overview", o))
+	nearest, err := busyKeys(v, t)
+	cards := []summary{workspaceSummary(v, t), bans, healthSummary(v.Health())}
+	return cmp.Or(err, v.Render(http.StatusOK, "overview", "Overview", overview{cards, nearest}))
 }
 
 func workspaceSummary(v *visit, t totals) summary {
@@ -102,17 +70,6 @@ func workspaceSummary(v *visit, t totals) summary {
 		s.Hint, s.URL, s.Bad = page.Number(t.over)+" over quota", "/console/workspaces?sort=use", true
 	}
 	return s
-}
-
-// todaysUse returns what all workspaces did on this UTC day.
-func todaysUse(rows []usage.Row, now time.Time) (sum usage.Counts) {
-	midnight := now.UTC().Truncate(24 * time.Hour).Unix()
-	for i := range rows {
-		if rows[i].Start >= midnight {
-			sum.Add(&rows[i].Counts)
-		}
-	}
-	return sum
 }
 
 func banSummary(v *visit) (summary, error) {

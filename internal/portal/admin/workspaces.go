@@ -2,14 +2,12 @@ package admin
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"math"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/operator"
@@ -21,8 +19,8 @@ import (
 func workspacePath(id int64) string { return "/console/workspaces/" + page.Text(id) }
 
 // gaugeOf is page.GaugeOf for a window of the operator's API.
-func gaugeOf(name string, w operator.Window) page.Gauge {
-	return page.GaugeOf(name, ratelimit.Window{Limit: w.Limit, Used: w.Used, Reset: w.Reset.Unix()})
+func gaugeOf(w operator.Window) page.Gauge {
+	return page.GaugeOf("", ratelimit.Window{Limit: w.Limit, Used: w.Used, Reset: w.Reset.Unix()})
 }
 
 func listWorkspaces(v *visit) (page.List, error) {
@@ -31,7 +29,7 @@ func listWorkspaces(v *visit) (page.List, error) {
 	l.Live, l.New = true, &page.Link{Title: "Create a workspace", URL: "/console/workspaces/new"}
 	shown, err := workspacePage(v, &l)
 	for _, s := range shown {
-		minute, day := gaugeOf("", s.Minute), gaugeOf("", s.Day)
+		minute, day := gaugeOf(s.Minute), gaugeOf(s.Day)
 		l.Rows = append(l.Rows, []page.Cell{
 			workspaceCell(s.ID, s.Name), planCell(&s.Workspace), quotaCell(&s), {Meter: &minute}, {Meter: &day},
 			{Links: []page.Link{{Title: "Change plan", URL: workspacePath(s.ID) + "/plan"}, {Title: "Create a key", URL: workspacePath(s.ID) + "/keys/new"}}},
@@ -64,7 +62,6 @@ func workspacePage(v *visit, l *page.List) ([]operator.WorkspaceUsage, error) {
 	f := page.Filters{Query: v.R.URL.Query()}
 	name := f.Add(page.Field{Name: "name", Label: "Name", Hint: "Part of a name"})
 	plan := f.Add(page.Field{Name: "plan", Label: "Plan", Kind: "select", Options: page.OptionsOf("Any plan", access.Plans()...)})
-	state := f.Add(page.Field{Name: "state", Label: "State", Kind: "select", Options: []page.Option{{Label: "Any state"}, {Value: "over", Label: "over quota"}}})
 	sorted := f.Add(page.Field{Name: "sort", Label: "Sorted by", Kind: "select", Options: []page.Option{{Label: "name"}, {Value: "use", Label: "over quota, then use"}}})
 	if l.Filters = f; f.Wrong() != nil {
 		return nil, nil //nolint:nilerr // the list says it
@@ -88,57 +85,33 @@ func workspacePage(v *visit, l *page.List) ([]operator.WorkspaceUsage, error) {
 	all = slices.DeleteFunc(all, func(w access.Workspace) bool {
 		return !strings.Contains(strings.ToLower(w.Name), strings.ToLower(name)) || plan != "" && string(w.Plan) != plan
 	})
-	if state == "" && sorted == "" { // with Redis each window is a call
+	if sorted == "" { // with Redis each window is a call
 		return v.acting().WithUsage(ctx, onPage(all[min(from, len(all)):]))
 	}
 	usage, err := v.acting().WithUsage(ctx, all)
 	if err != nil {
 		return nil, err
 	}
-	if state == "over" {
-		usage = slices.DeleteFunc(usage, func(s operator.WorkspaceUsage) bool { return s.ExceededWindow() == "" })
-	}
-	if sorted == "use" {
-		operator.ByUse(usage)
-	}
+	operator.ByUse(usage)
 	return page.Cut(l, v.R.URL, usage[min(from, len(usage)):], "from", func(*operator.WorkspaceUsage) string { return next }), nil
 }
 
-// A workspaceView is the page of a workspace.
-type workspaceView struct {
-	operator.WorkspaceDetail
-	Chart      page.Chart
-	Path, Lead string
-	Over       string // in words, or ""
-	Meters     []page.Gauge
-	Spans      []page.Link
-	Sheets     []page.List
-}
-
-func workspaceInPath(v *visit) (operator.WorkspaceDetail, error) {
+// workspaceInPath returns the workspace in the path, and the link to its page.
+func workspaceInPath(v *visit) (w operator.WorkspaceDetail, at page.Link, err error) {
 	id, err := page.NumberOf(v.ID)
-	if err != nil {
-		return operator.WorkspaceDetail{}, err
+	if err == nil {
+		w, err = v.acting().Workspace(v.R.Context(), id)
 	}
-	return v.acting().Workspace(v.R.Context(), id)
+	return w, page.Link{Title: access.Printable(w.Name), URL: workspacePath(id)}, err
 }
 
 func showWorkspace(v *visit) error {
-	w, err := workspaceInPath(v)
+	w, at, err := workspaceInPath(v)
 	if err != nil {
 		return err
 	}
-	w.Name = access.Printable(w.Name)
-	shown := workspaceView{
-		WorkspaceDetail: w, Path: workspacePath(w.ID),
-		Lead:   fmt.Sprintf("%s a minute, %s a day.", page.Counted(w.PerMinute, "request", "requests"), page.Number(w.PerDay)),
-		Meters: []page.Gauge{gaugeOf("This minute", w.Minute), gaugeOf("Today (UTC)", w.Day)},
-	}
-	if over := w.ExceededWindow(); over != "" {
-		full := map[string]operator.Window{"day": w.Day, "minute": w.Minute}[over]
-		shown.Over = fmt.Sprintf("Over quota: the limit of %s a %s is used up. More are refused until %s.", page.Counted(full.Limit, "request", "requests"), over, page.InWords(full.Reset))
-	}
-	if err := addUse(v, &shown, w.ID); err != nil {
+	chart, err := v.Chart(w.ID)
+	if err != nil {
 		return err
 	}
 	all, err := v.Access.KeyPage(v.R.Context(), w.ID, access.KeyPage{Limit: math.MaxInt})
@@ -150,19 +123,36 @@ func showWorkspace(v *visit) error {
 		return err
 	}
 	audit, err := auditSheet(v, w.ID)
-	shown.Sheets = []page.List{keySheet(w.ID, keys), refusalSheet(v, w.ID, all), audit}
-	return cmp.Or(err, v.Render(http.StatusOK, "workspace", shown.Name, shown))
+	plan := planCell(&w.Workspace)
+	f := page.Form{
+		Title: at.Title, State: &plan, Back: page.Link{Title: "Workspaces", URL: "/console/workspaces"}, Wide: true, Chart: &chart,
+		Lead:   fmt.Sprintf("%s a minute, %s a day. Created %s.", page.Counted(w.PerMinute, "request", "requests"), page.Number(w.PerDay), page.InWords(w.CreatedAt)),
+		Links:  []page.Link{{Title: "Change plan", URL: at.URL + "/plan"}, {Title: "Create a key", URL: at.URL + "/keys/new"}, {Title: "Let the owner in", URL: at.URL + "/owner"}},
+		Facts:  workspaceFacts(&w),
+		Sheets: []page.List{keySheet(w.ID, keys), refusalSheet(v, w.ID, all), audit},
+	}
+	if over := w.ExceededWindow(); over != "" {
+		full := map[string]operator.Window{"day": w.Day, "minute": w.Minute}[over]
+		f.Alert = fmt.Sprintf("Over quota: the limit of %s a %s is used up. More are refused until %s.", page.Counted(full.Limit, "request", "requests"), over, page.InWords(full.Reset))
+	}
+	return cmp.Or(err, v.Show(http.StatusOK, f))
 }
 
-func addUse(v *visit, shown *workspaceView, id int64) error {
-	s := page.SpanOf(page.Spans(), v.R.URL.Query().Get("range"))
-	rows, err := v.Usage.Usage(v.R.Context(), s.Query(id, v.Now()))
-	shown.Chart, shown.Spans = s.Chart(rows, v.Now()), s.Links(page.Spans(), shown.Path)
-	return err
+// workspaceFacts are what a workspace has used and has.
+func workspaceFacts(w *operator.WorkspaceDetail) []page.Fact {
+	minute, day := gaugeOf(w.Minute), gaugeOf(w.Day)
+	keys := page.Cell{Text: page.Number(int64(w.Keys)), Note: "never used"}
+	if w.LastUsedAt != nil {
+		keys.Note, keys.At = "last used", *w.LastUsedAt
+	}
+	return []page.Fact{
+		{Title: "This minute", Cell: page.Cell{Meter: &minute, Note: minute.Left + " left, resets", At: minute.Reset}}, {Title: "Today (UTC)", Cell: page.Cell{Meter: &day, Note: day.Left + " left, resets", At: day.Reset}},
+		{Title: "Live keys", Cell: keys}, {Title: "Contents", Cell: page.Cell{Text: page.Counted(w.Pets, "pet", "pets"), Note: page.Counted(w.Orders, "order", "orders") + ", " + page.Counted(w.Categories, "category", "categories")}},
+	}
 }
 
 func keySheet(id int64, keys []page.KeyRow) page.List {
-	l := page.NewList("Keys", "", "It has no keys.", append(page.KeyColumns(), "")...)
+	l := page.NewList("Keys", "", "It has no keys.", append(page.KeyColumns(), "Id", "")...)
 	l.Numbers[5], l.New = true, &page.Link{Title: "Create a key", URL: workspacePath(id) + "/keys/new"}
 	slices.Reverse(keys)
 	slices.SortStableFunc(keys, func(a, b page.KeyRow) int { return strings.Compare(rank(a.State), rank(b.State)) })
@@ -177,24 +167,14 @@ func rank(state string) string {
 	return map[string]string{"banned": "0", "active": "1"}[state] + state
 }
 
-// keyCells returns the row of a key, with what an operator can do.
+// keyCells returns the row of a key, with its id for the commands, and the way to lift its ban.
 func keyCells(k *page.KeyRow) []page.Cell {
-	row, at := k.Cells(), "/console/keys/"+k.ID
-	var links []page.Link
-	switch k.State {
-	case "banned":
+	row := append(k.Cells(), page.Cell{Text: k.ID, Code: true}, page.Cell{})
+	if k.State == "banned" {
 		row[3].Note = k.Ban.Reason + ", until"
-		links = []page.Link{{Title: "Lift", URL: "/console/bans/" + k.ID}}
-	case "active":
-		links = []page.Link{{Title: "Ban", URL: at + "/ban"}}
-		if k.RotatedTo == "" {
-			links = append(links, page.Link{Title: "Rotate", URL: at + "/rotate"})
-		}
+		row[7].Links = []page.Link{{Title: "Lift", URL: "/console/bans/" + k.ID}}
 	}
-	if k.State != "revoked" {
-		links = append(links, page.Link{Title: "Revoke", URL: at + "/revoke", Danger: true})
-	}
-	return append(row, page.Cell{Links: links})
+	return row
 }
 
 const maxRefusals = 10
@@ -212,31 +192,4 @@ func refusalSheet(v *visit, id int64, keys []access.Key) page.List {
 		})
 	}
 	return l
-}
-
-// removalTimeout is how long a page may take that removes what a workspace has.
-const removalTimeout = 10 * time.Minute
-
-// removal returns a form that removes the contents of the workspace in the path, or the whole workspace, and then
-// redirects to an address; "" means that of the workspace.
-func removal(what, lead, said, to string, do func(*operator.Local, context.Context, int64) error) func(*visit) (page.Form, error) {
-	return func(v *visit) (page.Form, error) {
-		w, err := workspaceInPath(v)
-		name, at := access.Printable(w.Name), workspacePath(w.ID)
-		return page.Form{
-			Title: what + " " + name + "?", Lead: lead + " This cannot be undone.", Submit: what + " the workspace", Danger: true, Back: page.Link{Title: name, URL: at},
-			Fields: []page.Field{{Name: "name", Label: "Name of the workspace", Required: true, Hint: "Enter it to confirm: " + name}},
-			Facts: []page.Fact{
-				{Title: "Pets", Cell: page.Cell{Text: page.Number(w.Pets)}}, {Title: "Orders", Cell: page.Cell{Text: page.Number(w.Orders)}}, {Title: "Categories", Cell: page.Cell{Text: page.Number(w.Categories)}}, {Title: "Live keys", Cell: page.Cell{Text: page.Number(int64(w.Keys))}},
-			},
-			Send: func(in *page.Input) error {
-				if strings.TrimSpace(in.Text("name")) != name {
-					return page.FieldError("name", "This is not the name of the workspace.")
-				}
-				page.Extend(v.W, removalTimeout)
-				// The removal goes on if the client disconnects.
-				return v.Then(cmp.Or(to, at), said, do(v.acting(), context.WithoutCancel(v.R.Context()), w.ID))
-			},
-		}, err
-	}
 }

@@ -3,8 +3,6 @@
 package asset
 
 import (
-	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -32,21 +30,8 @@ type File struct {
 // NewFile returns the file of that content.
 func NewFile(mediaType string, text []byte) *File {
 	sum := sha256.Sum256(text)
-	small := sync.OnceValue(func() []byte { return Compress(text) })
+	small := sync.OnceValue(func() []byte { return accept.Compress(text) })
 	return &File{mediaType: mediaType, etag: hex.EncodeToString(sum[:6]), text: text, small: small}
-}
-
-var writers = sync.Pool{New: func() any { return gzip.NewWriter(nil) }} // one has some 800 KB
-
-// Compress returns text in gzip.
-func Compress(text []byte) []byte {
-	var b bytes.Buffer
-	z := writers.Get().(*gzip.Writer)
-	defer writers.Put(z)
-	z.Reset(&b)
-	_, _ = z.Write(text) // a buffer takes everything
-	_ = z.Close()
-	return b.Bytes()
 }
 
 // Serve answers GET and HEAD with the status, which is 200 unless the file says that there is no other; also a client that

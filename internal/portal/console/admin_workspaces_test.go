@@ -11,7 +11,7 @@ import (
 	"example.com/petstore/internal/usage"
 )
 
-// TestWorkspacePage: an operator makes a workspace and a key to it, bans it, and sees all of that on the workspace's page.
+// TestWorkspacePage: an operator makes a workspace and a key to it, and sees on the workspace's page what became of it.
 func TestWorkspacePage(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -22,7 +22,7 @@ func TestWorkspacePage(t *testing.T) {
 	g.post("/console/workspaces/new", "name", "Corner <b>shop</b>", "plan", "enterprise", "perMinute", "2", "perDay", "50").leadsTo("/console/workspaces/2/owner")
 	g.get("/console/workspaces/2").want(200, "It has no keys").want(200, "Corner &lt;b&gt;shop").want(200, "2 requests a minute, 50 a day")
 	g.post("/console/workspaces/2/keys/new", "name", "till", "expiresAt", "24").want(422, "scope")
-	g.post("/console/workspaces/2/keys/new", "name", "till", "scopes", "read", "expiresAt", "7").want(422, "Choose one of these")
+	g.post("/console/workspaces/2/keys/new", "name", "till", "scopes", "read", "expiresAt", "7").want(422, "no choice")
 	made := g.post("/console/workspaces/2/keys/new", "name", "till", "scopes", "read", "expiresAt", "24").want(200, "The new key").body
 	secret := regexp.MustCompile(`pst_[0-9A-Za-z]+`).FindString(made)
 	entry, err := h.keys.Verify(secret)
@@ -35,17 +35,11 @@ func TestWorkspacePage(t *testing.T) {
 	h.usage.Record(2, usage.Event{At: h.now(), Method: "GET", Path: "/pets", Status: 429, Code: "rate_limited", KeyID: entry.Key.ID})
 	g.get("/console/workspaces/2").want(200, "Over quota: the limit of 2 requests a minute is used up").want(200, "rate_limited").want(200, `datetime="2026-03-02T12:00:00Z"`)
 
-	at := "/console/keys/" + entry.Key.ID
-	g.post(at+"/ban", "for", "24", "reason", "").want(422, "at least 1 character")
-	g.post(at+"/ban", "for", "24", "reason", "too <i>fast</i>").leadsTo("/console/workspaces/2")
-	g.get("/console/workspaces/2").want(200, "too &lt;i&gt;fast&lt;/i&gt;, until").want(200, `href="/console/bans/`+entry.Key.ID)
+	h.ban(access.Ban{KeyID: entry.Key.ID, From: h.now(), Until: h.now().Add(time.Hour), Level: 1, Reason: "too <i>fast</i>", By: "cli"})
+	g.get("/console/workspaces/2").want(200, "too &lt;i&gt;fast&lt;/i&gt;, until").want(200, `href="/console/bans/`+entry.Key.ID).want(200, "<code>"+entry.Key.ID+"</code>")
 	g.post("/console/bans/" + entry.Key.ID).leadsTo("/console/bans")
-	g.post(at+"/rotate", "overlap", "0").want(200, "The new key")
-	g.post(at + "/revoke").leadsTo("/console/workspaces/2")
-	g.get(at+"/revoke").want(404, "Not found")
-	g.post("/console/workspaces/2/name", "name", "Corner").leadsTo("/console/workspaces/2")
 	page := g.get("/console/workspaces/2").body
-	for _, action := range []string{"workspace.create", "key.create", "ban.set", "ban.lift", "key.rotate", "key.revoke", "workspace.rename"} {
+	for _, action := range []string{"workspace.create", "key.create", "ban.lift"} {
 		if !strings.Contains(page, "<code>"+action+"</code>") {
 			t.Errorf("the page of the workspace does not tell of %s", action)
 		}
@@ -54,33 +48,7 @@ func TestWorkspacePage(t *testing.T) {
 	g.get("/console/workspaces/x").want(404, "Not found")
 }
 
-// TestRemovals: what a workspace has, and the workspace itself, are removed for who enters its name.
-func TestRemovals(t *testing.T) {
-	t.Parallel()
-	h := newHouse(t)
-	w := h.workspace("shop")
-	g, owner := h.signedInOperator(), h.signedIn(w, access.Read|access.Write)
-	at := "/console/workspaces/1"
-	g.get(at).want(200, `href="`+at+`/reset"`).want(200, `href="`+at+`/delete"`)
-	for _, act := range []string{"/reset", "/delete"} {
-		g.get(at+act).want(200, "Enter it to confirm: shop").want(200, "<dt>Pets</dt><dd>1</dd>").want(200, "<dt>Live keys</dt><dd>1</dd>")
-		g.post(at+act, "name", "shops").want(422, "This is not the name of the workspace")
-	}
-	owner.get("/console/pets").want(200, "=Rex")
-	g.post(at+"/reset", "name", "shop").leadsTo(at)
-	g.get(at).want(200, "The workspace was reset").want(200, "workspace.reset")
-	owner.get("/console/pets").want(200, "There are no pets here yet")
-	g.post(at+"/delete", "name", "shop").leadsTo("/console/workspaces")
-	g.get("/console/workspaces").want(200, "The workspace was deleted")
-	g.get(at).want(404, "Not found")
-	g.get(at+"/delete").want(404, "Not found")
-	owner.get("/console/pets").leadsTo("/console/signin?next=%2Fconsole%2Fpets")
-	if got, want := h.audited(2), "operator workspace.delete, operator workspace.reset"; got != want {
-		t.Errorf("the audit log says %s, want %s", got, want)
-	}
-}
-
-// TestOverQuota: which workspaces are over their quota is said, filtered and sorted by.
+// TestOverQuota: which workspaces are over their quota is said, and sorted by.
 func TestOverQuota(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -96,7 +64,7 @@ func TestOverQuota(t *testing.T) {
 	must(t, h.limiter.Save(t.Context(), h.db))
 	g := h.signedInOperator()
 	names := regexp.MustCompile(`class="name"><bdi>(\w+)<`)
-	for query, want := range map[string]string{"": "calm minute zealous", "?sort=use": "zealous minute calm", "?state=over": "minute zealous", "?state=over&sort=use&name=MIN": "minute"} {
+	for query, want := range map[string]string{"": "calm minute zealous", "?sort=use": "zealous minute calm", "?sort=use&name=MIN": "minute"} {
 		var got []string
 		for _, m := range names.FindAllStringSubmatch(g.get("/console/workspaces"+query).want(200, "over quota</span> <small>").body, -1) {
 			got = append(got, m[1])
@@ -108,7 +76,7 @@ func TestOverQuota(t *testing.T) {
 	for _, query := range []string{"", "&sort=use", "&name=min"} { // behind the last page
 		g.get("/console/workspaces?from=9223372036854775807"+query).want(200, "First page")
 	}
-	for _, query := range []string{"plan=gold", "state=under", "sort=age"} {
+	for _, query := range []string{"plan=gold", "sort=age"} {
 		name, _, _ := strings.Cut(query, "=")
 		g.get("/console/workspaces?"+query).want(422, "Nothing is shown").faultAt(name, "no choice")
 	}

@@ -62,7 +62,7 @@ func New(o Options) (*Console, error) {
 	}
 	o.Imports, o.PagesPerMinute = cmp.Or(o.Imports, defaultImports), cmp.Or(o.PagesPerMinute, DefaultPages)
 	site, err := page.New(o.Page, page.Kind{
-		Cookie: "petstore_session", Link: "link", Templates: templateFiles, Routes: routesOf(o.Events != nil && o.Webhooks != nil),
+		Cookie: "petstore_session", Link: page.WorkspaceLink, Templates: templateFiles, Routes: routesOf(o.Events != nil && o.Webhooks != nil),
 	})
 	return &Console{
 		Options: o, site: site, allowance: allowance{most: int64(o.PagesPerMinute)},
@@ -128,7 +128,9 @@ func addShop(t *page.Table[*visit]) {
 	upload := t.Form(access.Write, "/console/pets/import", importPets)
 	upload.Alone, upload.MaxBody = true, maxUpload+page.MaxForm
 	t.Form(access.Write, "/console/pets/low", setLowStock)
-	t.Form(access.Write, "/console/pets/{id}", showPet)
+	t.Form(access.Write, "/console/pets/{id}", showPet(0))
+	t.Form(access.Write, "/console/pets/{id}/add", showPet(1))
+	t.Form(access.Write, "/console/pets/{id}/stock", showPet(2))
 	t.Form(access.Write, "/console/pets/{id}/delete", deletePet)
 
 	t.List("/console/categories", listCategories)
@@ -137,10 +139,6 @@ func addShop(t *page.Table[*visit]) {
 	t.Form(access.Write, "/console/categories/new", newCategory)
 	t.Form(access.Write, "/console/categories/{id}", showCategory)
 	t.Form(access.Write, "/console/categories/{id}/delete", deleteCategory)
-
-	t.Look("/console/stock", func(v *visit) error { return v.Redirect("/console/pets") })
-	t.Form(access.Write, "/console/stock/{id}", changeStock(1))
-	t.Form(access.Write, "/console/stock/{id}/add", changeStock(0))
 
 	t.Look("/console/orders", findOrder)
 	t.Download("/console/orders.csv", ordersCSV)
@@ -159,8 +157,6 @@ func addEvents(t *page.Table[*visit]) {
 	t.Look(one, showWebhook)
 	t.Form(access.Manage, "/console/webhooks/new", newWebhook)
 	t.Form(access.Manage, one+"/edit", editWebhook)
-	t.Form(access.Manage, one+"/pause", stateForm(webhook.Paused, "Pause", "Nothing is sent until you resume it. It then sends what happened in between, as far as those events are kept."))
-	t.Form(access.Manage, one+"/resume", stateForm(webhook.Active, "Resume", "It sends the events that are waiting at once."))
 	t.Form(access.Manage, one+"/rotate", rotateWebhook)
 	t.Form(access.Manage, one+"/replay", replayWebhook)
 	t.Form(access.Manage, one+"/delete", deleteWebhook)

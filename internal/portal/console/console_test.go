@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"context"
 	"encoding/csv"
 	"fmt"
 	"html"
@@ -102,6 +103,7 @@ func (h *house) node(shop *petstore.Service, pages **console.Console) (http.Hand
 	must(h.t, err)
 	api, err := httpapi.New(httpapi.Options{
 		Service: shop, Access: h.db, Keys: h.keys, Limiter: h.limiter, Secret: secret, Sunset: h.now().AddDate(1, 0, 0), Docs: http.NotFoundHandler(), Now: h.now, Log: slog.New(slog.DiscardHandler),
+		OnBan: func(ratelimit.Ban) {}, Observe: func(context.Context, httpapi.Observation) {}, Reads: 128, Writes: 512,
 		Console: func(w http.ResponseWriter, r *http.Request, p *httpapi.ConsoleGate) { (*pages).Serve(w, r, p) },
 	})
 	must(h.t, err)
@@ -393,22 +395,22 @@ func TestStockHistory(t *testing.T) {
 	h := newHouse(t)
 	w := h.workspace("shop")
 	g := h.signedIn(w, access.Read|access.Write)
-	g.post("/console/stock/1/add", "units", "50").leadsTo("/console/stock/1")
-	g.post("/console/stock/1/add", "units", "-3").leadsTo("/console/stock/1")
-	for units, why := range map[string]string{"-49": "Only 48 can be taken away", "x": "must be a whole number", "1000000000": "at most", "9223372036854775807": "at most", "-9223372036854775808": "Only 48"} {
-		g.post("/console/stock/1/add", "units", units).want(422, why).want(422, `value="`+units+`"`)
+	g.post("/console/pets/1/add", "units", "50").leadsTo("/console/pets/1")
+	g.post("/console/pets/1/add", "units", "-3").leadsTo("/console/pets/1")
+	for units, why := range map[string]string{"-49": "Only 48 can be taken away", "x": "Enter a whole number", "1000000000": "at most", "9223372036854775807": "at most", "-9223372036854775808": "Only 48"} {
+		g.post("/console/pets/1/add", "units", units).want(422, why).want(422, `value="`+units+`"`)
 	}
 	g.post("/console/orders/new", "petId", "1", "quantity", "5").leadsTo("/console/orders/1")
 	g.post("/console/orders/new", "petId", "1", "quantity", "6").leadsTo("/console/orders/2")
 	g.post("/console/orders/1/cancel").leadsTo("/console/orders/1")
-	a := g.get("/console/stock/1").want(200, "Why is it 42?").want(200, "Pet added").want(200, "Stock set to 51").want(200, "Order 1 cancelled").want(200, `<a href="/console/pets" aria-current="page">`)
+	a := g.get("/console/pets/1").want(200, "Why is the stock 42?").want(200, "Pet added").want(200, "Stock set to 51").want(200, "Order 1 cancelled").want(200, `<a href="/console/pets" aria-current="page">`)
 	a.want(200, `<a href="/console/orders/2">Order 2 placed</a>`).want(200, `<a href="/console/orders/1">Order 1 cancelled</a>`).want(200, `<bdi class="name">till</bdi>`).want(200, ">a command<")
 	for range 30 {
-		g.post("/console/stock/1/add", "units", "1").leadsTo("/console/stock/1")
+		g.post("/console/pets/1/add", "units", "1").leadsTo("/console/pets/1")
 	}
-	older := regexp.MustCompile(`rel="next" href="([^"]+)"`).FindStringSubmatch(g.get("/console/stock/1").body)[1]
+	older := regexp.MustCompile(`rel="next" href="([^"]+)"`).FindStringSubmatch(g.get("/console/pets/1").body)[1]
 	g.get(older).want(200, "Pet added")
-	g.post("/console/stock/1/add", "units", "x").want(422, `rel="next" href="`+older+`"`)
+	g.post("/console/pets/1/add", "units", "x").want(422, `rel="next" href="`+older+`"`)
 }
 
 // TestFaults: each fault stands next to its field, and what was entered stays.
@@ -432,8 +434,8 @@ func TestFaults(t *testing.T) {
 		{"/console/pets/new", []string{"name", "Rex", "categoryId", "1", "quantity", "2", "status", "sold"}, "quantity", "must be 0"},
 		{"/console/pets/1", []string{"name", "Rex", "categoryId", "Dgos"}, "categoryId", "no category with this name"},
 		{"/console/pets/low", []string{"units", "101"}, "units", "0 to 100"},
-		{"/console/stock/1/add", []string{"units", "0"}, "units", "must not be 0"},
-		{"/console/pets/new", []string{"name", "Rex", "categoryId", "1", "status", "lost"}, "status", "one of these"},
+		{"/console/pets/1/add", []string{"units", "0"}, "units", "must not be 0"},
+		{"/console/pets/new", []string{"name", "Rex", "categoryId", "1", "status", "lost"}, "status", "no choice"},
 		{"/console/pets/1", []string{"name", "", "categoryId", "1"}, "name", "at least 1"},
 		{"/console/categories/new", []string{"name", "\u0007"}, "name", "control"},
 		{"/console/orders/new", []string{"petId", "Fido", "quantity", "1"}, "petId", "no pet with this name"},
@@ -441,14 +443,14 @@ func TestFaults(t *testing.T) {
 		{"/console/orders/new", []string{"petId", "rex #1", "quantity", "1"}, "petId", "no pet"},
 		{"/console/orders/new", []string{"petId", "1", "quantity", "0"}, "quantity", "between 1"},
 		{"/console/orders/new", []string{"petId", "99", "quantity", "1"}, "petId", "no pet"},
-		{"/console/orders/new", []string{"petId", "1", "quantity", "1", "shipDate", "soon"}, "shipDate", "must be a time"},
+		{"/console/orders/new", []string{"petId", "1", "quantity", "1", "shipDate", "soon"}, "shipDate", "Enter a time"},
 		{"/console/orders/new", []string{"petId", "1", "quantity", "2"}, "", "1 can be ordered"},
-		{"/console/stock/1", []string{"quantity", "-1"}, "quantity", "between 0"},
+		{"/console/pets/1/stock", []string{"quantity", "-1"}, "quantity", "between 0"},
 		{"/console/keys/new", []string{"name", " ", "scopes", "read", "expiresAt", "0"}, "name", "at least 1"},
 		{"/console/keys/new", []string{"name", "x", "expiresAt", "0"}, "scopes", "at least one"},
 		{"/console/keys/new", []string{"name", " ", "expiresAt", "0"}, "name", "at least 1"}, // the faults of all members stand there
 		{"/console/keys/new", []string{"name", " ", "expiresAt", "0"}, "scopes", "at least one"},
-		{"/console/keys/new", []string{"name", "x", "scopes", "read", "expiresAt", "7"}, "expiresAt", "one of these"},
+		{"/console/keys/new", []string{"name", "x", "scopes", "read", "expiresAt", "7"}, "expiresAt", "no choice"},
 		{"/console/categories/1/delete", nil, "", "still has pets"},
 	} {
 		a := g.post(test.path, test.pairs...).want(422, test.want)
@@ -467,7 +469,7 @@ func TestOrders(t *testing.T) {
 	h := newHouse(t)
 	w := h.workspace("shop")
 	g := h.signedIn(w, access.Read|access.Write|access.Manage)
-	g.post("/console/stock/1", "quantity", "10").leadsTo("/console/stock/1")
+	g.post("/console/pets/1/stock", "quantity", "10").leadsTo("/console/pets/1")
 	g.post("/console/orders/new", "petId", "1", "quantity", "4", "shipDate", "2026-04-01T10:30").leadsTo("/console/orders/1")
 	g.post("/console/orders/new", "petId", "1", "quantity", "5").leadsTo("/console/orders/2")
 	g.get("/console/orders/1").want(200, `value="2026-04-01T10:30"`)

@@ -84,13 +84,13 @@ func subjectOf(e *petstore.Event) page.Cell {
 	c := page.Cell{Text: "everything"}
 	switch kind {
 	case "pet":
-		c = page.Cell{Text: data.Name, Name: true, URL: "/console/pets/" + page.Text(data.ID)}
+		c = page.Cell{Text: data.Name, Name: true, URL: petPath(data.ID)}
 	case "category":
 		c = page.Cell{Text: data.Name, Name: true, URL: "/console/categories/" + page.Text(data.ID)}
 	case "order":
 		c = page.Cell{Text: "order " + page.Text(data.ID), URL: orderPath(data.ID)}
 	case "inventory":
-		c = page.Cell{Text: "pet " + page.Text(data.PetID), URL: "/console/stock/" + page.Text(data.PetID)}
+		c = page.Cell{Text: "pet " + page.Text(data.PetID), URL: petPath(data.PetID)}
 	}
 	if what == "deleted" {
 		c.URL = ""
@@ -109,7 +109,7 @@ func showEvent(v *visit) error {
 	}
 	by, err := keyCells(v)
 	title := "Event " + page.Text(e.ID) + ": " + string(e.Type)
-	return cmp.Or(err, v.Render(http.StatusOK, "sheets", title, sheetPage{
+	return cmp.Or(err, v.Show(http.StatusOK, page.Form{
 		Title: title, Lead: "What changed, when, and by whom.", Back: page.Link{Title: "Events", URL: "/console/events"},
 		Sheets: []page.List{changed},
 		Facts: []page.Fact{
@@ -123,22 +123,20 @@ func showEvent(v *visit) error {
 // before and after, otherwise all.
 func changeOf(e *petstore.Event) (page.List, error) {
 	var now, before map[string]json.RawMessage
-	if err := json.Unmarshal(e.Data, &now); err != nil {
-		return page.List{}, err
+	err := json.Unmarshal(e.Data, &now)
+	l, members := page.NewList("Content", "", "It has no members.", "Member", "Value"), now
+	if err == nil && len(e.Previous) > 0 {
+		err = json.Unmarshal(e.Previous, &before)
+		l, members = page.NewList("What changed", "", "", "Member", "Before", "Now"), before
 	}
-	if len(e.Previous) > 0 {
-		err := json.Unmarshal(e.Previous, &before)
-		l := page.NewList("What changed", "", "", "Member", "Before", "Now")
-		for _, name := range slices.Sorted(maps.Keys(before)) {
-			l.Rows = append(l.Rows, []page.Cell{{Text: name, Code: true}, {Text: inPlainText(before[name]), Name: true}, {Text: inPlainText(now[name]), Name: true}})
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		row := []page.Cell{{Text: name, Code: true}}
+		if before != nil {
+			row = append(row, page.Cell{Text: inPlainText(before[name]), Name: true})
 		}
-		return l, err
+		l.Rows = append(l.Rows, append(row, page.Cell{Text: inPlainText(now[name]), Name: true}))
 	}
-	l := page.NewList("Content", "", "It has no members.", "Member", "Value")
-	for _, name := range slices.Sorted(maps.Keys(now)) {
-		l.Rows = append(l.Rows, []page.Cell{{Text: name, Code: true}, {Text: inPlainText(now[name]), Name: true}})
-	}
-	return l, nil
+	return l, err
 }
 
 // inPlainText returns a JSON value, which may be absent, as text for display.

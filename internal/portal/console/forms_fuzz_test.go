@@ -26,7 +26,7 @@ func forms() [][2]string {
 		{"/console/categories/new", "name=Cats&description=They%0D%0Ameow"},
 		{"/console/categories/1", "name=Dogs&description="},
 		{"/console/categories/1/delete", ""},
-		{"/console/stock/1", "quantity=+7+"},
+		{"/console/pets/1/stock", "quantity=+7+"},
 		{"/console/orders/new", "petId=1&quantity=1&shipDate=2026-04-01T10%3A30&complete=true"},
 		{"/console/orders/1", "shipDate=2026-04-01"},
 		{"/console/orders/1/complete", "version="},
@@ -35,7 +35,7 @@ func forms() [][2]string {
 		{"/console/signin", "key=pst_x&next=%2Fconsole%2Fpets"},
 		{"/console/link", "token=x"},
 		{"/console/signout", ""},
-		{"/console/stock/1/add", "units=-1"},
+		{"/console/pets/1/add", "units=-1"},
 		{"/console/pets/import", "do=import"},
 	}
 }
@@ -200,7 +200,7 @@ func checkEntered(t *testing.T, path, body, page string) {
 // checkShown checks that the pages show what is stored, and that the API can send it.
 func (h *house) checkShown(t *testing.T, w access.Workspace, cookie string) {
 	t.Helper()
-	for _, path := range []string{"/console/pets", "/console/categories", "/console/stock/1", "/console/orders", "/console/keys", "/console/orders.csv", "/console/pets.csv"} {
+	for _, path := range []string{"/console/pets", "/console/categories", "/console/pets/1", "/console/orders", "/console/keys", "/console/orders.csv", "/console/pets.csv"} {
 		if a := serve(h.api, http.MethodGet, path, cookie, ""); a.Code != http.StatusOK {
 			t.Errorf("GET %s answers %d:\n%s", path, a.Code, a.Body)
 		} else if !strings.HasSuffix(path, ".csv") {
@@ -247,10 +247,10 @@ func FuzzConsoleQueries(f *testing.F) {
 	office, operator := h.officeSession()
 	f.Fuzz(func(t *testing.T, which uint8, id, query string) {
 		path := lists()[int(which)%len(lists())]
-		for _, at := range []string{path, "/console/pets/" + id, "/console/orders/" + id, "/console/categories/" + id, "/console/stock/" + id, "/console/events/" + id} {
+		for _, at := range []string{path, "/console/pets/" + id, "/console/orders/" + id, "/console/categories/" + id, "/console/events/" + id} {
 			h.checkList(t, serve(h.api, http.MethodGet, at+"?"+query, cookie, ""), at, query)
 		}
-		for _, at := range []string{"/console", "/console/workspaces", "/console/busy", "/console/bans", "/console/audit", "/console/health", "/console/workspaces/" + id, "/console/bans/" + id} {
+		for _, at := range []string{"/console", "/console/workspaces", "/console/bans", "/console/audit", "/console/health", "/console/workspaces/" + id, "/console/bans/" + id} {
 			h.checkList(t, serve(office, http.MethodGet, at+"?"+query, operator, ""), at, query)
 		}
 	})

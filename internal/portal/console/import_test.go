@@ -54,7 +54,7 @@ func TestImport(t *testing.T) {
 	g.upload("import", good).want(422, "It would set the stock of 1 pet, whatever was sold since the file was made").want(422, `name="again"`)
 	g.upload("import", good, "again").leadsTo("/console/pets")
 	g.get("/console/pets").want(200, "2 pets and 1 category added, 1 pet changed, 0 left").want(200, "Mia").want(200, "<bdi>Rex")
-	g.get("/console/stock/1").want(200, "Why is it 7?")
+	g.get("/console/pets/1").want(200, "Why is the stock 7?")
 	g.upload("try", good).want(200, "This file was imported before")
 	g.upload("import", good).want(422, "This file was imported before. Importing it again adds 2 pets a second time. It would add 2 pets, though pets with all their names are there already. Nothing was imported.").want(422, `name="again"`)
 	if pets, err := h.shop.Pets(t.Context(), w.ID, petstore.PetQuery{Page: petstore.Page{Limit: 10}}); err != nil || len(pets) != 3 {

@@ -3,6 +3,7 @@ package console
 import (
 	"cmp"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -94,15 +95,12 @@ func (v *visit) keyring() access.Keyring {
 	return access.Keyring{Store: v.Access, Now: v.Now, By: access.Actor(v.actor()), Maker: &v.who.Key, Secret: v.Token}
 }
 
-func keyForms(v *visit) page.KeyForms {
-	return page.KeyForms{
-		Visit: v.Visit, Ring: v.keyring(), Service: baseURL(v),
-		Back: page.Link{Title: "API keys", URL: "/console/keys"}, Next: page.Link{Title: "To the keys", URL: "/console/keys"},
-	}
+func keyMaker(v *visit) page.KeyMaker {
+	return page.KeyMaker{Visit: v.Visit, Ring: v.keyring(), Service: baseURL(v), Back: page.Link{Title: "API keys", URL: "/console/keys"}}
 }
 
 func newKey(v *visit) (page.Form, error) {
-	return keyForms(v).New(v.who.Workspace.ID, "It cannot have a scope that the key you signed in with does not have."), nil
+	return keyMaker(v).Form(v.who.Workspace.ID, "It cannot have a scope that the key you signed in with does not have."), nil
 }
 
 // keyInPath returns the key in the path, if it is of the workspace and not revoked. The
@@ -111,28 +109,46 @@ func keyInPath(v *visit) (access.Key, error) {
 	return v.keyring().Key(v.R.Context(), v.ID)
 }
 
+// rotateKey asks for how long a key lasts beside the one that takes its place.
 func rotateKey(v *visit) (page.Form, error) {
 	k, err := keyInPath(v)
+	if err == nil && v.R.Method != http.MethodPost { // else the rotation checks it, unless it was made by this form
+		err = k.CheckRotation(v.Now())
+	}
 	if err != nil {
 		return page.Form{}, err
 	}
 	facts, err := page.KeyFacts(v.Visit, k)
-	if err != nil {
-		return page.Form{}, err
-	}
-	return keyForms(v).Rotate(k, facts)
+	return page.Form{
+		Title: "Rotate this key?", Lead: "A new key takes over its name, scopes and expiry. Both work for the time that you choose; then the old key stops working.",
+		Submit: "Create the new key", Heading: access.Printable(k.Name), Back: page.Link{Title: "API keys", URL: "/console/keys"}, Facts: facts,
+		Fields: []page.Field{{Name: "overlap", Label: "The old key ends", Kind: "select", Options: []page.Option{
+			{Value: "24", Label: "in a day"}, {Value: "0", Label: "at once"}, {Value: "1", Label: "in an hour"}, {Value: "168", Label: "in 7 days"},
+		}}},
+		Send: func(in *page.Input) error {
+			made, err := v.keyring().Rotate(v.R.Context(), k.ID, in.Hours("overlap"), v.OnceHere())
+			return keyMaker(v).Show("The new key", made.Secret, k.Scopes, err)
+		},
+	}, err
 }
 
+// revokeKey asks whether to revoke a key.
 func revokeKey(v *visit) (page.Form, error) {
 	k, err := keyInPath(v)
 	if err != nil {
 		return page.Form{}, err
 	}
-	facts, err := whatBreaks(v, k)
-	f := keyForms(v).Revoke(k, facts)
-	if f.Back = (page.Link{Title: access.Printable(k.Name), URL: "/console/keys/" + k.ID}); k.ID == v.who.Key.ID {
+	f := page.Form{
+		Title: "Revoke this key?", Lead: "Whatever still uses it stops working within a second. This cannot be undone.", Submit: "Revoke the key", Danger: true,
+		Heading: access.Printable(k.Name), Back: page.Link{Title: access.Printable(k.Name), URL: "/console/keys/" + k.ID},
+		Send: func(*page.Input) error {
+			return v.Then("/console/keys", "The key was revoked.", v.keyring().Revoke(v.R.Context(), k.ID, petstore.Condition{}))
+		},
+	}
+	if k.ID == v.who.Key.ID {
 		f.Lead += " It is the key that you signed in with: you will be signed out."
 	}
+	f.Facts, err = whatBreaks(v, k)
 	return f, err
 }
 
@@ -151,18 +167,9 @@ func keySheet(v *visit, k access.Key) (page.List, error) {
 		})
 	}
 	if len(l.Rows) > 0 {
-		l.Lead = requestsIn(days) + " in the last 14 days. Forms of this console are not among them."
+		l.Lead = page.Counted(total(days), "request", "requests") + " in the last 14 days. Forms of this console are not among them."
 	}
 	return l, err
-}
-
-// requestsIn returns in words how many requests there were on days.
-func requestsIn(days []usage.Row) string {
-	sum := int64(0)
-	for i := range days {
-		sum += days[i].Total()
-	}
-	return page.Counted(sum, "request", "requests")
 }
 
 func showKey(v *visit) (page.Form, error) {
@@ -170,28 +177,24 @@ func showKey(v *visit) (page.Form, error) {
 	if err != nil {
 		return page.Form{}, err
 	}
-	p := &sheetPage{
+	f := page.Form{
 		Title: access.Printable(k.Name), State: &page.Cell{Text: k.State(v.Now()), Badge: k.State(v.Now())}, Back: page.Link{Title: "API keys", URL: "/console/keys"}, Links: keyLinks(v, &k), Below: true,
-		Forms: []page.Form{{Heading: "Rename", Action: "/console/keys/" + k.ID, Submit: "Save the name", Fields: []page.Field{
+		Heading: "Rename", Submit: "Save the name", Fields: []page.Field{
 			{Name: "name", Label: "Name", Kind: "text", Value: access.Printable(k.Name), Required: true, Max: access.MaxName}, page.VersionField(k.View(v.Now())),
-		}}},
+		},
+		Send: func(in *page.Input) error {
+			patch := access.KeyPatch{Name: petstore.Some(strings.TrimSpace(in.Text("name")))}
+			_, err := v.keyring().Update(v.R.Context(), k.ID, patch, in.Condition())
+			return v.Then("/console/keys/"+k.ID, "The key was renamed.", err)
+		},
 	}
-	p.read = func() error {
-		if p.Facts, err = page.KeyFacts(v.Visit, k); err != nil {
-			return err
-		}
-		p.Facts = append(p.Facts, inLog("Requests", k, ""), inLog("Errors", k, "&outcome=errors"), inLog("Refusals", k, "&outcome=429"))
-		days, err := keySheet(v, k)
-		p.Sheets = []page.List{days}
-		return err
+	if f.Facts, err = page.KeyFacts(v.Visit, k); err != nil {
+		return f, err
 	}
-	f := p.form(v, 0)
-	f.Send = func(in *page.Input) error {
-		patch := access.KeyPatch{Name: petstore.Some(strings.TrimSpace(in.Text("name")))}
-		_, err := v.keyring().Update(v.R.Context(), k.ID, patch, in.Condition())
-		return v.Then(f.Action, "The key was renamed.", err)
-	}
-	return f, nil
+	f.Facts = append(f.Facts, inLog("Requests", k, ""), inLog("Errors", k, "&outcome=errors"), inLog("Refusals", k, "&outcome=429"))
+	days, err := keySheet(v, k)
+	f.Sheets = []page.List{days}
+	return f, err
 }
 
 // inLog is a fact with a link to the requests of a key in the log.
@@ -206,7 +209,7 @@ func whatBreaks(v *visit, k access.Key) ([]page.Fact, error) {
 		return nil, err
 	}
 	facts, err := page.KeyFacts(v.Visit, k)
-	facts = append(facts, page.Fact{Title: "In the last 7 days", Cell: page.Cell{Text: requestsIn(days)}})
+	facts = append(facts, page.Fact{Title: "In the last 7 days", Cell: page.Cell{Text: page.Counted(total(days), "request", "requests")}})
 	if uses, since := usesOf(v, k.ID); len(uses) > 0 {
 		facts = append(facts, page.Fact{Title: "In the log of this server", Cell: page.Cell{Text: strings.Join(uses[:min(len(uses), few)], ", "), Note: "since", At: since}})
 	}

@@ -74,8 +74,8 @@ func TestSentTwice(t *testing.T) {
 		{"/console/pets/new", "", []string{"name", "Felix", "categoryId", "2"}, "The pet was added."},
 		{"/console/orders/new", "", []string{"petId", "1", "quantity", "2"}, "The order was placed."},
 		{"/console/orders/new", "", []string{"petId", "1", "quantity", "2"}, "The order was placed."}, // shown anew it is another one
-		{"/console/stock/1", "/console/stock/1/add", []string{"units", "50"}, "50 units were added."},
-		{"/console/stock/1", "", []string{"quantity", "30"}, "The stock was set to 30."},
+		{"/console/pets/1", "/console/pets/1/add", []string{"units", "50"}, "50 units were added."},
+		{"/console/pets/1", "/console/pets/1/stock", []string{"quantity", "30"}, "The stock was set to 30."},
 		{"/console/pets/1", "", []string{"name", "Rex", "categoryId", "1", "status", "available"}, "The pet was saved."},
 		{"/console/orders/1/complete", "", nil, "Order 1 is complete."},
 		{"/console/orders/2/cancel", "", nil, "Order 2 was cancelled"},
@@ -107,12 +107,12 @@ func TestSentAtOnce(t *testing.T) {
 	h, w, g := counted(t)
 	there := g.onOtherNode()
 	order := g.form("/console/orders/new", "/console/orders/new", "petId", "1", "quantity", "2")
-	units := g.form("/console/stock/1", "/console/stock/1/add", "units", "50")
+	units := g.form("/console/pets/1", "/console/pets/1/add", "units", "50")
 	var all sync.WaitGroup
 	for range 4 {
 		for _, one := range []*guest{g, there} {
 			all.Go(func() { one.post("/console/orders/new", order...).leadsTo("/console/orders/1") })
-			all.Go(func() { one.post("/console/stock/1/add", units...).leadsTo("/console/stock/1") })
+			all.Go(func() { one.post("/console/pets/1/add", units...).leadsTo("/console/pets/1") })
 		}
 	}
 	all.Wait()

@@ -239,7 +239,7 @@ func placeOrder(v *visit, in *page.Input) error {
 func orderFacts(v *visit, o petstore.Order, gone bool) ([]page.Fact, error) {
 	names, err := petNames(v, o)
 	facts := []page.Fact{
-		{Title: "Pet", Cell: page.Cell{Text: names[o.PetID], Name: true, URL: "/console/pets/" + page.Text(o.PetID)}}, {Title: "Quantity", Cell: page.Cell{Text: page.Number(o.Quantity)}},
+		{Title: "Pet", Cell: page.Cell{Text: names[o.PetID], Name: true, URL: petPath(o.PetID)}}, {Title: "Quantity", Cell: page.Cell{Text: page.Number(o.Quantity)}},
 		{Title: "State", Cell: stateCell(v, o)}, {Title: "Ships", Cell: timeCell(o.ShipDate)},
 	}
 	if gone {
@@ -265,28 +265,24 @@ func showOrder(v *visit) (page.Form, error) {
 	if err != nil || gone && (len(moves) == 0 || v.R.Method == http.MethodPost) {
 		return page.Form{}, cmp.Or(err, missing)
 	}
-	p := sheetPage{Title: "Order " + page.Text(id), Back: page.Link{Title: "Orders", URL: "/console/orders"}}
+	f := page.Form{Title: "Order " + page.Text(id), Back: page.Link{Title: "Orders", URL: "/console/orders"}}
 	switch {
 	case gone: // the ledger knows it still
 		o = petstore.Order{ID: id, PetID: moves[0].PetID, Quantity: moves[0].Delta}
-		p.Lead = "This order was cancelled: its units went back into the stock, and the API does not have it any more."
+		f.Lead = "This order was cancelled: its units went back into the stock, and the API does not have it any more."
 	case o.Complete:
-		p.Lead = "This order is complete and cannot be changed."
+		f.Lead = "This order is complete and cannot be changed."
 	default:
-		p.Lead = "This order is open: its units have left the stock."
-		p.Acts = actsOnOrder(v, o, nil)
-		p.Forms = []page.Form{v.Ready(page.Form{Heading: "Change the ship date", Submit: "Save", Fields: []page.Field{shipField(o.ShipDate), page.VersionField(o)}})}
+		f.Lead = "This order is open: its units have left the stock."
+		f.Acts = actsOnOrder(v, o, nil)
+		f.Heading, f.Submit, f.Fields = "Change the ship date", "Save", []page.Field{shipField(o.ShipDate), page.VersionField(o)}
 	}
-	p.read = func() (err error) {
-		if p.Facts, err = orderFacts(v, o, gone); err != nil {
-			return err
-		}
-		p.State, p.Lead = &p.Facts[2].Cell, page.Counted(o.Quantity, "unit", "units")+" of \u2068"+p.Facts[0].Text+"\u2069. "+p.Lead
-		history, err := orderHistory(v, o, moves)
-		p.Sheets = []page.List{history}
-		return err
+	if f.Facts, err = orderFacts(v, o, gone); err != nil {
+		return f, err
 	}
-	f := p.form(v, 0)
+	f.State, f.Lead = &f.Facts[2].Cell, page.Counted(o.Quantity, "unit", "units")+" of \u2068"+f.Facts[0].Text+"\u2069. "+f.Lead
+	history, err := orderHistory(v, o, moves)
+	f.Sheets = []page.List{history}
 	f.Send = func(in *page.Input) error {
 		patch := petstore.OrderPatch{ShipDate: petstore.Null[petstore.Time]()}
 		if t := in.Instant("shipDate"); t.Valid {
@@ -295,7 +291,7 @@ func showOrder(v *visit) (page.Form, error) {
 		_, err := v.Service.UpdateOrder(v.R.Context(), v.shop(), id, patch, in.Condition())
 		return v.Then(orderPath(id), "The order was saved.", err)
 	}
-	return f, nil
+	return f, err
 }
 
 // orderHistory returns what happened to an order, the oldest first: what moved stock, by the ledger, and other changes as

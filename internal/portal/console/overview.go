@@ -17,8 +17,7 @@ import (
 type overview struct {
 	Chart  page.Chart
 	Meters []page.Gauge
-	Forms  string // how many the console was sent
-	Spans  []page.Link
+	Forms  string    // how many the console was sent
 	NewKey bool      // a key can be made
 	Steps  []step    // to do first; nil once they are done
 	Sunset page.List // keys that use an operation that will end
@@ -28,17 +27,16 @@ type overview struct {
 }
 
 func showOverview(v *visit) error {
-	s, now := page.SpanOf(page.Spans(), v.R.URL.Query().Get("range")), v.Now()
-	rows, err := v.Usage.Usage(v.R.Context(), s.Query(v.who.Workspace.ID, now))
+	chart, err := v.Chart(v.who.Workspace.ID)
 	if err != nil {
 		return err
 	}
 	o := overview{
-		Chart: s.Chart(rows, now), Meters: v.limits.Gauges(), Spans: s.Links(page.Spans(), "/console"),
+		Chart: chart, Meters: v.limits.Gauges(),
 		NewKey: v.who.Key.Scopes.Has(access.Manage) && v.limits.Banned().IsZero(),
 	}
-	week, err := usedSince(v, "", now.AddDate(0, 0, -6))
-	o.Forms = formsSent(week)
+	week, err := usedSince(v, "", v.Now().AddDate(0, 0, -6))
+	o.Forms = page.Counted(total(slices.DeleteFunc(slices.Clone(week), func(d usage.Row) bool { return d.Key != usage.Forms })), "form", "forms")
 	errs := [6]error{err}
 	o.Steps, errs[1] = firstSteps(v)
 	if v.May(access.Manage) {
@@ -59,15 +57,12 @@ func usedSince(v *visit, keyID string, from time.Time) ([]usage.Row, error) {
 	return v.Usage.Usage(v.R.Context(), usage.Query{Workspace: v.who.Workspace.ID, Interval: usage.Day, Key: keyID, From: from, To: v.Now()})
 }
 
-// formsSent returns in words how many forms the console was sent on days.
-func formsSent(days []usage.Row) string {
-	sent := int64(0)
+// total returns how many requests there were on days.
+func total(days []usage.Row) (sum int64) {
 	for i := range days {
-		if days[i].Key == usage.Forms {
-			sent += days[i].Total()
-		}
+		sum += days[i].Total()
 	}
-	return page.Counted(sent, "form", "forms")
+	return sum
 }
 
 // How many rows the overview shows of a list, and how many pets with little stock it looks at: those that are sold are not
@@ -86,7 +81,7 @@ func lowOnStock(v *visit) (page.List, error) {
 	pets = slices.DeleteFunc(pets, func(p petstore.StockedPet) bool { return p.Status == petstore.Sold })
 	slices.SortStableFunc(pets, func(a, b petstore.StockedPet) int { return cmp.Compare(a.Quantity, b.Quantity) })
 	for _, p := range pets[:min(len(pets), few)] {
-		l.Rows = append(l.Rows, []page.Cell{{Text: p.Name, Name: true, URL: "/console/stock/" + page.Text(p.ID)}, {Text: page.Number(p.Quantity)}, statusCell(p.Status)})
+		l.Rows = append(l.Rows, []page.Cell{{Text: p.Name, Name: true, URL: petPath(p.ID)}, {Text: page.Number(p.Quantity)}, statusCell(p.Status)})
 	}
 	return l, err
 }
@@ -166,8 +161,8 @@ func firstSteps(v *visit) ([]step, error) {
 	return append(steps, step{"Make the first request", "/docs/guides/first-request", len(days) > 0}), nil
 }
 
-// sunsetWatch returns the keys that used an operation that will end on days of a week, the busiest first: the key, how
-// often, and on which day last.
+// sunsetWatch returns the keys that used an operation that will end on days of a week and still can, the busiest first: the
+// key, how often, and on which day last.
 func sunsetWatch(v *visit, days []usage.Row) (page.List, error) {
 	l := page.NewList("Keys that still call getPet, which is deprecated", "", "", "Key", "In 7 days", "Last (UTC)")
 	l.Numbers[1], l.New = true, &page.Link{Title: "What to use instead", URL: "/docs/guides/sunset"}
@@ -180,15 +175,14 @@ func sunsetWatch(v *visit, days []usage.Row) (page.List, error) {
 	if len(times) == 0 {
 		return l, nil
 	}
-	keys, err := knownKeys(v)
-	names := page.KeyNames(keys)
-	busiest := slices.SortedFunc(maps.Keys(times), func(a, b string) int { return cmp.Or(cmp.Compare(times[b], times[a]), cmp.Compare(a, b)) })
-	for _, id := range busiest[:min(len(busiest), few)] {
-		key := page.Cell{Text: cmp.Or(names[id], id), Name: true}
-		if slices.ContainsFunc(keys, func(k access.Key) bool { return k.ID == id && k.RevokedAt.IsZero() }) {
-			key.URL = "/console/keys/" + id
-		}
-		l.Rows = append(l.Rows, []page.Cell{key, {Text: page.Number(times[id])}, {Text: time.Unix(last[id], 0).UTC().Format("2 Jan")}})
+	keys, _, err := v.Access.LiveKeys(v.R.Context(), slices.Collect(maps.Keys(times)), nil)
+	slices.SortFunc(keys, func(a, b access.Key) int {
+		return cmp.Or(cmp.Compare(times[b.ID], times[a.ID]), cmp.Compare(a.ID, b.ID))
+	})
+	for _, k := range keys[:min(len(keys), few)] {
+		l.Rows = append(l.Rows, []page.Cell{
+			{Text: access.Printable(k.Name), Name: true, URL: "/console/keys/" + k.ID}, {Text: page.Number(times[k.ID])}, {Text: time.Unix(last[k.ID], 0).UTC().Format("2 Jan")},
+		})
 	}
 	return l, err
 }

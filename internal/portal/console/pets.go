@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"io"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -48,14 +49,15 @@ func listPets(v *visit) (page.List, error) {
 	err = nameCategories(v, categories, pets)
 	for i := range pets {
 		p := &pets[i]
-		at := "/console/pets/" + page.Text(p.ID)
 		l.Rows = append(l.Rows, []page.Cell{
-			{Text: page.Text(p.ID)}, {Text: p.Name, Name: true, URL: at}, {Text: categories[p.CategoryID], Name: true}, statusCell(p.Status), stockCell(v, p),
-			{Links: []page.Link{{Title: "Stock", URL: "/console/stock/" + page.Text(p.ID)}, {Title: "Order", URL: "/console/orders/new" + named(p)}}},
+			{Text: page.Text(p.ID)}, {Text: p.Name, Name: true, URL: petPath(p.ID)}, {Text: categories[p.CategoryID], Name: true}, statusCell(p.Status), stockCell(v, p),
+			{Links: []page.Link{{Title: "Order", URL: "/console/orders/new" + named(p)}}},
 		})
 	}
 	return l, err
 }
+
+func petPath(id int64) string { return "/console/pets/" + page.Text(id) }
 
 // categoryName returns the name of a category, "" if it was deleted meanwhile.
 func categoryName(v *visit, id int64) (string, error) {
@@ -68,7 +70,7 @@ func categoryName(v *visit, id int64) (string, error) {
 
 // stockCell says how much there is of a pet, and whether that is low.
 func stockCell(v *visit, p *petstore.StockedPet) page.Cell {
-	c := page.Cell{Text: page.Number(p.Quantity), URL: "/console/stock/" + page.Text(p.ID)}
+	c := page.Cell{Text: page.Number(p.Quantity), URL: petPath(p.ID)}
 	if p.Status != petstore.Sold && p.Quantity <= v.who.Workspace.LowStock {
 		c.Note = "low"
 	}
@@ -105,7 +107,7 @@ func newPet(v *visit) (page.Form, error) {
 			n.Category = &petstore.NewCategory{Name: strings.TrimSpace(in.Text("categoryId"))}
 		}
 		made, err := v.Service.CreatePet(v.R.Context(), v.shop(), n, v.Once())
-		return v.Then("/console/pets/"+page.Text(made.ID), "The pet was added.", err)
+		return v.Then(petPath(made.ID), "The pet was added.", err)
 	}
 	return f, err
 }
@@ -115,34 +117,43 @@ func named(p *petstore.StockedPet) string {
 	return "?petId=" + url.QueryEscape(pickName(p.Name, p.ID))
 }
 
-// petFacts are what there is to know of a pet beside its name.
-func petFacts(v *visit, p *petstore.StockedPet) []page.Fact {
-	facts := []page.Fact{
-		{Title: "Stock", Cell: stockCell(v, p)}, {Title: "Status", Cell: statusCell(p.Status)},
-		{Title: "Orders", Cell: page.Cell{Text: page.Number(p.OpenOrders) + " open", URL: "/console/orders" + named(p)}},
+// showPet returns the page of the pet in the path, with the forms that change it and its stock, and what has changed that.
+// Which of the forms is sent to the address comes first.
+func showPet(which int) func(*visit) (page.Form, error) {
+	return func(v *visit) (page.Form, error) {
+		p, err := inPath(v, v.Service.Pet)
+		if err != nil {
+			return page.Form{}, err
+		}
+		edit, err := editForm(v, &p)
+		if err != nil {
+			return page.Form{}, err
+		}
+		forms := []page.Form{edit, addForm(v, p.Item()), setForm(v, p.Item())}
+		f := forms[which]
+		f.Title, f.Lead, f.Back = p.Name, "Pet "+page.Text(p.ID)+". Units in open orders are not among those in stock.", edit.Back
+		f.State, f.Beside = &page.Cell{Text: page.Counted(p.Quantity, "unit", "units"), Badge: string(p.Status)}, slices.Delete(forms, which, which+1)
+		f.Links = []page.Link{{Title: "Order", URL: "/console/orders/new" + named(&p)}, {Title: "Delete", URL: petPath(p.ID) + "/delete", Danger: true}}
+		f.Facts = []page.Fact{{Title: "Status", Cell: statusCell(p.Status)}, {Title: "Orders", Cell: page.Cell{Text: page.Number(p.OpenOrders) + " open", URL: "/console/orders" + named(&p)}}}
+		if v.Events != nil {
+			f.Facts = append(f.Facts, page.Fact{Title: "Events", Cell: page.Cell{Text: "What happened to it", URL: "/console/events" + named(&p)}})
+		}
+		history, err := stockHistory(v, p.Item())
+		f.Sheets = []page.List{history}
+		return f, err
 	}
-	if v.Events != nil {
-		facts = append(facts, page.Fact{Title: "Events", Cell: page.Cell{Text: "What happened to it", URL: "/console/events" + named(p)}})
-	}
-	return facts
 }
 
-func showPet(v *visit) (page.Form, error) {
-	p, err := inPath(v, v.Service.Pet)
-	if err != nil {
-		return page.Form{}, err
-	}
+// editForm is the form that changes what a pet is.
+func editForm(v *visit, p *petstore.StockedPet) (page.Form, error) {
 	category, err := categoryName(v, p.CategoryID)
 	if err != nil {
 		return page.Form{}, err
 	}
 	f, err := petForm(v, p.Name, pickName(category, p.CategoryID))
-	at := "/console/pets/" + page.Text(p.ID)
-	f.Title, f.Lead, f.Submit, f.Facts = p.Name, "Pet "+page.Text(p.ID)+": "+page.Counted(p.Quantity, "unit", "units")+" in stock", "Save", petFacts(v, &p)
 	status := page.Field{Name: "status", Label: "Status", Kind: "select", Options: page.Choose(page.OptionsOf("automatic, from the stock", petstore.Statuses()...), string(p.Status)),
 		Hint: "A pending pet cannot be ordered for now. Available needs stock. Sold needs no open orders, and sets the stock to 0."}
-	f.Fields = append(f.Fields, status, page.VersionField(p.Pet))
-	f.Links = []page.Link{{Title: "Stock", URL: "/console/stock/" + page.Text(p.ID)}, {Title: "Order", URL: "/console/orders/new" + named(&p)}, {Title: "Delete", URL: at + "/delete", Danger: true}}
+	f.Heading, f.Action, f.Submit, f.Fields = "Change the pet", petPath(p.ID), "Save", append(f.Fields, status, page.VersionField(p.Pet))
 	f.Send = func(in *page.Input) error {
 		category, err := categoryPicker.pick(v, in, false)
 		if err != nil {
@@ -153,7 +164,7 @@ func showPet(v *visit) (page.Form, error) {
 			patch.Status = petstore.Some(petstore.Status(s))
 		}
 		_, err = v.Service.UpdatePet(v.R.Context(), v.shop(), p.ID, patch, in.Condition())
-		return v.Then(at, "The pet was saved.", err)
+		return v.Then(petPath(p.ID), "The pet was saved.", err)
 	}
 	return f, err
 }
@@ -162,7 +173,7 @@ func deletePet(v *visit) (page.Form, error) {
 	p, err := inPath(v, v.Service.Pet)
 	return page.Form{
 		Title: "Delete " + p.Name + "?", Lead: "The pet and its stock are removed. This cannot be undone.",
-		Submit: "Delete the pet", Danger: true, Back: page.Link{Title: "Pet " + page.Text(p.ID), URL: "/console/pets/" + page.Text(p.ID)}, Fields: []page.Field{page.VersionField(p)},
+		Submit: "Delete the pet", Danger: true, Back: page.Link{Title: "Pet " + page.Text(p.ID), URL: petPath(p.ID)}, Fields: []page.Field{page.VersionField(p)},
 		Send: func(in *page.Input) error {
 			err := v.Service.DeletePet(v.R.Context(), v.shop(), p.ID, in.Condition())
 			return v.Then("/console/pets", "The pet was deleted.", err)

@@ -120,20 +120,17 @@ func sameName(a, b string) bool {
 	return petstore.Fold(strings.TrimSpace(a)) == petstore.Fold(strings.TrimSpace(b))
 }
 
-// several returns the error for a name that several have. It names the first of them as they can be entered, since not
-// every browser shows the list, and a list of its own shows none that are spelled otherwise.
-func several(all []choice) string {
-	names := make([]string, min(len(all), maxNamed))
-	for i := range names {
-		names[i] = all[i].String()
+// isIt asks which one of several is meant. It names the first of them as they can be entered, since not every browser shows
+// the list, and a list of its own shows none that are spelled otherwise.
+func isIt(all []choice) string {
+	var names []string
+	for _, c := range all[:min(len(all), maxNamed)] {
+		names = append(names, c.String())
 	}
-	switch more := len(all) - len(names); {
-	case len(all) >= maxFound:
-		names = append(names, "and many more")
-	case more > 0:
-		names = append(names, "and "+strconv.Itoa(more)+" more")
+	if len(all) > maxNamed {
+		names = append(names, "or another")
 	}
-	return "Several have this in their names: " + strings.Join(names, ", ") + ". Enter one as it is written here, or its number."
+	return "Is it " + strings.Join(names, ", ") + "? Enter one as it is written here, or its number."
 }
 
 // pick returns the id that a form gives by number or by the whole name, or 0 for a new name, if that is allowed. If the name
@@ -151,10 +148,7 @@ func (p *picker) pick(v *visit, in *page.Input, mayBeNew bool) (int64, error) {
 	}
 	fields := in.Form.Fields
 	fields[slices.IndexFunc(fields, func(f page.Field) bool { return f.Name == p.member })].Options = optionsOf(others[:min(len(others), maxPicks)])
-	if len(others) == 1 {
-		return 0, page.FieldError(p.member, "Is it "+others[0].String()+"? Choose it from the list, or enter its number.")
-	}
-	return 0, page.FieldError(p.member, several(others))
+	return 0, page.FieldError(p.member, isIt(others))
 }
 
 // tell answers the script with the choices whose names contain the entered text.
@@ -188,7 +182,7 @@ func (p *picker) filter(v *visit, f *page.Filters) (id int64, err error) {
 	case len(others) == 0:
 		f.Fault("There is no " + p.what + " with this name.")
 	default:
-		f.Fault(several(others))
+		f.Fault(isIt(others))
 		f.Fields[len(f.Fields)-1].Options = optionsOf(others[:min(len(others), maxPicks)])
 	}
 	return id, err

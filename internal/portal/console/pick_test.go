@@ -28,13 +28,13 @@ func TestPick(t *testing.T) {
 
 	g.post("/console/orders/new", "petId", "junior", "quantity", "1").leadsTo("/console/orders/1")
 	a := g.post("/console/orders/new", "petId", "juno", "quantity", "1").want(422, `<option value="Juno #3">`)
-	a.faultAt("petId", "Several have this")
+	a.faultAt("petId", "Is it ")
 	g.post("/console/orders/new", "petId", "rex", "quantity", "1").want(422, `<option value="=Rex #1">`).faultAt("petId", "Is it =Rex #1")
 	g.post("/console/orders/new", "petId", "Juno #3", "quantity", "1").leadsTo("/console/orders/2")
 	g.post("/console/orders/new", "petId", "Juno #2", "quantity", "1").leadsTo("/console/orders/3")
 
 	g.get("/console/orders?petId=junior").want(200, `href="/console/orders/1"`)
-	g.get("/console/orders?petId=juno").want(422, `<option value="Juno #3">`).faultAt("petId", "Several have this")
+	g.get("/console/orders?petId=juno").want(422, `<option value="Juno #3">`).faultAt("petId", "Is it ")
 	g.get("/console/orders?petId=Juno+%233").want(200, `href="/console/orders/2"`)
 }
 
@@ -50,8 +50,8 @@ func TestPickOneOfSeveral(t *testing.T) {
 	}
 	g := h.signedIn(w, access.Read|access.Write)
 	for name, want := range map[string]string{
-		"zed":     "Several have this in their names: Zed #2, Zed #3, Zed #4, Zed #5, Zed #6, and 2 more. Enter one",
-		"strasse": "Several have this in their names: Straße #9, STRASSE #10. Enter one",
+		"zed":     "Is it Zed #2, Zed #3, Zed #4, Zed #5, Zed #6, or another",
+		"strasse": "Is it Straße #9, STRASSE #10",
 	} {
 		g.post("/console/orders/new", "petId", name, "quantity", "1").want(422, "").faultAt("petId", want)
 		g.get("/console/orders?petId="+name).want(422, "").faultAt("petId", want)
@@ -77,9 +77,8 @@ func TestFilterFaults(t *testing.T) {
 	for _, test := range []struct{ path, query, field, why string }{
 		{"pets", "status=lost", "status", "no choice"},
 		{"pets", "max=abc", "max", "whole number"},
-		{"pets", "max=-1", "max", "whole number"},
 		{"pets", "categoryId=Dgos", "categoryId", "no category with this name"},
-		{"pets", "categoryId=dog", "categoryId", "Several have this"},
+		{"pets", "categoryId=dog", "categoryId", "Is it "},
 		{"orders", "state=shut", "number", "no view"},
 		{"orders", "number=x", "number", "number of an order"},
 		{"orders", "petId=nobody", "petId", "no pet with this name"},
@@ -118,12 +117,12 @@ func TestNewPet(t *testing.T) {
 	g := h.signedIn(w, access.Read|access.Write)
 	g.post("/console/pets/new", "name", "Kaa", "categoryId", "Snakes", "quantity", "50", "status", "", "add", "true").leadsTo("/console/pets/2")
 	g.post("/console/pets/new", "name", "Nag", "categoryId", "snakes", "quantity", "3", "status", "pending", "add", "true").leadsTo("/console/pets/3")
-	a := g.get("/console/pets").want(200, "3 pets. The newest first.").want(200, `<a href="/console/stock/2">50</a>`).want(200, `<a href="/console/stock/3">3</a> <small>low</small>`)
+	a := g.get("/console/pets").want(200, "3 pets. The newest first.").want(200, `<a href="/console/pets/2">50</a>`).want(200, `<a href="/console/pets/3">3</a> <small>low</small>`)
 	if strings.Index(a.body, "Nag") > strings.Index(a.body, "Kaa") {
 		t.Error("the pets do not begin with the newest")
 	}
 	g.post("/console/pets/low", "units", "2").leadsTo("/console/pets")
-	if a := g.get("/console/pets").want(200, "Stock is low with 2 units or fewer."); strings.Contains(a.body, `<a href="/console/stock/3">3</a> <small>low`) {
+	if a := g.get("/console/pets").want(200, "Stock is low with 2 units or fewer."); strings.Contains(a.body, `<a href="/console/pets/3">3</a> <small>low`) {
 		t.Errorf("the shop's number for low stock does not count:\n%s", a.body)
 	}
 	g.get("/console/categories").want(200, "2 categories. ").want(200, `<a href="/console/pets?categoryId=Snakes&#43;%232">2</a>`)
@@ -148,14 +147,14 @@ func TestFindOrder(t *testing.T) {
 	g.get("/console/orders/3").want(404, "There is no order with the id 3")
 	placed, at := `data-label="What">Placed</td>`, `data-label="When"><time datetime="2026-03-01T`
 	g.get("/console/orders/1").want(200, placed+`<td role="cell" `+at+`12:00:00Z"`).want(200, `Completed</td><td role="cell" `+at+`13:30:00Z"`).want(200, `<bdi class="name">till</bdi>`).want(200, "9 → 8")
-	for _, path := range []string{"/console/orders/1", "/console/stock/1"} { // a key that the API tells of no other
+	for _, path := range []string{"/console/orders/1", "/console/pets/1"} { // a key that the API tells of no other
 		h.signedIn(w, access.Read).get(path).want(200, `data-label="By">another key</td>`)
 	}
 	if a := g.get("/console/orders").want(200, "#1<"); strings.Index(a.body, "#2<") > strings.Index(a.body, "#1<") {
 		t.Error("the orders do not begin with the newest")
 	}
 	for range 30 {
-		g.post("/console/stock/1/add", "units", "1").leadsTo("/console/stock/1")
+		g.post("/console/pets/1/add", "units", "1").leadsTo("/console/pets/1")
 		g.post("/console/orders/new", "petId", "1", "quantity", "1").want(303, "")
 	}
 	next := regexp.MustCompile(`rel="next" href="([^"]+)"`).FindStringSubmatch(g.get("/console/orders").want(200, "#32<").body)[1]

@@ -17,7 +17,7 @@ type Subject struct {
 func Subjects() []Subject {
 	return []Subject{
 		{"animals", "/console/pets", "createPet"}, {"categories", "/console/categories", "createCategory"},
-		{"orders", "/console/orders", "createOrder"}, {"inventory", "/console/stock", ""}, {"keys", "/console/keys", "createKey"},
+		{"orders", "/console/orders", "createOrder"}, {"inventory", "/console/pets", ""}, {"keys", "/console/keys", "createKey"},
 		{"events", "/console/events", ""}, {"webhooks", "/console/webhooks", "createWebhook"}, {"deliveries", "/console/webhooks", ""},
 		{"account", overviewPage, ""},
 	}

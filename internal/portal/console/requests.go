@@ -162,8 +162,8 @@ func showRequest(v *visit) error {
 	keys, err := knownKeys(v)
 	e := &events[i]
 	row := requestCells(e, page.KeyNames(keys))
-	p := sheetPage{
-		Title: row[0].Text, State: &row[1], Back: page.Link{Title: "Requests", URL: "/console/requests"}, Sheets: refusedBy(v, e), Code: snippet{Title: "As curl", Text: curlOf(v, e)},
+	p := page.Form{
+		Title: row[0].Text, State: &row[1], Back: page.Link{Title: "Requests", URL: "/console/requests"}, Sheets: refusedBy(v, e), Code: page.Snippet{Title: "As curl", Text: curlOf(v, e)},
 		Facts: []page.Fact{{Title: "When", Cell: row[5]}, {Title: "Took", Cell: row[3]}, {Title: "Key", Cell: row[4]}, {Title: "Request id", Cell: page.Cell{Text: e.RequestID, Code: true}}, {Title: "Operation", Cell: page.Cell{Text: cmp.Or(e.Operation, "none"), Code: e.Operation != ""}}},
 	}
 	if e.Code != "" {
@@ -172,7 +172,7 @@ func showRequest(v *visit) error {
 	if p.Code.Hint = "Put your key into PETSTORE_KEY: it is not kept here."; strings.Contains(p.Code.Text, "body.json") {
 		p.Code.Hint += " Nor is the body: put it into body.json."
 	}
-	return cmp.Or(err, v.Render(http.StatusOK, "sheets", "Request", p))
+	return cmp.Or(err, v.Show(http.StatusOK, p))
 }
 
 // refusedBy says why the limits refused a request, and how its key stands now; it returns nothing if they did not.

@@ -91,8 +91,8 @@ func TestNothingIsHeldForWriting(t *testing.T) {
 	}
 	g.upload("try", "name,category\n,x\n").want(422, "1 row is wrong")
 	g.upload("try", "name,category\nMia,Cats\n").want(200, "All rows are right")
-	g.post("/console/stock/1", "quantity", "5").leadsTo("/console/stock/1")
-	g.post("/console/stock/1", "quantity", "-5").want(422, "must be between")
+	g.post("/console/pets/1/stock", "quantity", "5").leadsTo("/console/pets/1")
+	g.post("/console/pets/1/stock", "quantity", "-5").want(422, "must be between")
 	g.post("/console/pets/99/delete").want(404, "Not found")
 	if gate.enters.Load() < 30 {
 		t.Errorf("only %d went through the gate", gate.enters.Load())

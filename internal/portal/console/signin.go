@@ -128,16 +128,19 @@ func signOutEverywhere(v *visit) (page.Form, error) {
 }
 
 func useLink(v *visit) error {
-	if workspace, link, ok := v.OwnerOf(v.R.PostFormValue("token")); ok {
+	who, link, ok := v.OpenLink()
+	if !ok {
+		return v.linkEnded()
+	}
+	if workspace, err := page.NumberOf(who); err == nil {
 		return letOwnerIn(v, workspace, link)
 	}
-	return v.UseLink(v.linkEnded, func(id string) (string, access.AuditEntry, bool) {
-		entry, err := entryOf(v, id)
-		if err != nil {
-			return "", access.AuditEntry{}, false
-		}
-		return id, access.AuditEntry{Actor: access.Actor("console:" + id), Action: "console.sign_in", Workspace: entry.Workspace.ID, Subject: id}, true
-	})
+	entry, err := entryOf(v, who)
+	if err != nil {
+		return v.linkEnded()
+	}
+	used := access.AuditEntry{Actor: access.Actor("console:" + who), Action: "console.sign_in", Workspace: entry.Workspace.ID, Subject: who}
+	return v.UseLink(link, who, used, v.linkEnded)
 }
 
 func (v *visit) linkEnded() error {
@@ -177,9 +180,7 @@ func letOwnerIn(v *visit, workspace int64, link access.Link) error {
 		if err == nil {
 			err = v.StartSession(made.ID)
 		}
-		if err != nil {
-			return err
-		}
-		return page.ShowKey(v.Visit, "Your key to "+access.Printable(w.Name), made.Secret, baseURL(v), all, page.Link{Title: "To the console", URL: "/console"})
+		maker := page.KeyMaker{Visit: v.Visit, Service: baseURL(v), Back: page.Link{Title: "the console", URL: "/console"}}
+		return maker.Show("Your key to "+access.Printable(w.Name), made.Secret, all, err)
 	})
 }

@@ -35,7 +35,7 @@ func (h *house) filled(w access.Workspace, g *guest) map[string]string {
 	h.t.Helper()
 	ctx := h.t.Context()
 	key, _ := h.key(w, access.Read, time.Time{})
-	ids := map[string]string{"pets": "1", "categories": "2", "stock": "1", "orders": "1", "events": "1", "keys": key.ID, "requests": "r-1"}
+	ids := map[string]string{"pets": "1", "categories": "2", "orders": "1", "events": "1", "keys": key.ID, "requests": "r-1"}
 	for range webhook.MaxWebhooks {
 		at, _ := g.addHook("https://hook.example/" + url.PathEscape(noise(200)))
 		id := strings.TrimPrefix(at, "/console/webhooks/")
@@ -95,8 +95,8 @@ func TestPagesAreSmall(t *testing.T) {
 	h.save()
 	g.small(console.Routes(), ids)
 	operator := h.signedInOperator()
-	operator.post("/console/keys/"+ids["keys"]+"/ban", "for", "24", "reason", noise(100)).leadsTo("/console/workspaces/1")
-	operator.small(admin.Routes(), map[string]string{"workspaces": "1", "keys": ids["keys"], "bans": ids["keys"]})
+	h.ban(access.Ban{KeyID: ids["keys"], From: h.now(), Until: h.now().Add(time.Hour), Level: 1, Reason: noise(100), By: "cli"})
+	operator.small(admin.Routes(), map[string]string{"workspaces": "1", "bans": ids["keys"]})
 }
 
 // small asks for all pages.

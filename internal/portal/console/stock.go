@@ -26,107 +26,48 @@ func setLowStock(v *visit) (page.Form, error) {
 	}, nil
 }
 
-// A sheetPage shows one object, with forms that change it and tables about it.
-type sheetPage struct {
-	Title, Lead string
-	State       *page.Cell // how it stands, beside its title
-	Back        page.Link
-	Links       []page.Link
-	Acts, Forms []page.Form
-	Sheets      []page.List
-	Facts       []page.Fact
-	Wide        bool    // the tables have the page's whole width
-	Below       bool    // the forms stand below the tables
-	Live        bool    // the script keeps the facts and tables up to date
-	Code        snippet // below the tables, unless it is empty
-
-	read func() error // fills in what is beside the forms, once the page is shown
-}
-
-// A snippet is code to look at and to copy.
-type snippet struct{ Title, Text, Hint string }
-
-// form returns a form of the page, which shows it with the others, or none if the page has none.
-func (p *sheetPage) form(v *visit, which int) (f page.Form) {
-	if p.Forms != nil {
-		f = p.Forms[which]
-	}
-	f.Page = func(status int, f page.Form) error {
-		if p.Forms != nil {
-			p.Forms[which] = f
-		}
-		return cmp.Or(p.read(), v.Render(status, "sheets", p.Title, p))
-	}
-	return f
-}
-
-// stockPage reads the page of the pet in the path: the forms that change its stock, and what has changed it.
-func stockPage(v *visit) (*sheetPage, error) {
-	pet, err := inPath(v, v.Service.Pet)
-	if err != nil {
-		return nil, err
-	}
-	i, at := pet.Item(), "/console/stock/"+page.Text(pet.ID)
-	facts := petFacts(v, &pet)
-	facts[0] = page.Fact{Title: "Pet", Cell: page.Cell{Text: pickName(pet.Name, pet.ID), Name: true, URL: "/console/pets/" + page.Text(pet.ID)}} // the stock is on the page
-	p := &sheetPage{
-		Title: "Stock of " + pet.Name, Lead: page.Counted(i.Quantity, "unit", "units") + " can be ordered. Units in open orders are not counted.",
-		State: &page.Cell{Text: page.Counted(i.Quantity, "unit", "units"), Badge: string(pet.Status)},
-		Back:  page.Link{Title: "Pets", URL: "/console/pets"}, Facts: facts,
-		Forms: []page.Form{
-			v.Ready(page.Form{Heading: "Add to the stock", Action: at + "/add", Submit: "Add the units", Fields: []page.Field{
-				{Name: "units", Label: "Units to add", Kind: "number", Required: true, Sum: &i.Quantity, Hint: "A negative number, such as -2, takes units away."},
-			}, Send: func(in *page.Input) error { return addUnits(v, i, in.Number("units")) }}),
-			v.Ready(page.Form{Heading: "Set the stock", Action: at, Submit: "Set the stock", Fields: []page.Field{
-				{Name: "quantity", Label: "Counted", Kind: "number", Value: page.Text(i.Quantity), Required: true, Hint: "What is there now, whatever was noted before."}, page.VersionField(i),
-			}, Send: func(in *page.Input) error {
-				after, err := v.Service.UpdateInventory(v.R.Context(), v.shop(), i.PetID, in.Number("quantity"), in.Condition())
-				return v.Then(at, "The stock was set to "+page.Number(after.Quantity)+".", err)
-			}}),
+// addForm is the form that adds to the stock of a pet, or takes from it.
+func addForm(v *visit, i petstore.InventoryItem) page.Form {
+	return page.Form{
+		Heading: "Add to the stock", Action: petPath(i.PetID) + "/add", Submit: "Add the units", Fields: []page.Field{
+			{Name: "units", Label: "Units to add", Kind: "number", Required: true, Sum: &i.Quantity, Hint: "A negative number, such as -2, takes units away."},
+		}, Send: func(in *page.Input) error {
+			units := in.Number("units")
+			made, err := v.Service.AddStock(v.R.Context(), v.shop(), i.PetID, units, v.Once())
+			if err != nil {
+				return err
+			}
+			said := page.Counted(units, "unit was", "units were") + " added"
+			if units < 0 {
+				said = page.Counted(-units, "unit was", "units were") + " taken away"
+			}
+			err = json.Unmarshal(made.Body, &i)
+			return v.Then(petPath(i.PetID), said+". There are "+page.Number(i.Quantity)+" now.", err)
 		},
 	}
-	p.read = func() error {
-		history, err := stockHistory(v, i)
-		p.Sheets = []page.List{history}
-		return err
-	}
-	return p, nil
 }
 
-// changeStock is one of the forms of stockPage.
-func changeStock(which int) func(*visit) (page.Form, error) {
-	return func(v *visit) (page.Form, error) {
-		p, err := stockPage(v)
-		if err != nil {
-			return page.Form{}, err
-		}
-		return p.form(v, which), nil
+// setForm is the form that sets the stock of a pet.
+func setForm(v *visit, i petstore.InventoryItem) page.Form {
+	return page.Form{
+		Heading: "Set the stock", Action: petPath(i.PetID) + "/stock", Submit: "Set the stock", Fields: []page.Field{
+			{Name: "quantity", Label: "Counted", Kind: "number", Value: page.Text(i.Quantity), Required: true, Hint: "What is there now, whatever was noted before."}, page.VersionField(i),
+		}, Send: func(in *page.Input) error {
+			after, err := v.Service.UpdateInventory(v.R.Context(), v.shop(), i.PetID, in.Number("quantity"), in.Condition())
+			return v.Then(petPath(i.PetID), "The stock was set to "+page.Number(after.Quantity)+".", err)
+		},
 	}
-}
-
-// addUnits adds to the stock of a pet, or takes from it if units is negative.
-func addUnits(v *visit, i petstore.InventoryItem, units int64) error {
-	made, err := v.Service.AddStock(v.R.Context(), v.shop(), i.PetID, units, v.Once())
-	if err != nil {
-		return err
-	}
-	said := page.Counted(units, "unit was", "units were") + " added"
-	if units < 0 {
-		said = page.Counted(-units, "unit was", "units were") + " taken away"
-	}
-	err = json.Unmarshal(made.Body, &i)
-	return v.Then("/console/stock/"+page.Text(i.PetID), said+". There are "+page.Number(i.Quantity)+" now.", err)
 }
 
 // stockHistory returns the movements of the stock that the query asks for, the newest first.
 func stockHistory(v *visit, i petstore.InventoryItem) (page.List, error) {
-	l := page.NewList("Why is it "+page.Number(i.Quantity)+"?", "", "", "What happened", "When", "By", "Change", "Left")
+	l := page.NewList("Why is the stock "+page.Number(i.Quantity)+"?", "", "", "What happened", "When", "By", "Change", "Left")
 	l.Numbers = map[int]bool{3: true, 4: true}
 	moves, next, err := v.Service.Movements(v.R.Context(), v.shop(), i.PetID, page.PlaceIn(v.R.URL.Query(), "from"), page.PageSize)
 	if err != nil {
 		return l, err
 	}
-	l.Turn(&url.URL{Path: "/console/stock/" + page.Text(i.PetID), RawQuery: v.R.URL.RawQuery}, "from", page.Text(next), next != 0)
+	l.Turn(&url.URL{Path: petPath(i.PetID), RawQuery: v.R.URL.RawQuery}, "from", page.Text(next), next != 0)
 	by, err := keyCells(v)
 	for i := range moves {
 		m := &moves[i]

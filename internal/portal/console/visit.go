@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/netip"
-	"strings"
 	"sync"
 	"time"
 
@@ -60,17 +59,20 @@ func (v *visit) Identify(s *access.Session) (err error) {
 // Admit implements page.Guest. A form that changes something counts as a request of the API; other pages and
 // downloads count against the allowance of pages.
 func (v *visit) Admit(r *page.Route) error {
-	if r.Free {
+	if r != nil && r.Free {
 		return nil
 	}
-	if r.Method == http.MethodPost {
+	if r != nil && r.Method == http.MethodPost {
 		return v.spend()
 	}
 	v.limits = page.KeyLimits{Decision: v.Limiter.Peek(v.who.Attachment)}
 	d := v.limits.Decision
-	if d.Outcome == ratelimit.Banned && r.Download {
+	if d.Outcome == ratelimit.Banned && (r == nil || r.Download) {
 		v.gate.Show(v.who, d)
 		return v.refuseByLimits()
+	}
+	if r == nil {
+		return nil
 	}
 	wait := v.allowance.take(reader{v.who.Workspace.ID, fairshare.HolderAt(v.gate.Addr()).Address, v.Follows()}, v.Now())
 	if wait > 0 {
@@ -82,13 +84,6 @@ func (v *visit) Admit(r *page.Route) error {
 		return nil
 	}
 	return v.tooMany("Too many pages", "From one address "+page.Number(v.allowance.most)+" pages and downloads of a workspace can be read in a minute.", d.RetryAfter)
-}
-
-func (v *visit) Readmit() error {
-	if v.limits = (page.KeyLimits{Decision: v.Limiter.Peek(v.who.Attachment)}); v.limits.Outcome == ratelimit.Banned {
-		return v.refuseByLimits()
-	}
-	return nil
 }
 
 // spend counts one request against the plan. It answers a refusal itself, and returns ErrRefused.
@@ -142,8 +137,7 @@ func (v *visit) shop() int64 { return v.who.Workspace.Shop }
 func (v *visit) Workspace() int64 { return v.who.Workspace.ID }
 
 func (v *visit) Describe(to *page.View) {
-	path := v.R.URL.Path
-	if to.Docs = docsOf(path); v.Session == nil {
+	if to.Docs = docsOf(v.R.URL.Path); v.Session == nil {
 		return
 	}
 	to.Workspace, to.Plan, to.Key = access.Printable(v.who.Workspace.Name), string(v.who.Workspace.Plan), access.Printable(v.who.Key.Name)
@@ -154,7 +148,6 @@ func (v *visit) Describe(to *page.View) {
 	case v.who.Key.Scopes == access.Read:
 		to.Cannot = "which can only read"
 	}
-	to.Path = strings.Replace(path, "/console/stock", "/console/pets", 1) // the page of a pet's stock belongs to its page
 	to.Manage, to.Events = v.May(access.Manage), v.Events != nil
 }
 

@@ -2,7 +2,6 @@ package console
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -116,18 +115,19 @@ func hookOf(in *page.Input) webhook.New {
 
 func editWebhook(v *visit) (page.Form, error) {
 	w, err := webhookInPath(v)
-	fields := hookFields(&w)
+	state := page.Field{Name: "state", Label: "State", Kind: "select", Options: page.Choose(page.OptionsOf("", webhook.Active, webhook.Paused)[1:], string(w.State)),
+		Hint: "While it is paused, nothing is sent. When it is active again, it sends what happened in between, as far as those events are kept."}
 	if w.State == webhook.Disabled {
-		fields = append(fields, page.Field{Name: "resume", Label: "It is disabled", Kind: "checks", Options: []page.Option{{Value: "true", Label: "Make it active again", Chosen: true}}})
+		state.Hint = "It is disabled, since it failed for long. " + state.Hint
 	}
 	return page.Form{
-		Title: "Edit the webhook", Lead: "Events that are not delivered yet go to the new URL.", Submit: "Save", Fields: fields,
+		Title: "Edit the webhook", Lead: "Events that are not delivered yet go to the new URL.", Submit: "Save", Fields: append(hookFields(&w), state),
 		Back: page.Link{Title: "Webhook", URL: webhookPath(w.ID)},
 		Send: func(in *page.Input) error {
-			n := hookOf(in)
+			n, to := hookOf(in), webhook.State(in.Text("state"))
 			patch := webhook.Patch{URL: petstore.Some(n.URL), Types: petstore.Some(n.Types), Description: petstore.Some(n.Description)}
-			if w.State == webhook.Disabled && in.Text("resume") != "" {
-				patch.State = petstore.Some(webhook.Active)
+			if to != w.State {
+				patch.State = petstore.Some(to)
 			}
 			_, err := v.Webhooks.Update(v.R.Context(), v.shop(), w.ID, patch, petstore.Condition{}, v.actor())
 			return v.Then(webhookPath(w.ID), "The webhook was saved.", err)
@@ -136,16 +136,12 @@ func editWebhook(v *visit) (page.Form, error) {
 }
 
 func madeSecret(v *visit, made webhook.Changed, err error) error {
-	shown := struct{ ID, Secret string }{made.Webhook.ID, made.Webhook.Secret}
-	if err == nil && made.Replayed {
-		err = json.Unmarshal(made.Body, &shown)
-	}
 	if err != nil {
 		return err
 	}
 	return page.ShowSecret(v.Visit, page.Secret{
-		Title: "The secret of your webhook", Lead: "With it your receiver verifies that events come from here. Copy it now: you cannot see it again.", Secret: shown.Secret,
-		Next: page.Link{Title: "To the webhook", URL: webhookPath(shown.ID)},
+		Title: "The secret of your webhook", Lead: "With it your receiver verifies that events come from here. Copy it now: you cannot see it again.", Secret: made.Webhook.Secret,
+		Next: page.Link{Title: "To the webhook", URL: webhookPath(made.Webhook.ID)},
 	})
 }
 
@@ -156,15 +152,12 @@ func showWebhook(v *visit) error {
 	}
 	deliveries, err := deliveriesOf(v)
 	at := webhookPath(w.ID)
-	p := sheetPage{
+	p := page.Form{
 		Title: "Webhook", Lead: cmp.Or(access.Printable(w.Description), w.URL), Back: page.Link{Title: "Webhooks", URL: "/console/webhooks"},
 		Sheets: []page.List{deliveries}, Facts: hookFacts(&w), Wide: true, Live: true,
-		Links: []page.Link{{Title: "Pause", URL: at + "/pause"}, {Title: "Edit", URL: at + "/edit"}, {Title: "Test", URL: at + "/test"}, {Title: "Rotate", URL: at + "/rotate"}, {Title: "Replay", URL: at + "/replay"}, {Title: "Delete", URL: at + "/delete", Danger: true}},
+		Links: []page.Link{{Title: "Edit", URL: at + "/edit"}, {Title: "Test", URL: at + "/test"}, {Title: "Rotate", URL: at + "/rotate"}, {Title: "Replay", URL: at + "/replay"}, {Title: "Delete", URL: at + "/delete", Danger: true}},
 	}
-	if w.State != webhook.Active {
-		p.Links[0] = page.Link{Title: "Resume", URL: at + "/resume"}
-	}
-	return cmp.Or(err, v.Render(http.StatusOK, "sheets", p.Title, p))
+	return cmp.Or(err, v.Show(http.StatusOK, p))
 }
 
 // deliveriesOf reads the page of deliveries of the webhook in the path that the query asks for, the newest first.
@@ -246,33 +239,29 @@ func showDelivery(v *visit) (page.Form, error) {
 		return page.Form{}, err
 	}
 	event, at := page.Text(d.ID), webhookPath(w.ID)+"/delivery"
-	p := &sheetPage{
+	f := page.Form{
 		Title: "Delivery of event " + event, Lead: "What is sent, and what became of each try. If you send it again and that fails, it is tried as often as a new event.",
-		Back: page.Link{Title: "Webhook", URL: webhookPath(w.ID)}, Forms: []page.Form{{Heading: "Send it again", Submit: "Try again"}},
+		Back: page.Link{Title: "Webhook", URL: webhookPath(w.ID)}, Heading: "Send it again", Submit: "Try again",
 		Sheets: []page.List{triesOf(&d)}, Live: true, Facts: []page.Fact{
 			{Title: "State", Cell: stateOf(&d)}, {Title: "Event", Cell: page.Cell{Text: event, URL: "/console/events/" + event}},
 			{Title: "Type", Cell: page.Cell{Text: string(d.Type), Code: true}}, {Title: "URL", Cell: page.Cell{Text: w.URL, Name: true}},
 		},
 	}
-	p.read = func() error {
-		e, err := v.Events.Event(ctx, workspace, d.ID)
-		if petstore.CodeOf(err) == petstore.CodeEventNotFound {
-			p.Lead = "The event is no longer kept, and cannot be sent again."
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		sent, err := v.Webhooks.Request(ctx, &w, e)
-		p.Code = snippet{"What is sent", strings.ReplaceAll(access.Printable(string(sent)), `\u000d\u000a`, "\n"), "The timestamp and the signature are made anew for each try."}
-		return err
-	}
-	f := p.form(v, 0)
 	f.Send = func(*page.Input) error {
 		_, err := v.Webhooks.Retry(ctx, workspace, w.ID, d.ID)
 		return v.Then(at+"?event="+event, "The event is sent again. What comes of it is in the table of tries.", err)
 	}
-	return f, nil
+	e, err := v.Events.Event(ctx, workspace, d.ID)
+	if petstore.CodeOf(err) == petstore.CodeEventNotFound {
+		f.Lead = "The event is no longer kept, and cannot be sent again."
+		return f, nil
+	}
+	if err != nil {
+		return f, err
+	}
+	sent, err := v.Webhooks.Request(ctx, &w, e)
+	f.Code = page.Snippet{Title: "What is sent", Text: strings.ReplaceAll(access.Printable(string(sent)), `\u000d\u000a`, "\n"), Hint: "The timestamp and the signature are made anew for each try."}
+	return f, err
 }
 
 // hookForm completes a form of the webhook in the path.
@@ -280,19 +269,6 @@ func hookForm(v *visit, f page.Form) (page.Form, error) {
 	w, err := webhookInPath(v)
 	f.Heading, f.Back, f.Facts = w.URL, page.Link{Title: "Webhook", URL: webhookPath(w.ID)}, hookFacts(&w)
 	return f, err
-}
-
-// stateForm returns the form that pauses or resumes a webhook.
-func stateForm(to webhook.State, verb, lead string) func(v *visit) (page.Form, error) {
-	return func(v *visit) (page.Form, error) {
-		return hookForm(v, page.Form{
-			Title: verb + " this webhook?", Lead: lead, Submit: verb + " the webhook",
-			Send: func(*page.Input) error {
-				_, err := v.Webhooks.Update(v.R.Context(), v.shop(), v.ID, webhook.Patch{State: petstore.Some(to)}, petstore.Condition{}, v.actor())
-				return v.Then(webhookPath(v.ID), "The webhook is "+string(to)+".", err)
-			},
-		})
-	}
 }
 
 func deleteWebhook(v *visit) (page.Form, error) {
@@ -337,19 +313,13 @@ func testWebhook(v *visit) (page.Form, error) {
 func replayWebhook(v *visit) (page.Form, error) {
 	return hookForm(v, page.Form{
 		Title: "Send events again", Lead: "The oldest are sent first, as far as they are kept.", Submit: "Send them again",
-		Fields: []page.Field{
-			{Name: "what", Label: "Which", Kind: "radios", Options: []page.Option{{Value: "failed", Label: "Those that failed", Chosen: true}, {Value: "since", Label: "All since a time"}}},
-			{Name: "since", Label: "Since", Kind: "time"},
-		},
+		Fields: []page.Field{{Name: "since", Label: "All since", Kind: "time", Hint: "Without a time, those that failed are sent."}},
 		Send: func(in *page.Input) error {
 			ctx, workspace, at := v.R.Context(), v.shop(), webhookPath(v.ID)
-			if in.Text("what") != "since" {
-				n, err := v.Webhooks.RetryFailed(ctx, workspace, v.ID)
-				return v.Then(at, page.Counted(n, "event that failed is", "events that failed are")+" sent again.", err)
-			}
 			since := in.Instant("since")
 			if !since.Valid {
-				return page.FieldError("since", "Since must be a time such as 2026-03-01T12:00.")
+				n, err := v.Webhooks.RetryFailed(ctx, workspace, v.ID)
+				return v.Then(at, page.Counted(n, "event that failed is", "events that failed are")+" sent again.", err)
 			}
 			after, err := lastEventBefore(v, since)
 			if err == nil {

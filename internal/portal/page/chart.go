@@ -9,8 +9,8 @@ import (
 	"example.com/petstore/internal/usage"
 )
 
-// A Span is a range of time that a chart can show, in bars of the same width.
-type Span struct {
+// A span is a range of time that a chart can show, in bars of the same width.
+type span struct {
 	Name, Title string
 	Step        usage.Interval
 	Width       time.Duration // of a bar
@@ -18,61 +18,48 @@ type Span struct {
 	Labels      string // the form of the times under it
 }
 
-// Spans are the ranges that a workspace's chart can show.
-func Spans() []Span {
-	return []Span{
-		{"hour", "Last hour", usage.Minute, time.Minute, 60, "15:04"},
-		{"day", "24 hours", usage.Minute, 15 * time.Minute, 96, "15:04"},
-		{"week", "7 days", usage.Hour, 3 * time.Hour, 56, "2 Jan"},
-		{"quarter", "90 days", usage.Hour, 24 * time.Hour, 90, "2 Jan"},
-	}
-}
-
-// ShortSpans are those that an operator can choose: the rows of every workspace have to be read.
-func ShortSpans() []Span {
-	return []Span{Spans()[0], {"day", "24 hours", usage.Hour, time.Hour, 24, "15:04"}}
-}
-
-// SpanOf returns the span of that name, or the first.
-func SpanOf(spans []Span, name string) Span {
-	for _, s := range spans {
-		if s.Name == name {
-			return s
-		}
-	}
-	return spans[0]
-}
-
-// Links returns the links to a page with each of the spans, of which s is shown.
-func (s Span) Links(all []Span, page string) (links []Link) {
-	for _, other := range all {
-		links = append(links, Link{Title: other.Title, URL: page + "?range=" + other.Name, Current: other.Name == s.Name})
-	}
-	return links
-}
-
-// First returns when the first bar begins.
-func (s Span) First(now time.Time) time.Time {
-	return now.UTC().Truncate(s.Width).Add(-time.Duration(s.bars-1) * s.Width)
-}
-
-// Query selects the rows of a workspace, or of all of them for 0.
-func (s Span) Query(workspace int64, now time.Time) usage.Query {
-	return usage.Query{Workspace: workspace, Interval: s.Step, From: s.First(now), To: now}
+// spans are the ranges that a chart can show.
+var spans = []span{
+	{"hour", "Last hour", usage.Minute, time.Minute, 60, "15:04"},
+	{"day", "24 hours", usage.Minute, 15 * time.Minute, 96, "15:04"},
+	{"week", "7 days", usage.Hour, 3 * time.Hour, 56, "2 Jan"},
+	{"quarter", "90 days", usage.Hour, 24 * time.Hour, 90, "2 Jan"},
 }
 
 // A Chart is requests over time, stacked by class. Its own units are bars and requests.
 type Chart struct {
-	Span Span
-	From time.Time // when the first bar begins
-	Top  int64     // of the scale
-	Bars []usage.Counts
-	Sum  usage.Counts
+	Span  span
+	Spans []Link    // to the page with each of the spans
+	From  time.Time // when the first bar begins
+	Top   int64     // of the scale
+	Bars  []usage.Counts
+	Sum   usage.Counts
 }
 
-// Chart puts rows into the bars of a span.
-func (s Span) Chart(rows []usage.Row, now time.Time) Chart {
-	c, most := Chart{Span: s, From: s.First(now), Bars: make([]usage.Counts, s.bars)}, int64(1)
+// Chart returns the requests of a workspace in the span that the query names, or in the first.
+func (v *Visit) Chart(workspace int64) (Chart, error) {
+	s, now := spans[0], v.Now()
+	for _, other := range spans {
+		if other.Name == v.R.URL.Query().Get("range") {
+			s = other
+		}
+	}
+	rows, err := v.Usage.Usage(v.R.Context(), usage.Query{Workspace: workspace, Interval: s.Step, From: s.first(now), To: now})
+	c := s.chart(rows, now)
+	for _, other := range spans {
+		c.Spans = append(c.Spans, Link{Title: other.Title, URL: v.R.URL.Path + "?range=" + other.Name, Current: other.Name == s.Name})
+	}
+	return c, err
+}
+
+// first returns when the first bar begins.
+func (s span) first(now time.Time) time.Time {
+	return now.UTC().Truncate(s.Width).Add(-time.Duration(s.bars-1) * s.Width)
+}
+
+// chart puts rows into the bars of a span.
+func (s span) chart(rows []usage.Row, now time.Time) Chart {
+	c, most := Chart{Span: s, From: s.first(now), Bars: make([]usage.Counts, s.bars)}, int64(1)
 	for i := range rows {
 		at := int(time.Unix(rows[i].Start, 0).Sub(c.From) / s.Width)
 		if at >= 0 && at < len(c.Bars) {
@@ -162,18 +149,8 @@ func Milliseconds(d time.Duration) string {
 func (c Chart) Class(class int) string { return usage.Class(class).String() }
 
 // Share returns which part of all requests a class is, in words.
-func (c Chart) Share(class int) string { return Percent(c.Sum.Requests[class], c.Sum.Total()) }
-
-// Within returns within how long a part of the requests was answered, or a dash if there were none.
-func (c Chart) Within(part float64) string {
-	if c.Sum.Total() == 0 {
-		return "–"
-	}
-	return Milliseconds(c.Sum.Quantile(part))
-}
-
-// Percent returns a share in words.
-func Percent(n, of int64) string {
+func (c Chart) Share(class int) string {
+	n, of := c.Sum.Requests[class], c.Sum.Total()
 	switch {
 	case n == 0:
 		return "0 %"
@@ -181,4 +158,12 @@ func Percent(n, of int64) string {
 		return "< 1 %"
 	}
 	return Number(n*100/of) + " %"
+}
+
+// Within returns within how long a part of the requests was answered, or a dash if there were none.
+func (c Chart) Within(part float64) string {
+	if c.Sum.Total() == 0 {
+		return "–"
+	}
+	return Milliseconds(c.Sum.Quantile(part))
 }

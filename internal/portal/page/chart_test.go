@@ -35,7 +35,7 @@ func TestDraw(t *testing.T) {
 		r.Requests[usage.Limited] = n
 		return r
 	}
-	c := SpanOf(Spans(), "hour").Chart([]usage.Row{row(0, 8), row(59*time.Minute, 4), row(60*time.Minute, 99), row(-time.Minute, 99)}, now)
+	c := spans[0].chart([]usage.Row{row(0, 8), row(59*time.Minute, 4), row(60*time.Minute, 99), row(-time.Minute, 99)}, now)
 	if want := "M0 8h.75v-4h-.75zM59 8h.75v-8h-.75z"; c.Path(int(usage.Limited)) != want || c.Path(int(usage.Success)) != "" || c.Top != 8 {
 		t.Errorf("the chart is %q up to %d, want %q up to 8", c.Path(int(usage.Limited)), c.Top, want)
 	}

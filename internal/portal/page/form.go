@@ -3,6 +3,7 @@ package page
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -13,7 +14,7 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// A Form is a page with a form.
+// A Form is a page about one thing: the form that changes it, facts, and tables. Without Submit it has no form.
 type Form struct {
 	Title, Lead string
 	Heading     string // of the form itself, where a page has several
@@ -28,23 +29,35 @@ type Form struct {
 	Error       string // what was wrong with no field in particular
 	Back        Link
 	Links       []Link // what else can be done
-	Facts       []Fact
+	Alert       string // what has to be seen first, or ""
 	Locked      string // why nothing can be sent, or ""
 	Always      bool   // it can be sent whatever else cannot
 	Once        string // its token
 	changed     bool   // somebody changed meanwhile what it edits
 
-	Send func(*Input) error             // does what it asks for, and answers; what an error finds wrong is shown on the form
-	Page func(status int, f Form) error // shows the page that it is part of; nil if it is a page of its own
+	State  *Cell  // how the thing stands, beside its title
+	Acts   []Form // small forms beside that, which open when they are wanted
+	Beside []Form // other forms of the page
+	Facts  []Fact
+	Chart  *Chart // above the tables
+	Sheets []List
+	Code   Snippet // below the tables, unless it is empty
+	Wide   bool    // the tables have the page's whole width
+	Below  bool    // the form stands below the tables
+	Live   bool    // the script keeps the facts and tables up to date
+
+	Send func(*Input) error // does what it asks for, and answers; what an error finds wrong is shown on the form
 }
+
+// A Snippet is code to look at and to copy.
+type Snippet struct{ Title, Text, Hint string }
 
 // Show shows a form.
 func (v *Visit) Show(status int, f Form) error {
-	f = v.Ready(f)
-	if f.Page != nil {
-		return f.Page(status, f)
+	for i := range f.Beside {
+		f.Beside[i] = v.Ready(f.Beside[i])
 	}
-	return v.Render(status, "form", f.Title, f)
+	return v.Render(status, "form", f.Title, v.Ready(f))
 }
 
 // take calls Send for a form that was sent, or shows it again with its faults.
@@ -138,22 +151,27 @@ func (in *Input) check() {
 		return
 	}
 	for _, f := range in.Form.Fields {
-		value := in.value(f.Name)
-		switch f.Kind {
-		case "number":
-			if _, err := strconv.ParseInt(value, 10, 64); err != nil && (f.Required || value != "") {
-				in.Faults[f.Name] = f.Label + " must be a whole number."
-			}
-		case "time":
-			if _, ok := instantIn(value); !ok && value != "" {
-				in.Faults[f.Name] = f.Label + " must be a time such as 2026-03-01T12:00."
-			}
-		case "select":
-			if !slices.ContainsFunc(f.Options, func(o Option) bool { return o.Value == value }) {
-				in.Faults[f.Name] = "Choose one of these."
-			}
+		if why := f.fault(in.value(f.Name)); why != "" {
+			in.Faults[f.Name] = why
 		}
 	}
+}
+
+// fault says why a value does not match the kind of the field, or returns "".
+func (f *Field) fault(value string) string {
+	if f.Kind == "select" && !slices.ContainsFunc(f.Options, func(o Option) bool { return o.Value == value }) {
+		return fmt.Sprintf("There is no choice %q.", petstore.Shorten(value, 40))
+	}
+	if value == "" && !f.Required {
+		return ""
+	}
+	if _, err := strconv.ParseInt(value, 10, 64); f.Kind == "number" && err != nil {
+		return "Enter a whole number."
+	}
+	if _, ok := instantIn(value); f.Kind == "time" && !ok {
+		return "Enter a time such as 2026-03-01T12:00."
+	}
+	return ""
 }
 
 // FieldError is the error for a field of a form.

@@ -71,16 +71,16 @@ func KeyNames(keys []access.Key) map[string]string {
 	return names
 }
 
-// KeyForms are the forms of keys, for those who may change what the Ring changes.
-type KeyForms struct {
+// A KeyMaker makes keys, as far as its Ring may, and shows each of them once.
+type KeyMaker struct {
 	*Visit
-	Ring       access.Keyring
-	Service    string // where programs reach the API
-	Back, Next Link   // from a form, and on when it is done
+	Ring    access.Keyring
+	Service string // where programs reach the API
+	Back    Link   // where to go on
 }
 
-// New asks for a new key of the workspace, with what its maker may give.
-func (f KeyForms) New(workspace int64, lead string) Form {
+// Form asks for a new key of the workspace, with what its maker may give.
+func (f KeyMaker) Form(workspace int64, lead string) Form {
 	maker := f.Ring.Maker
 	if maker == nil {
 		maker = &access.Key{Scopes: access.Read | access.Write | access.Manage}
@@ -108,47 +108,22 @@ func (f KeyForms) New(workspace int64, lead string) Form {
 			n.ExpiresAt = petstore.At(f.Now().Add(life))
 		}
 		made, err := f.Ring.Create(f.R.Context(), workspace, n, f.OnceHere())
-		return f.show(made, scopes, err)
+		return f.Show("The new key", made.Secret, scopes, err)
 	}}
 }
 
-// Rotate asks for how long a key lasts beside the one that takes its place.
-func (f KeyForms) Rotate(k access.Key, facts []Fact) (Form, error) {
-	if f.R.Method != http.MethodPost { // else the rotation checks it, unless it was made by this form
-		if err := k.CheckRotation(f.Now()); err != nil {
-			return Form{}, err
-		}
-	}
-	return Form{
-		Title: "Rotate this key?", Lead: "A new key takes over its name, scopes and expiry. Both work for the time that you choose; then the old key stops working.",
-		Submit: "Create the new key", Heading: access.Printable(k.Name), Back: f.Back, Facts: facts,
-		Fields: []Field{{Name: "overlap", Label: "The old key ends", Kind: "select", Options: []Option{
-			{Value: "24", Label: "in a day"}, {Value: "0", Label: "at once"}, {Value: "1", Label: "in an hour"}, {Value: "168", Label: "in 7 days"},
-		}}},
-		Send: func(in *Input) error {
-			made, err := f.Ring.Rotate(f.R.Context(), k.ID, in.Hours("overlap"), f.OnceHere())
-			return f.show(made, k.Scopes, err)
-		},
-	}, nil
-}
-
-// Revoke asks whether to revoke a key.
-func (f KeyForms) Revoke(k access.Key, facts []Fact) Form {
-	return Form{
-		Title: "Revoke this key?", Lead: "Whatever still uses it stops working within a second. This cannot be undone.", Submit: "Revoke the key", Danger: true,
-		Heading: access.Printable(k.Name), Back: f.Back, Facts: facts,
-		Send: func(*Input) error {
-			return f.Then(f.Next.URL, "The key was revoked.", f.Ring.Revoke(f.R.Context(), k.ID, petstore.Condition{}))
-		},
-	}
-}
-
-// show shows a new key with the scopes, unless it failed.
-func (f KeyForms) show(k access.IssuedKey, scopes access.Scopes, err error) error {
+// Show shows a new key with the scopes, unless it failed, this once: nothing of it is kept, in the browser neither.
+func (f KeyMaker) Show(title, secret string, scopes access.Scopes, err error) error {
 	if err != nil {
 		return err
 	}
-	return ShowKey(f.Visit, "The new key", k.Secret, f.Service, scopes, f.Next)
+	s := Secret{Title: title, Secret: secret, Next: Link{Title: "To " + f.Back.Title, URL: f.Back.URL}, Lead: "Copy it now: it is not stored, and you cannot see it again. With it programs call the API"}
+	if scopes.Has(access.Read) {
+		s.Lead += ", and people sign in at " + f.Service + "/console"
+		s.Call = "export PETSTORE_KEY=" + secret + "\ncurl -H \"Authorization: Bearer $PETSTORE_KEY\" '" + strings.ReplaceAll(f.Service, "'", "%27") + "/pets?limit=3'"
+	}
+	s.Lead += "."
+	return ShowSecret(f.Visit, s)
 }
 
 // A Secret is a new key or secret, and where to go on.
@@ -158,18 +133,6 @@ type Secret struct {
 	Secret string
 	Call   string // a first request with it, or ""
 	Next   Link
-}
-
-// ShowKey shows a new key with the scopes, to the workspace of a service, this once: nothing of it is kept, in the browser
-// neither.
-func ShowKey(v *Visit, title, secret, service string, scopes access.Scopes, next Link) error {
-	s := Secret{Title: title, Secret: secret, Next: next, Lead: "Copy it now: it is not stored, and you cannot see it again. With it programs call the API"}
-	if scopes.Has(access.Read) {
-		s.Lead += ", and people sign in at " + service + "/console"
-		s.Call = "export PETSTORE_KEY=" + secret + "\ncurl -H \"Authorization: Bearer $PETSTORE_KEY\" '" + strings.ReplaceAll(service, "'", "%27") + "/pets?limit=3'"
-	}
-	s.Lead += "."
-	return ShowSecret(v, s)
 }
 
 // ShowSecret shows a new key or secret, this once.
@@ -196,17 +159,6 @@ func (s KeyLimits) Banned() time.Time {
 	return time.Unix(s.BannedUntil, 0).UTC()
 }
 
-// spent returns the full window that starts afresh last, or one without a limit if neither is full.
-func (s KeyLimits) spent() (w ratelimit.Window, name string) {
-	if s.Minute.Limit > 0 && s.Minute.Remaining() == 0 {
-		w, name = s.Minute, "minute"
-	}
-	if s.Day.Limit > 0 && s.Day.Remaining() == 0 && s.Day.Reset >= w.Reset {
-		w, name = s.Day, "day"
-	}
-	return w, name
-}
-
 // A Refusal says why there is no page, or on every page that the key cannot be used now, and until when if that is
 // known. It is empty if nothing is refused.
 type Refusal struct {
@@ -215,16 +167,18 @@ type Refusal struct {
 }
 
 // Note says why the key cannot ask now, and until when: until the end of the ban or of the full window, whichever is later.
-func (s KeyLimits) Note() Refusal {
-	w, name := s.spent()
-	banned, afresh, title := s.Banned(), time.Unix(w.Reset, 0).UTC(), "The requests of this "+name+" are used up"
-	switch {
-	case banned.IsZero() && name == "":
-		return Refusal{}
-	case afresh.After(banned):
-		return Refusal{title, "The plan has " + Counted(w.Limit, "request", "requests") + " a " + name + ", and what you change here counts too.", afresh}
+func (s KeyLimits) Note() (why Refusal) {
+	if banned := s.Banned(); !banned.IsZero() {
+		why = Refusal{"This key is banned", "You can still look at these pages, but change or download nothing. The API refuses its requests.", banned}
 	}
-	return Refusal{"This key is banned", "You can still look at these pages, but change or download nothing. The API refuses its requests.", banned}
+	for i, w := range []ratelimit.Window{s.Minute, s.Day} {
+		name, afresh := []string{"minute", "day"}[i], time.Unix(w.Reset, 0).UTC()
+		if w.Limit > 0 && w.Remaining() == 0 && afresh.After(why.Until) {
+			text := "The plan has " + Counted(w.Limit, "request", "requests") + " a " + name + ", and what you change here counts too."
+			why = Refusal{"The requests of this " + name + " are used up", text, afresh}
+		}
+	}
+	return why
 }
 
 // A Gauge is one window of the limits.

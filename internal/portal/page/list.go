@@ -1,7 +1,6 @@
 package page
 
 import (
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -121,18 +120,9 @@ type Filters struct {
 // Add adds a field, and returns what was entered into it.
 func (f *Filters) Add(field Field) string {
 	value := strings.TrimSpace(f.Query.Get(field.Name))
-	switch field.Kind {
-	case "select":
-		if !slices.ContainsFunc(field.Options, func(o Option) bool { return o.Value == value }) {
-			field.Error = fmt.Sprintf("There is no choice %q.", petstore.Shorten(value, 40))
-		}
+	if field.Error = field.fault(value); field.Kind == "select" {
 		Choose(field.Options, value)
-	case "number":
-		if n, err := strconv.ParseInt(value, 10, 64); value != "" && (err != nil || n < 0) {
-			field.Error = "Enter a whole number."
-		}
-		fallthrough
-	default:
+	} else {
 		field.Value = petstore.Shorten(value, maxShown(&field))
 	}
 	f.add(field)

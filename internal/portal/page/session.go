@@ -13,7 +13,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strconv"
 	"time"
 
 	"example.com/petstore/internal/access"
@@ -27,8 +26,9 @@ const (
 	noteLife    = time.Minute
 )
 
-// OwnerLink is the purpose of links for owners, who get a key in the workspace's console.
-const OwnerLink = "owner's link"
+// WorkspaceLink is the purpose of links of the workspace's console. One that names a key signs in with it; one that names a
+// workspace by its number gives its owner a key.
+const WorkspaceLink = "link"
 
 // noteCookie has what to say on the next page.
 const noteCookie = "petstore_note"
@@ -94,7 +94,7 @@ func (v *Visit) IdentifyAgain() error {
 	case v.Session == nil:
 		return cmp.Or(v.askToSignIn(why), error(ErrRefused))
 	}
-	return v.guest.Readmit()
+	return v.guest.Admit(nil)
 }
 
 // maxEntered is how many bytes of what was entered may go along through the sign-in, encoded.
@@ -166,16 +166,12 @@ func LinkPath(secret []byte, purpose string, until time.Time, who string) (strin
 	if err != nil {
 		return "", err
 	}
-	return s.linkPath(purpose, until, who), nil
+	return (&Site{sessions: s}).LinkPath(purpose, until, who), nil
 }
 
 // LinkPath is like the function of that name.
 func (s *Site) LinkPath(purpose string, until time.Time, who string) string {
-	return s.sessions.linkPath(purpose, until, who)
-}
-
-func (s sealer) linkPath(purpose string, until time.Time, who string) string {
-	return "/console/link?token=" + s.seal(purpose, until, who)
+	return "/console/link?token=" + s.sessions.seal(purpose, until, who)
 }
 
 // A linkPage is the page of a link, which asks before the link is used up: programs look at links too.
@@ -184,32 +180,28 @@ type linkPage struct{ Lead, Submit, Token, Once string }
 // ShowLink asks before the link is used up: programs look at links too. ended answers for one that holds no more.
 func (v *Visit) ShowLink(ended func() error) error {
 	p := linkPage{"This link signs you in to the console once. It then ends.", "Sign in to the console", v.R.URL.Query().Get("token"), rand.Text()}
-	if _, _, ok := v.sessions.open(OwnerLink, p.Token, v.Now()); ok {
-		p.Lead, p.Submit = "This link lets the owner of a workspace in, once. You get a key of your own, which you need to sign in again: keep it like a password.", "Sign in and get a key"
-	} else if _, _, ok := v.sessions.open(v.Link, p.Token, v.Now()); !ok {
+	who, _, ok := v.sessions.open(v.Link, p.Token, v.Now())
+	if !ok {
 		return ended()
+	}
+	if _, err := NumberOf(who); err == nil {
+		p.Lead, p.Submit = "This link lets the owner of a workspace in, once. You get a key of your own, which you need to sign in again: keep it like a password.", "Sign in and get a key"
 	}
 	return v.Render(http.StatusOK, "link", "Sign in", p)
 }
 
-// OwnerOf returns the workspace whose owner has the link with the token, and the link.
-func (s *Site) OwnerOf(token string) (workspace int64, l access.Link, ok bool) {
-	who, l, ok := s.sessions.linkOf(OwnerLink, token, s.Now())
-	workspace, err := strconv.ParseInt(who, 10, 64)
-	return workspace, l, ok && err == nil
+// OpenLink returns whom the link that was sent names, and the link, which is identified by the decoded bytes, since one
+// link has several texts. It reports whether the link is genuine and still holds.
+func (v *Visit) OpenLink() (who string, l access.Link, ok bool) {
+	text := v.R.PostFormValue("token")
+	who, until, ok := v.sessions.open(v.Link, text, v.Now())
+	raw, _ := base64.RawURLEncoding.DecodeString(text) // open has decoded it
+	return who, access.Link{Hash: sha256.Sum256(raw), Until: until}, ok
 }
 
-// UseLink signs in with the link that was sent, if it was not used before. check returns the id of the key that signs in,
-// and the entry of the audit log about it without the address; it reports whether that may sign in.
-func (v *Visit) UseLink(ended func() error, check func(who string) (keyID string, used access.AuditEntry, ok bool)) error {
-	who, link, ok := v.sessions.linkOf(v.Link, v.R.PostFormValue("token"), v.Now())
-	if !ok {
-		return ended()
-	}
-	keyID, used, ok := check(who)
-	if !ok {
-		return ended()
-	}
+// UseLink signs in with a key by a link, if that was not used before. used is the entry of the audit log about it without
+// the address.
+func (v *Visit) UseLink(link access.Link, keyID string, used access.AuditEntry, ended func() error) error {
 	used.Detail = "by a link, from " + From(v.R)
 	if first, err := v.Access.UseLink(v.R.Context(), link, used); err != nil {
 		return err
@@ -302,12 +294,4 @@ func (s sealer) open(purpose, text string, now time.Time) (content string, until
 	}
 	until = time.Unix(int64(binary.BigEndian.Uint64(plain)), 0)
 	return string(plain[8:]), until, now.Before(until)
-}
-
-// linkOf returns the link of a text, if that was sealed for the purpose and has not expired. The link is identified
-// by the decoded bytes, since one link has several texts.
-func (s sealer) linkOf(purpose, text string, now time.Time) (content string, l access.Link, ok bool) {
-	content, until, ok := s.open(purpose, text, now)
-	raw, err := base64.RawURLEncoding.DecodeString(text)
-	return content, access.Link{Hash: sha256.Sum256(raw), Until: until}, ok && err == nil
 }

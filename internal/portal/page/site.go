@@ -111,11 +111,8 @@ type Guest interface {
 	// Identify accepts the session of the request, or returns a Notice that says why it is not valid.
 	Identify(s *access.Session) error
 	// Admit counts a request of a signed-in user. If it must refuse the request, it answers that and returns
-	// ErrRefused.
+	// ErrRefused. r is nil for a request that was counted before, and took long since.
 	Admit(r *Route) error
-	// Readmit is like Admit for a request that was counted before, and whose body took
-	// long to read.
-	Readmit() error
 	// AskAgain asks a user who has sent a form without a valid session to sign in.
 	// After that the form is sent again.
 	AskAgain(why Notice) error

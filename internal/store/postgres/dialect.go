@@ -13,7 +13,7 @@ const (
 var dialect = store.Dialect{
 	Lock:   " FOR UPDATE",
 	Among:  func(ids []int64) (string, any) { return " = ANY ($2::bigint[])", ids },
-	Gather: gatherStatistics,
+	Gather: "ANALYZE categories, pets, orders, movements", // autovacuum does so only a minute later
 
 	Arrays:    true,
 	Contains:  "strpos(folded, ?) > 0",
@@ -28,8 +28,5 @@ var dialect = store.Dialect{
 	RaiseWorkspaces: "SELECT setval(s, " + store.Raised("coalesce(pg_sequence_last_value(s), 0)") + ")" +
 		" FROM (SELECT pg_get_serial_sequence('workspaces', 'id')::regclass AS s) AS sequence",
 	NextWorkspace: "SELECT nextval(pg_get_serial_sequence('workspaces', 'id'))",
+	Size:          "SELECT pg_database_size(current_database())",
 }
-
-// gatherStatistics has plans made for the tables as they are now. Autovacuum does so only a
-// minute later.
-const gatherStatistics = "ANALYZE categories, pets, orders, movements"

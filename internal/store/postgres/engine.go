@@ -24,15 +24,11 @@ func (a engine) Change(ctx context.Context, f func(store.Tx) error) error {
 	})
 }
 
-// Read tries again if the connection was lost or met another transaction: a read does no harm
-// twice.
+// Read tries again as a write does that was not sent: a read does no harm twice.
 func (a engine) Read(ctx context.Context, f func(store.Tx) error) error {
-	for n := 0; ; n++ {
-		err := a.db.readers.AcquireFunc(ctx, func(c *pgxpool.Conn) error { return f(sqlTx{ctx, c}) })
-		if n == 2 || !lost(err) && severityOf(err) != conflict || pause(ctx, n) != nil {
-			return toClientError(err)
-		}
-	}
+	return a.db.retry(ctx, 3, func() (sent bool, err error) {
+		return false, a.db.readers.AcquireFunc(ctx, func(c *pgxpool.Conn) error { return f(sqlTx{ctx, c}) })
+	})
 }
 
 func (a engine) Write(ctx context.Context, f func(store.Tx) error) error {

@@ -2,15 +2,16 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// channel is the channel of NOTIFY on which nodes tell each other that access changed.
-// That for feeds is feedChannel.
-const channel = "petstore_access"
+// channel is the channel of NOTIFY on which nodes tell each other that access changed, by an
+// empty message, and of new events, see onFeedMessage.
+const channel = "petstore"
 
 const (
 	listenAgain  = time.Second     // the pause before the node listens again after its connection was lost
@@ -53,10 +54,10 @@ func (db *DB) listen(ctx context.Context, changed func()) error {
 		case err != nil:
 			return err
 		case n == nil:
-		case n.Channel == feedChannel:
-			db.onFeedMessage(n.Payload)
-		default:
+		case n.Payload == "":
 			changed()
+		default:
+			db.onFeedMessage(n.Payload)
 		}
 	}
 }
@@ -71,7 +72,7 @@ func (db *DB) openListener(ctx context.Context) (*pgx.Conn, error) {
 	starting, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	if err = continueHistory(starting, c, db.now, db.log); err == nil {
-		_, err = c.Exec(starting, "LISTEN "+channel+"; LISTEN "+feedChannel)
+		_, err = c.Exec(starting, "LISTEN "+channel)
 	}
 	if err != nil {
 		_ = c.Close(context.WithoutCancel(ctx)) // the first failure is what counts
@@ -96,4 +97,32 @@ func (db *DB) nextNotification(ctx context.Context, c *pgx.Conn) (*pgconn.Notifi
 		db.note(err)
 	}
 	return nil, err
+}
+
+// errReplica is returned for a server that answers, but takes no writes.
+var errReplica = errors.New("the server is a replica, and takes no writes")
+
+// Err returns why nothing can be written now, or nil, as [DB.Follow] has found last. It
+// does not ask the database.
+func (db *DB) Err() error {
+	if err := db.trouble.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// note keeps for Err whether the database can be reached, and logs when that changes.
+func (db *DB) note(err error) {
+	switch was := db.Err(); {
+	case was == nil && err != nil:
+		db.log.Error("the database cannot be reached", "database", db.name, "err", err)
+	case was != nil && err == nil:
+		db.log.Info("the database can be reached again", "database", db.name)
+	}
+	if err == nil {
+		db.trouble.Store(nil)
+		return
+	}
+	err = toClientError(err)
+	db.trouble.Store(&err)
 }

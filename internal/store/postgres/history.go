@@ -37,10 +37,7 @@ func continueHistory(ctx context.Context, c *pgx.Conn, now func() time.Time, log
 	}
 	return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
 		x := sqlTx{ctx, tx}
-		if _, err := x.Exec("SET LOCAL lock_timeout = 0"); err != nil { // it waits for all writes under way
-			return err
-		}
-		if _, err := x.Exec("SELECT pg_advisory_xact_lock($1)", accessLock); err != nil {
+		if _, err := x.Exec("SELECT set_config('lock_timeout', '0', true), pg_advisory_xact_lock($1)", accessLock); err != nil { // it waits for all writes under way
 			return err
 		}
 		if current, kept, err = historyOf(ctx, tx); err != nil || current == kept { // another session was faster
@@ -77,6 +74,6 @@ func raiseIDs(x sqlTx, now petstore.Time, history string) error {
 	if err := store.Restored(x, &dialect, now, max(n-1, 1), max(n-1, 1)); err != nil {
 		return err
 	}
-	_, err = x.Exec("SELECT pg_notify($1, ''), pg_notify($2, 'history')", channel, feedChannel) // of all workspaces, see onFeedMessage
+	_, err = x.Exec("SELECT pg_notify($1, ''), pg_notify($1, 'history')", channel) // of all workspaces, see onFeedMessage
 	return err
 }

@@ -65,39 +65,32 @@ func administer(ctx context.Context, url string, f func(migrated) error) error {
 	return nil
 }
 
-// becomeCurrent brings the schema up to date, or with o.NoMigrate returns an error if it
-// is not, and continues the database's history.
-func becomeCurrent(ctx context.Context, url string, o Options) error {
-	c, err := connect(ctx, url, administering)
-	if err != nil {
-		return err
-	}
-	defer c.Close(context.WithoutCancel(ctx))
-	db := migrated{sqlTx{ctx, c}, c}
-	if o.NoMigrate {
-		var all []store.Migration
-		if all, err = known.Status(db); err == nil {
-			err = store.Lacking(all)
-		}
-	} else {
-		_, err = known.Up(db, o.Now)
-	}
-	if err == nil {
-		err = refuseFilling(ctx, c)
-	}
-	if err != nil || o.NoMigrate { // a caller that only reads does not change the history
-		return err
-	}
-	if err = continueHistory(ctx, c, o.Now, o.Log); errors.Is(err, errReplica) {
-		return nil // until it is promoted, nothing is written
-	}
-	return err
-}
-
 // A migrated is a connection as a [store.Migrated].
 type migrated struct {
 	sqlTx
 	conn *pgx.Conn
+}
+
+// becomeCurrent brings the schema up to date, or with o.NoMigrate returns an error if it
+// is not, and continues the database's history.
+func (m migrated) becomeCurrent(o Options) error {
+	status, err := known.Status(m)
+	if err != nil {
+		return err
+	}
+	if err = store.Lacking(status); err != nil && !o.NoMigrate {
+		_, err = known.Up(m, o.Now)
+	}
+	if err == nil {
+		err = refuseFilling(m.ctx, m.conn)
+	}
+	if err != nil || o.NoMigrate { // a caller that only reads does not change the history
+		return err
+	}
+	if err = continueHistory(m.ctx, m.conn, o.Now, o.Log); errors.Is(err, errReplica) {
+		return nil // until it is promoted, nothing is written
+	}
+	return err
 }
 
 // HasMigrations reads the catalogue itself: to_regclass may still answer as it was before a

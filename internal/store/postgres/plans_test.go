@@ -177,6 +177,7 @@ func TestResetUnderLoad(t *testing.T) {
 	}
 	for range 5 {
 		must(t, b.ResetWorkspace(t.Context(), workspace, "cli"))
+		must(t, b.Resume(t.Context()))
 	}
 	writers.Wait()
 	wantSound(t, a)

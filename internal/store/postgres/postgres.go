@@ -9,7 +9,7 @@ package postgres
 
 import (
 	"context"
-	"fmt"
+	"crypto/rand"
 	"log/slog"
 	"runtime"
 	"sync"
@@ -44,11 +44,14 @@ type DB struct {
 	writer  *pgxpool.Pool // connections of the committers, and for rare writes
 	readers *pgxpool.Pool
 
-	retries  atomic.Int64
-	trouble  atomic.Pointer[error] // why the database cannot be reached, see note
-	notifier feedNotifier
-	running  sync.WaitGroup
-	closing  sync.Once
+	retries atomic.Int64
+	trouble atomic.Pointer[error] // why the database cannot be reached, see note
+
+	node    string        // names the sender in messages of feeds: a node gets its own messages too
+	feeds   chan int64    // workspaces with new events, of which other nodes are to be notified
+	quit    chan struct{} // closed to end notifyOthers
+	running sync.WaitGroup
+	closing sync.Once
 }
 
 var (
@@ -67,13 +70,25 @@ var (
 // Errors are one line that names the database, without its password. A database that a
 // newer version of this program has migrated is refused.
 func Open(ctx context.Context, url string, o Options) (*DB, error) {
+	o = o.WithDefaults(max(8, 4*runtime.GOMAXPROCS(0)))
+	err := administer(ctx, url, func(c migrated) error { return c.becomeCurrent(o) })
+	if err != nil {
+		return nil, err
+	}
 	name, err := describe(url)
 	if err != nil {
 		return nil, err
 	}
-	db, err := open(ctx, url, name, o.WithDefaults(max(8, 4*runtime.GOMAXPROCS(0))))
-	if err != nil {
-		return nil, fmt.Errorf("database %s: %w", name, err)
+	db := &DB{url: url, name: name, now: o.Now, log: o.Log, node: rand.Text(), feeds: make(chan int64, notifyWaiting), quit: make(chan struct{})}
+	db.Store = store.New(engine{db}, store.Options{
+		Dialect: dialect, Now: o.Now, NoEvents: o.NoEvents, Written: db.written,
+	})
+	if db.writer, err = db.openPool(ctx, writing, committers+store.MaxPatient+2); err != nil {
+		return nil, err
+	}
+	if db.readers, err = db.openPool(ctx, reading, o.Readers); err != nil {
+		db.writer.Close()
+		return nil, err
 	}
 	db.running.Go(db.notifyOthers)
 	for range committers {
@@ -82,78 +97,30 @@ func Open(ctx context.Context, url string, o Options) (*DB, error) {
 	return db, nil
 }
 
-func open(ctx context.Context, url, name string, o Options) (_ *DB, err error) {
-	if err := becomeCurrent(ctx, url, o); err != nil {
-		return nil, err
-	}
-	db := &DB{url: url, name: name, now: o.Now, log: o.Log, notifier: newFeedNotifier()}
-	db.Store = store.New(engine{db}, store.Options{
-		Dialect: dialect, Now: o.Now, NoEvents: o.NoEvents, Written: db.written,
-	})
-	defer func() {
-		if err != nil {
-			db.disconnect()
-		}
-	}()
-	for _, p := range []struct {
-		pool **pgxpool.Pool
-		use  use
-		size int
-	}{
-		{&db.writer, writing, committers + store.MaxPatient + 2},
-		{&db.readers, reading, o.Readers},
-	} {
-		if *p.pool, err = db.openPool(ctx, p.use, p.size); err != nil {
-			return nil, err
-		}
-	}
-	return db, nil
-}
-
-// disconnect closes the connections that are open.
-func (db *DB) disconnect() {
-	for _, p := range []*pgxpool.Pool{db.writer, db.readers} {
-		if p != nil {
-			p.Close()
-		}
-	}
-}
-
 // Close waits for the writes and reads under way, then disconnects. Later calls
 // of other methods return Unavailable.
 func (db *DB) Close() error {
 	db.closing.Do(func() {
 		db.EndChanges()
-		close(db.notifier.quit)
+		close(db.quit)
 		db.running.Wait()
-		db.disconnect()
+		db.writer.Close()
+		db.readers.Close()
 	})
 	return nil
-}
-
-// PoolStats are numbers of this node for metrics that SQLite does not have, counted since
-// Open.
-type PoolStats struct {
-	Retries int64  // tries after the first one
-	Pools   []Pool // named by their use: "write" and "read"
-}
-
-// A Pool is how the connections of one kind are used.
-type Pool struct {
-	Name string
-	*pgxpool.Stat
 }
 
 // Stats returns the present numbers.
 func (db *DB) Stats() store.Stats {
 	s, readers := db.ChangeStats(), db.readers.Stat()
+	s.Retries = db.retries.Load()
 	s.Readers, s.IdleReaders = int(readers.MaxConns()), int(readers.MaxConns()-readers.AcquiredConns()) // they are opened when they are needed
 	return s
 }
 
-// PoolStats returns the present numbers.
-func (db *DB) PoolStats() PoolStats {
-	return PoolStats{db.retries.Load(), []Pool{{"write", db.writer.Stat()}, {"read", db.readers.Stat()}}}
+// Pools returns how the connections are used now, and were since Open, by what they are for.
+func (db *DB) Pools() map[string]*pgxpool.Stat {
+	return map[string]*pgxpool.Stat{"write": db.writer.Stat(), "read": db.readers.Stat()}
 }
 
 // Failed returns nil, since the server may always come back.

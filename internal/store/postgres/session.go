@@ -2,10 +2,10 @@ package postgres
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -42,6 +42,7 @@ func parameters(u use) map[string]string {
 		"lock_timeout":                        "0",
 		"idle_in_transaction_session_timeout": "0",
 		"idle_session_timeout":                "0",
+		"transaction_timeout":                 "0",
 	}
 	if u == administering {
 		return p
@@ -60,21 +61,18 @@ func parameters(u use) map[string]string {
 	return p
 }
 
-// settings returns the statement that sets up a session. given are the settings of the
-// database's URL; one that the server does not know is an error.
+// settings returns the statements that set up a session, and keep a [Target] out while it lasts. given
+// are the settings of the database's URL; one that the server does not know is an error. A setting
+// that has its value already is not set, since the role may not be allowed to.
 func settings(given map[string]string, u use) string {
 	all := parameters(u)
 	maps.Copy(all, given)
 	maps.Copy(all, pinned())
-	var values []string
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		values = append(values, "("+literal(name)+", "+literal(all[name])+")")
-	}
-	// A setting that has its value already is not set, since the role may not be
-	// allowed to. transaction_timeout exists since PostgreSQL 17.
-	set := "SELECT set_config(name, value, false) FROM (VALUES " + strings.Join(values, ", ") + ") AS s (name, value) WHERE current_setting(name, true) IS DISTINCT FROM value"
-	if _, there := given["transaction_timeout"]; !there {
-		set += "; SELECT set_config(name, '0', false) FROM pg_settings WHERE name = 'transaction_timeout' AND setting <> '0'"
+	text, _ := json.Marshal(all) // never fails
+	set := "SELECT set_config(key, value, false) FROM json_each_text(" + literal(string(text)) + ") WHERE current_setting(key, true) IS DISTINCT FROM value" +
+		" AND (key <> 'transaction_timeout' OR current_setting(key, true) IS NOT NULL)" // it exists since PostgreSQL 17
+	if u != administering {
+		set += fmt.Sprintf("; SELECT pg_advisory_lock_shared(%d)", moveLock)
 	}
 	return set
 }

@@ -42,7 +42,7 @@ func TestPooler(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			if set := strings.Contains(server.Log(), "'of-"+name+"'"); set != (db != nil) {
+			if set := strings.Contains(server.Log(), `"of-`+name+`"`); set != (db != nil) {
 				t.Errorf("settings reached the server: %t, want %t", set, db != nil)
 			}
 			var tables string

@@ -21,7 +21,7 @@ const committers = 2
 // group mostly takes.
 const promptLock = 10 * time.Millisecond
 
-// attempts is how often a group is tried at most.
+// attempts is how often a write is tried at most.
 const attempts = 5
 
 // Group carries out a group, again until it is committed or has failed for good: BEGIN and
@@ -29,23 +29,21 @@ const attempts = 5
 func (a engine) Group(ctx context.Context, g *store.Group) error {
 	ctx, cancel := context.WithTimeout(ctx, groupTimeout)
 	defer cancel()
-	return a.db.retry(ctx, func() (bool, error) { return a.db.try(ctx, g) })
+	return a.db.retry(ctx, attempts, func() (bool, error) { return a.db.try(ctx, g) })
 }
 
-// retry calls try until it succeeds or has failed for good. try reports whether its commit
-// may have reached the server: then it is tried again only if the server has refused it.
-func (db *DB) retry(ctx context.Context, try func() (sent bool, err error)) (err error) {
-	for n := range attempts {
-		var sent bool
-		sent, err = try()
+// retry calls try until it succeeds or has failed for good, or for the last time. try reports whether
+// its commit may have reached the server: then it is tried again only if the server has refused it.
+func (db *DB) retry(ctx context.Context, times int, try func() (sent bool, err error)) error {
+	for n := 1; ; n++ {
+		sent, err := try()
 		db.leaveReplica(err)
 		again := severityOf(err) == conflict || !sent && lost(err)
-		if err == nil || !again || pause(ctx, n) != nil {
-			break
+		if !again || n == times || pause(ctx, n-1) != nil {
+			return toClientError(err)
 		}
 		db.retries.Add(1)
 	}
-	return toClientError(err)
 }
 
 // pause waits before the try after the n-th: longer each time, and for a random time,
@@ -91,9 +89,7 @@ func (db *DB) try(ctx context.Context, g *store.Group) (sent bool, err error) {
 	if !g.Patient {
 		b.Exec("SET LOCAL lock_timeout = " + millisText(lockTimeout))
 	}
-	if err := g.Write(b); err != nil {
-		return false, err
-	}
+	g.Write(b)
 	b.Exec("COMMIT")
 	return true, confirmed(c.Conn(), func() error { return sqlTx{ctx, c}.Run(b) })
 }
@@ -122,7 +118,7 @@ var errUnconfirmed = errors.New("the commit was not confirmed by the synchronous
 // change calls f in a transaction of a rare write and commits it, again if it met another one
 // or its connection was lost before the commit was on its way.
 func (db *DB) change(ctx context.Context, f func(sqlTx) error) error {
-	return db.retry(ctx, func() (bool, error) { return db.changeOnce(ctx, f) })
+	return db.retry(ctx, attempts, func() (bool, error) { return db.changeOnce(ctx, f) })
 }
 
 func (db *DB) changeOnce(ctx context.Context, f func(sqlTx) error) (sent bool, err error) {

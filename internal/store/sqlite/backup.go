@@ -108,19 +108,6 @@ func Backup(ctx context.Context, from, to string) error {
 	return rename(partial, to)
 }
 
-// Size returns how many bytes the database has in its file and its log.
-func (db *DB) Size(context.Context) (int64, error) {
-	info, err := os.Stat(db.path)
-	if err != nil {
-		return 0, err
-	}
-	n := info.Size()
-	if info, err := os.Stat(db.path + "-wal"); err == nil {
-		n += info.Size()
-	}
-	return n, nil
-}
-
 // rename renames a file durably.
 func rename(from, to string) error {
 	if err := os.Rename(from, to); err != nil {
@@ -129,14 +116,11 @@ func rename(from, to string) error {
 	return syncPath(filepath.Dir(to))
 }
 
-// ErrInUse is what Restore returns when another process has the database open.
-var ErrInUse = errors.New("is in use: stop the server first")
-
 // Restore replaces the database at path with a copy of the backup at from, which it migrates and
 // verifies first. All ids then continue after a gap, see [store.Restored]. The backup stays as it
-// is. Restore returns ErrInUse, with the path, if the database is open. The caller has to ask
-// whether a database may be replaced. The warning is not nil if the ids of the replaced database
-// could not be read: some of them may be issued again.
+// is. Restore returns ErrInUse, with the path, if the database is open, and keeps others from opening
+// it meanwhile. The caller has to ask whether a database may be replaced. The warning is not nil if
+// the ids of the replaced database could not be read: some of them may be issued again.
 func Restore(ctx context.Context, from, path string, o Options) (warning, err error) {
 	if sameFile(from, path) {
 		return nil, fmt.Errorf("restore from %s: that is the database itself", from)
@@ -145,39 +129,41 @@ func Restore(ctx context.Context, from, path string, o Options) (warning, err er
 	if sameFile(from, partial) {
 		return nil, fmt.Errorf("restore from %s: that name is for the copy of a backup: give it another one", from)
 	}
-	if err := withLock(path, func() error { return nil }); err != nil { // to fail early
+	err = withLock(path, func(old *conn) error {
+		if err := removeAll(partial, "", "-wal", "-shm"); err != nil {
+			return err
+		}
+		issued, unread := lastIDs(old)
+		if unread != nil {
+			warning = fmt.Errorf("the ids of %s, which was replaced, could not be read, and some may be issued again: %w", path, explain(unread))
+		}
+		err := stage(ctx, from, partial, issued, o)
+		if err == nil {
+			err = removeAll(path, "-wal", "-shm", "-journal") // SQLite would apply the old log to the new file
+		}
+		if err == nil {
+			err = rename(partial, path)
+		}
+		if err != nil {
+			err = errors.Join(err, removeAll(partial, "", "-wal", "-shm"))
+		}
+		return err
+	})
+	if err != nil {
 		return nil, err
-	}
-	if err := removeAll(partial, "", "-wal", "-shm"); err != nil {
-		return nil, err
-	}
-	issued, warning := lastIDs(path)
-	if err := stage(ctx, from, partial, issued, o); err != nil {
-		return nil, errors.Join(err, removeAll(partial, "", "-wal", "-shm"))
-	}
-	if err := replace(path, partial); err != nil {
-		return nil, errors.Join(err, removeAll(partial, ""))
 	}
 	return warning, nil
 }
 
-// lastIDs returns the last ids of the workspaces in the file at path, as far as they can
-// be read: the file may be damaged, or have an older schema. A file that does not exist
-// has none.
-func lastIDs(path string) (all []store.Issued, err error) {
-	if info, err := os.Stat(path); err != nil && errors.Is(err, os.ErrNotExist) || err == nil && info.Size() == 0 {
+// lastIDs returns the last ids of the workspaces in a file, as far as they can be read: it may
+// be damaged, or have an older schema. A file that is empty or, with nil, does not exist has none.
+func lastIDs(c *conn) ([]store.Issued, error) {
+	if c == nil {
 		return nil, nil
 	}
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("the ids of %s, which was replaced, could not be read, and some may be issued again: %w", path, explain(err))
-		}
-	}()
-	c, err := openConn(path, true)
-	if err != nil {
-		return nil, err
+	if tables, err := c.number("SELECT count(*) FROM sqlite_schema"); err == nil && tables == 0 {
+		return nil, nil
 	}
-	defer c.Close()
 	return store.RowsOf(c, func(row store.Row, i *store.Issued) error {
 		return row.Scan(&i.Workspace, &i.Shop, &i.Pets, &i.Categories, &i.Orders, &i.Event)
 	}, "SELECT coalesce((SELECT id FROM workspaces WHERE shop = workspace), workspace), workspace, pets, categories, orders, max(events, forgotten) FROM counters")
@@ -206,45 +192,35 @@ func stage(ctx context.Context, from, to string, issued []store.Issued, o Option
 	return syncPath(to)
 }
 
-// replace replaces the database at path with the file at with. The old write-ahead log
-// is removed first: SQLite would apply it to the new file.
-func replace(path, with string) error {
-	return withLock(path, func() error {
-		if err := removeAll(path, "-wal", "-shm", "-journal"); err != nil {
+// withLock calls f while no one else has the database at path open, with a connection to it, or
+// nil if there is none.
+func withLock(path string, f func(*conn) error) error {
+	var failed error // of f
+	err := whileUnserved(path, func() error {
+		if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
+			failed = f(nil)
+			return nil
+		}
+		raw, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+		if err != nil {
 			return err
 		}
-		return rename(with, path)
+		c := &conn{Conn: raw}
+		if err = c.lockAlone(); err == nil {
+			failed = f(c)
+		}
+		return errors.Join(err, c.Close())
 	})
-}
-
-// withLock calls f while no one else has the database at path open. There may be none.
-func withLock(path string, f func() error) error {
-	err := whileUnserved(path, func() error { return withLockedFile(path, f) })
-	if errors.Is(err, errServed) {
-		return fmt.Errorf("database %s: %w", path, ErrInUse)
-	}
-	return err
-}
-
-func withLockedFile(path string, f func() error) (err error) {
-	if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
-		return f()
-	}
-	old, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
 	if err != nil {
 		return fmt.Errorf("database %s: %w", path, explain(err))
 	}
-	defer func() { err = errors.Join(err, old.Close()) }()
-	old.SetBusyTimeout(0)
-	if err := (&conn{Conn: old}).lockAlone(); err != nil {
-		return fmt.Errorf("database %s: %w", path, err)
-	}
-	return f()
+	return failed
 }
 
 // lockAlone turns the write-ahead log off, which needs that nobody else has the file
 // open, and locks the file. A damaged file counts as locked: its log is of no use.
 func (c *conn) lockAlone() error {
+	c.SetBusyTimeout(0)
 	mode := ""
 	err := c.first("PRAGMA journal_mode=DELETE", &mode)
 	if err == nil && mode == "wal" {

@@ -127,6 +127,7 @@ func TestRestoredIDsGoOn(t *testing.T) {
 			t.Errorf("the id of a workspace after restore %d = %d, want %d", restored, id, restored*10_000+1)
 		}
 		must(t, db.ResetWorkspace(t.Context(), workspace, "cli"))
+		must(t, db.Resume(t.Context()))
 		w, err := db.WorkspaceByID(t.Context(), workspace)
 		must(t, err)
 		shop = w.Shop

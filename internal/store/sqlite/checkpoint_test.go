@@ -24,7 +24,7 @@ func shorten(db *DB) *DB {
 // writeFrames commits a row of that many pages under a name.
 func writeFrames(t *testing.T, db *DB, name string) {
 	t.Helper()
-	err := db.changeMuch(t.Context(), func(c *conn) error {
+	err := db.change(t.Context(), func(c *conn) error {
 		return c.exec("INSERT OR REPLACE INTO meta (name, value) VALUES (?, zeroblob(?))", name, framesEach*4096)
 	})
 	must(t, err)

@@ -33,7 +33,8 @@ func (a engine) Snapshot(ctx context.Context, f func(store.Tx) error) error {
 }
 
 func (a engine) Step(ctx context.Context, workspace int64, f func(store.Tx) error) error {
-	return a.db.changeMuch(ctx, func(c *conn) error {
+	time.Sleep(bulkPause)
+	return a.db.change(ctx, func(c *conn) error {
 		c.changedPets = append(c.changedPets, workspace)
 		return f(c)
 	})
@@ -54,6 +55,7 @@ var dialect = store.Dialect{
 	RaiseWorkspaces: "UPDATE sqlite_sequence SET seq = " + store.Raised("seq") + " WHERE name = 'workspaces'",
 	NextWorkspace:   "UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'workspaces' RETURNING seq",
 	CheckStructure:  checkStructure,
+	Size:            "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
 }
 
 func among(ids []int64) (condition string, arg any) {
@@ -80,7 +82,7 @@ func (a engine) Followed(ctx context.Context, state int64) error {
 
 // AwaitFollower implements [access.Store].
 func (a engine) AwaitFollower(ctx context.Context) (bool, error) {
-	if err := whileUnserved(a.db.path, func() error { return nil }); !errors.Is(err, errServed) {
+	if err := whileUnserved(a.db.path, func() error { return nil }); !errors.Is(err, ErrInUse) {
 		return true, err
 	}
 	for deadline := time.Now().Add(awaitFollower); time.Now().Before(deadline); {

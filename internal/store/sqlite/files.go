@@ -54,7 +54,7 @@ func resolved(path string) string {
 // has the database, which checks this itself.
 func refuseForeignLog(path string) error {
 	err := whileUnserved(path, func() error { return checkLog(path) })
-	if errors.Is(err, errServed) {
+	if errors.Is(err, ErrInUse) {
 		return nil
 	}
 	return err
@@ -62,103 +62,75 @@ func refuseForeignLog(path string) error {
 
 // checkLog is refuseForeignLog for files to which nobody writes.
 func checkLog(path string) error {
-	log, err := readLogHeader(path + "-wal")
-	if err != nil || log == nil {
+	log, err := readStart(path+"-wal", logHeaderSize)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && log == nil {
+		return nil
+	}
+	info, missing := os.Stat(path)
+	if err = errors.Join(err, missing); err != nil {
 		return err
 	}
-	file, err := readHeader(path)
+	file, err := readStart(path, headerSize)
 	if err != nil {
 		return err
 	}
-	if why := foreign(file, log, readLockRecord(path)); why != "" {
+	if why := foreign(file, inodeOf(info), log, readLockRecord(path)); why != "" {
 		return fmt.Errorf("the log %[1]s-wal is not of this file: %[2]s; to keep the database as it was, put its own file back; to continue with this one, "+
 			"move it and the log away, and run petstore restore on it", path, why)
 	}
 	return nil
 }
 
-// hasLog reports whether there is a log of the file at path, which may be missing.
-func hasLog(path string) bool {
-	info, err := os.Stat(path + "-wal")
-	return err == nil && info.Size() > 0
-}
-
-// foreign returns why a log does not belong to a file, or "" if it may. The record may
-// be nil, or of another log.
-func foreign(file header, log *logHeader, t *lockRecord) string {
+// foreign returns why a log does not belong to a file, of both of which it has the first
+// bytes, or "" if it may. The record may be nil, or of another log.
+func foreign(file []byte, inode uint64, log []byte, r *lockRecord) string {
 	switch {
-	case file.size < headerSize:
+	case file == nil:
 		return "it is empty"
-	case file.rollback:
+	case file[18] != 2: // the write version: there is no write-ahead log of it
 		return "it was closed in good order, or is a backup"
-	case t == nil || t.Log != log.lineage():
+	case r == nil || r.Log != lineageOf(log):
 		return ""
-	case t.File != 0 && t.File != file.inode:
+	case r.File != 0 && r.File != inode:
 		return "it is another file than the one that was served"
-	case before(file.changes, t.Changes):
+	case int32(changesOf(file)-r.Changes) < 0: //nolint:gosec // the counter wraps
 		return "it is older than the log"
 	}
 	return ""
 }
 
-// before reports whether a counter that wraps is at a before b.
-func before(a, b uint32) bool { return int32(a-b) < 0 } //nolint:gosec // wraps as it should
+// The lengths of the headers of a database file (https://sqlite.org/fileformat2.html, section
+// 1.3) and of a write-ahead log (section 4.1).
+const (
+	headerSize    = 100
+	logHeaderSize = 32
+)
 
-// headerSize is the length of the header of a database file
-// (https://sqlite.org/fileformat.html, section 1.3).
-const headerSize = 100
+// changesOf returns the change counter of a database file.
+func changesOf(file []byte) uint32 { return binary.BigEndian.Uint32(file[24:]) }
 
-// A header is what is needed of the header of a database file.
-type header struct {
-	size     int64
-	inode    uint64
-	rollback bool   // there is no write-ahead log of it
-	changes  uint32 // the change counter
+// lineageOf identifies a log by the difference of its salt and the number of its resets. It stays
+// the same when SQLite overwrites the log from its start, since both numbers then grow by one.
+func lineageOf(log []byte) uint32 {
+	return binary.BigEndian.Uint32(log[16:]) - binary.BigEndian.Uint32(log[12:])
 }
 
-func readHeader(path string) (header, error) {
-	f, err := os.Open(path) //nolint:gosec // the database
-	if err != nil {
-		return header{}, err
-	}
-	h, err := headerOf(f)
-	return h, errors.Join(err, f.Close())
-}
-
-func headerOf(f *os.File) (h header, err error) {
-	info, err := f.Stat()
-	if err != nil {
-		return h, err
-	}
-	var b [headerSize]byte
-	if _, err := f.ReadAt(b[:], 0); err != nil && !errors.Is(err, io.EOF) {
-		return h, err
-	}
-	return header{info.Size(), inodeOf(info), b[18] != 2, binary.BigEndian.Uint32(b[24:])}, nil
-}
-
-// A logHeader is what is needed of the header of a write-ahead log
-// (https://sqlite.org/fileformat2.html, section 4.1).
-type logHeader struct{ resets, salt uint32 }
-
-// lineage identifies a log. It stays the same when SQLite overwrites the log from its
-// start, since both numbers then grow by one.
-func (h *logHeader) lineage() uint32 { return h.salt - h.resets }
-
-// readLogHeader returns nil if there is no log, or if it is empty.
-func readLogHeader(path string) (*logHeader, error) {
-	f, err := os.Open(path) //nolint:gosec // beside the database
-	if errors.Is(err, fs.ErrNotExist) {
+// startOf returns the first n bytes of a file, or nil if it has fewer.
+func startOf(f *os.File, n int) ([]byte, error) {
+	b := make([]byte, n)
+	if _, err := f.ReadAt(b, 0); errors.Is(err, io.EOF) {
 		return nil, nil
 	} else if err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+func readStart(path string, n int) ([]byte, error) {
+	f, err := os.Open(path) //nolint:gosec // the database, or beside it
+	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	var b [32]byte
-	if _, err := io.ReadFull(f, b[:]); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil, nil
-	} else if err != nil {
-		return nil, err
-	}
-	return &logHeader{binary.BigEndian.Uint32(b[12:]), binary.BigEndian.Uint32(b[16:])}, nil
+	return startOf(f, n)
 }

@@ -59,14 +59,15 @@ func (db database) remove(t *testing.T, ends ...string) {
 }
 
 // serve is what a server does first.
-func (db database) serve(t *testing.T) (*fileLock, *fileWatch) {
+func (db database) serve(t *testing.T) (*os.File, *fileWatch) {
 	t.Helper()
 	lock, err := lockDatabase(t.Context(), db.path, 0, func(string) {})
 	must(t, err)
 	t.Cleanup(func() { _ = lock.Close() }) // it may be closed by then
-	watch, err := lock.watch()
+	watch, err := newFileWatch(db.path)
 	must(t, err)
-	t.Cleanup(watch.Close)
+	must(t, watch.record())
+	t.Cleanup(func() { _ = watch.opened.Close() })
 	return lock, watch
 }
 
@@ -91,8 +92,7 @@ func TestCheckLog(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			db := newDatabase(t)
-			lock, watch := db.serve(t)
-			watch.Close()
+			lock, _ := db.serve(t)
 			must(t, lock.Close())
 			test.happens(t, db)
 			err := refuseForeignLog(db.path)
@@ -113,20 +113,20 @@ func TestCheckLog(t *testing.T) {
 // the server has recorded of the file before.
 func TestLogOfNoServer(t *testing.T) {
 	t.Parallel()
-	for name, happens := range map[string]func(*testing.T, database, *fileLock){
-		"closed, replaced": func(t *testing.T, db database, lock *fileLock) {
+	for name, happens := range map[string]func(*testing.T, database, *os.File){
+		"closed, replaced": func(t *testing.T, db database, lock *os.File) {
 			db.remove(t, "-wal")
 			must(t, lock.Close())
 			db.replace(t)
 		},
-		"killed, command, replaced": func(t *testing.T, db database, lock *fileLock) {
-			must(t, lock.file.Close())
+		"killed, command, replaced": func(t *testing.T, db database, lock *os.File) {
+			must(t, lock.Close())
 			must(t, refuseForeignLog(db.path)) // the command moves the log into the file, and removes it
 			db.remove(t, "-wal")
 			db.replace(t)
 		},
-		"killed, restored": func(t *testing.T, db database, lock *fileLock) {
-			must(t, lock.file.Close())
+		"killed, restored": func(t *testing.T, db database, lock *os.File) {
+			must(t, lock.Close())
 			db.remove(t, "-wal")
 			backup := filepath.Join(t.TempDir(), "backup.db")
 			openAndClose(t, backup)
@@ -139,8 +139,7 @@ func TestLogOfNoServer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			db := newDatabase(t)
-			lock, watch := db.serve(t)
-			watch.Close()
+			lock, _ := db.serve(t)
 			happens(t, db, lock)
 			db.writeLog(t, 0, 4321)
 			must(t, refuseForeignLog(db.path))
@@ -175,7 +174,7 @@ func TestLost(t *testing.T) {
 			switch {
 			case test.want == "" && err != nil:
 				t.Fatalf("Check = %v, want nil", err)
-			case test.want != "" && (!ok || !strings.Contains(err.Error(), test.want) || lost.Whole != test.whole):
+			case test.want != "" && (!ok || !strings.Contains(err.Error(), test.want) || lost.whole != test.whole):
 				t.Fatalf("Check = %v, want %q, whole: %t", err, test.want, test.whole)
 			}
 			must(t, lock.Close())
@@ -192,8 +191,8 @@ func TestOneServer(t *testing.T) {
 	db := newDatabase(t)
 	lock, _ := db.serve(t)
 	ran := false
-	if err := whileUnserved(db.path, func() error { ran = true; return nil }); !errors.Is(err, errServed) || ran {
-		t.Errorf("Alone beside a server = %v, want errServed; f ran: %t", err, ran)
+	if err := whileUnserved(db.path, func() error { ran = true; return nil }); !errors.Is(err, ErrInUse) || ran {
+		t.Errorf("Alone beside a server = %v, want ErrInUse; f ran: %t", err, ran)
 	}
 	if _, err := lockDatabase(t.Context(), db.path, 0, func(string) {}); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("is served by the process %d", os.Getpid())) {
 		t.Errorf("Acquire beside a server = %v, want its process", err)

@@ -19,17 +19,11 @@ const lockSuffix = "-lock"
 // askForLock is the pause between two attempts to get a lock.
 const askForLock = 20 * time.Millisecond
 
-// A fileLock is the lock of a server on its database, which keeps other servers away.
-// The system releases it when the process ends.
-type fileLock struct {
-	path string // of the database
-	file *os.File
-}
-
-// lockDatabase locks the database at path for a server. It waits for another server to
-// end, and calls waiting with the process of that. It returns an error if the wait is
-// over, if [refuseForeignLog] has one, or if ctx ends.
-func lockDatabase(ctx context.Context, path string, wait time.Duration, waiting func(process string)) (*fileLock, error) {
+// lockDatabase locks the database at path for a server, which keeps other servers away, until
+// the file that it returns is closed or the process ends. It waits for another server to end,
+// and calls waiting with the process of that. It returns an error if the wait is over, if
+// [refuseForeignLog] has one, or if ctx ends.
+func lockDatabase(ctx context.Context, path string, wait time.Duration, waiting func(process string)) (*os.File, error) {
 	f, err := os.OpenFile(path+lockSuffix, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
@@ -40,13 +34,13 @@ func lockDatabase(ctx context.Context, path string, wait time.Duration, waiting 
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return &fileLock{path: path, file: f}, nil
+	return f, nil
 }
 
 // serverOf names the process that serves the database at path.
 func serverOf(path string) string {
-	if t := readLockRecord(path); t != nil {
-		return strconv.Itoa(t.PID)
+	if r := readLockRecord(path); r != nil {
+		return strconv.Itoa(r.PID)
 	}
 	return "that has locked " + path + lockSuffix
 }
@@ -70,43 +64,11 @@ func acquire(ctx context.Context, f *os.File, path string, wait time.Duration, w
 	}
 }
 
-// watch is [newFileWatch] for a server, just after SQLite has opened the files and
-// written to the first page. It records the state of the files for [refuseForeignLog] of
-// the next start. To read the database it opens the file, until
-// the watch is closed; that must be after all connections of this process, because
-// closing a file releases SQLite's locks on it (POSIX, fcntl).
-func (l *fileLock) watch() (*fileWatch, error) {
-	w, err := newFileWatch(l.path)
-	if err != nil {
-		return nil, err
-	}
-	log, err := readLogHeader(l.path + "-wal")
-	if err != nil || log == nil {
-		return nil, errors.Join(err, errors.New("the log cannot be read"))
-	}
-	if w.opened, err = os.Open(l.path); err != nil {
-		return nil, err
-	}
-	h, err := headerOf(w.opened)
-	if err == nil {
-		err = (&lockRecord{File: h.inode, Log: log.lineage(), Changes: h.changes}).write(l.file)
-	}
-	return w, err
-}
-
-// Close releases the lock. It does nothing on nil.
-func (l *fileLock) Close() error {
-	if l == nil {
-		return nil
-	}
-	return l.file.Close()
-}
-
-// errServed is the error of whileUnserved if a server has the database.
-var errServed = errors.New("is served by another process")
+// ErrInUse is the error of a file that has to be closed, and that another process has open.
+var ErrInUse = errors.New("is in use: stop the server first")
 
 // whileUnserved calls f while no server has the database at path or can get it. Several
-// callers may do so at the same time.
+// callers may do so at the same time. It returns ErrInUse if a server has it.
 func whileUnserved(path string, f func() error) error {
 	file, err := os.OpenFile(path+lockSuffix, os.O_RDWR, 0) // which is not created
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
@@ -117,7 +79,7 @@ func whileUnserved(path string, f func() error) error {
 	defer file.Close()
 	got, err := tryLock(file, true)
 	if err == nil && !got {
-		err = errServed
+		err = ErrInUse
 	}
 	if err != nil {
 		return err
@@ -133,36 +95,43 @@ type lockRecord struct {
 	File uint64 `json:"file"` // the inode of the database
 
 	// The state of the log and the file when the server had opened them.
-	Log     uint32 `json:"log"`     // which log, see logHeader.lineage
+	Log     uint32 `json:"log"`     // which log, see lineageOf
 	Changes uint32 `json:"changed"` // the file's change counter; "changes" was one that it would have had later
 }
 
 // readLockRecord returns nil if there is no record.
 func readLockRecord(path string) *lockRecord {
 	text, err := os.ReadFile(path + lockSuffix)
-	var t lockRecord
-	if err != nil || json.Unmarshal(text, &t) != nil {
+	var r lockRecord
+	if err != nil || json.Unmarshal(text, &r) != nil {
 		return nil
 	}
-	if info, err := os.Stat(path + lockSuffix); err != nil || inodeOf(info) != t.Self {
-		t.Self, t.File = 0, 0
+	if info, err := os.Stat(path + lockSuffix); err != nil || inodeOf(info) != r.Self {
+		r.Self, r.File = 0, 0
 	}
-	return &t
+	return &r
 }
 
-// write writes the record, of this process, into a lock file.
-func (t *lockRecord) write(f *os.File) error {
-	info, err := f.Stat()
+// record writes the lockRecord of this process, just after SQLite has opened the files and
+// written to the first page. [refuseForeignLog] reads it at the next start. The file that it
+// opens must be closed after all connections of this process, because closing a file
+// releases SQLite's locks on it (POSIX, fcntl).
+func (w *fileWatch) record() (err error) {
+	if w.opened, err = os.Open(w.path); err != nil {
+		return err
+	}
+	file, unread := startOf(w.opened, headerSize)
+	log, unreadLog := readStart(w.path+"-wal", logHeaderSize)
+	lock, missing := os.Stat(w.path + lockSuffix)
+	if err := errors.Join(unread, unreadLog, missing); err != nil {
+		return err
+	}
+	if file == nil || log == nil {
+		return errors.New("the file or its log is too short")
+	}
+	text, err := json.Marshal(lockRecord{os.Getpid(), inodeOf(lock), inodeOf(w.file), lineageOf(log), changesOf(file)})
 	if err != nil {
 		return err
 	}
-	t.PID, t.Self = os.Getpid(), inodeOf(info)
-	text, err := json.Marshal(t)
-	if err != nil {
-		return err
-	}
-	if _, err := f.WriteAt(append(text, '\n'), 0); err != nil {
-		return err
-	}
-	return f.Truncate(int64(len(text)) + 1)
+	return os.WriteFile(w.path+lockSuffix, append(text, '\n'), 0o600)
 }

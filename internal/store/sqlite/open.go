@@ -37,14 +37,20 @@ func open(ctx context.Context, path string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	lock, err := claim(ctx, path, o)
-	if err != nil {
-		return nil, err
-	}
 	db := &DB{
 		path: path, log: o.Log, readOnly: o.ReadOnly,
 		readers: make(chan *conn, o.Readers),
-		lock:    lock, stop: make(chan struct{}), failed: make(chan struct{}),
+		stop:    make(chan struct{}), failed: make(chan struct{}),
+	}
+	if o.Serve {
+		db.lock, err = lockDatabase(ctx, path, o.Wait, func(process string) {
+			o.Log.Info("waiting for the server that has the database", "path", path, "process", process)
+		})
+	} else {
+		err = refuseForeignLog(path)
+	}
+	if err != nil {
+		return nil, err
 	}
 	db.Store = store.New(engine{db}, store.Options{
 		Dialect: dialect, Now: o.Now, NoEvents: o.NoEvents, Written: db.WakeReaders,
@@ -113,8 +119,13 @@ func (db *DB) disconnect() error {
 	for _, c := range slices.Backward(db.conns) {
 		errs = append(errs, c.Close())
 	}
-	db.files.Close()
-	return errors.Join(append(errs, db.lock.Close())...)
+	if db.files != nil && db.files.opened != nil {
+		errs = append(errs, db.files.opened.Close())
+	}
+	if db.lock != nil {
+		errs = append(errs, db.lock.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // Close waits for the writes and reads under way, then closes the file. If other
@@ -158,6 +169,7 @@ func prepareFile(path string, o Options) (string, error) {
 		return "", fmt.Errorf("the directory %s does not exist", filepath.Dir(abs))
 	}
 	info, err := os.Stat(abs)
+	log, _ := os.Stat(abs + "-wal") // nil if there is none
 	switch {
 	case err == nil && info.IsDir():
 		return "", errors.New("is a directory")
@@ -169,7 +181,7 @@ func prepareFile(path string, o Options) (string, error) {
 		return filepath.EvalSymlinks(abs) // SQLite names the log by the file that a link leads to
 	case !errors.Is(err, fs.ErrNotExist):
 		return "", err
-	case hasLog(abs):
+	case log != nil && log.Size() > 0:
 		return "", fmt.Errorf("the file is missing, but its log %s-wal is there: put it back, or restore a backup with petstore restore FILE", abs)
 	case o.NoMigrate:
 		return "", ErrMissing

@@ -151,9 +151,9 @@ func (e explainedTx) Query(query string, args ...any) iter.Seq2[store.Row, error
 	return e.Tx.Query(query, args...)
 }
 
-// allowed are the scans of tables of one row, of lists of arguments, and of what a part of a statement has found; and the
+// allowed are the scans of tables of one row or few, of lists of arguments, and of what a part of a statement has found; and the
 // rows of a step of a removal are any of the workspace.
-var allowed = regexp.MustCompile(`SCAN (json_each VIRTUAL TABLE INDEX 1:|(access_state|ledger|l|counted)\b)|LIST SUBQUERY [12] SEARCH \w+ USING [^(]*\(workspace=\?\)`)
+var allowed = regexp.MustCompile(`SCAN (json_each VIRTUAL TABLE INDEX 1:|(access_state|ledger|l|counted|removals)\b)|LIST SUBQUERY [12] SEARCH \w+ USING [^(]*\(workspace=\?\)`)
 
 func (e explainedTx) explain(query string, args ...any) {
 	c := e.Tx.(*conn) //nolint:forcetypeassert // that of engine

@@ -30,7 +30,7 @@ var migrationFiles embed.FS
 var known = store.LoadMigrations(migrationFiles)
 
 // HasMigrations reports whether the file is marked as ours. It returns an error for a file of
-// another program, one that is newer or from before the first release, and false for an empty one.
+// another program, or one from before the first release, and false for an empty one.
 func (c *conn) HasMigrations() (bool, error) {
 	var id, tables int64
 	// One statement, since another process may be creating the file.
@@ -41,7 +41,7 @@ func (c *conn) HasMigrations() (bool, error) {
 	case slices.Contains(earlierIDs, id):
 		return false, errEarlier
 	case id == applicationID:
-		return true, c.checkSchema()
+		return true, nil
 	case id != 0 || tables > 0:
 		return false, errors.New("is an SQLite database of another program")
 	}
@@ -110,16 +110,6 @@ func (c *conn) useWAL(ctx context.Context) error {
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
-}
-
-// checkSchema returns an error if the schema is newer than this program. Each migration
-// sets user_version, which programs that have the file open read too.
-func (c *conn) checkSchema() error {
-	has, err := c.number("PRAGMA user_version")
-	if err == nil && has > int64(c.known.Latest()) {
-		err = c.known.Newer(int(has))
-	}
-	return err
 }
 
 // MigrateStatus returns all migrations that the program knows and says which of

@@ -17,28 +17,21 @@ type Source struct{ *conn }
 // migrations, or has the log of another file. Only MarkMoved changes the file.
 func OpenSource(ctx context.Context, path string) (*Source, error) {
 	c, err := openFile(path, false)
-	if err == nil {
-		if err = c.becomeSource(); err != nil {
-			err = errors.Join(err, c.Close())
-		}
-	}
 	if err != nil {
 		return nil, fmt.Errorf("database %s: %w", path, explain(err))
 	}
-	c.SetInterrupt(ctx.Done())
-	return &Source{c}, nil
-}
-
-func (c *conn) becomeSource() error {
 	status, err := c.checkOurs()
 	if err == nil {
 		err = store.Lacking(status)
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		err = c.lockAlone()
 	}
-	c.SetBusyTimeout(0)
-	return c.lockAlone()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("database %s: %w", path, explain(err)), c.Close())
+	}
+	c.SetInterrupt(ctx.Done())
+	return &Source{c}, nil
 }
 
 // MarkMoved implements [store.MoveSource].
@@ -61,15 +54,6 @@ func (c *conn) refuseMoved() error {
 		err = fmt.Errorf("%w %s: name that with --db, or in the variable PETSTORE_DB", ErrMoved, to)
 	}
 	return err
-}
-
-// Close closes the file, so that others can open it.
-func (s *Source) Close() (err error) {
-	s.SetInterrupt(nil) // so that the transaction can end
-	if !s.AutocommitEnabled() {
-		err = s.exec("ROLLBACK")
-	}
-	return errors.Join(err, s.conn.Close())
 }
 
 // LastIDs implements [store.MoveSource].

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -46,7 +47,7 @@ type DB struct {
 	readers      chan *conn // the idle ones; closed by Close once all are idle
 	conns        []*conn    // all that there are
 
-	lock       *fileLock // held while the process serves; nil otherwise
+	lock       *os.File // held while the process serves; nil otherwise
 	files      *fileWatch
 	unwritable atomic.Pointer[error] // why the last commit failed; nil if it did not
 	stop       chan struct{}         // closed to end the goroutines of running
@@ -86,14 +87,11 @@ func (db *DB) toClientError(err error) error {
 	if _, ok := errors.AsType[*petstore.Error](err); ok {
 		return err
 	}
-	switch severityOf(err) {
-	case fatal:
+	severity := severityOf(err)
+	if severity == fatal {
 		db.fail(err)
-		return petstore.Unavailable(err)
-	case temporary:
-		return petstore.Unavailable(err)
 	}
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if severity != ordinary || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return petstore.Unavailable(err)
 	}
 	return err

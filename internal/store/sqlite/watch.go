@@ -16,30 +16,19 @@ const (
 	tryEvery    = time.Second
 )
 
-// claim locks the database at path if o is for a server, and returns an error if its
-// log belongs to another file.
-func claim(ctx context.Context, path string, o Options) (*fileLock, error) {
-	if !o.Serve {
-		return nil, refuseForeignLog(path)
-	}
-	return lockDatabase(ctx, path, o.Wait, func(process string) {
-		o.Log.Info("waiting for the server that has the database", "path", path, "process", process)
-	})
-}
-
-// watch begins to watch the files that were opened.
+// watch begins to watch the files that were opened. A server records their state.
 func (db *DB) watch() (err error) {
-	if db.lock == nil {
-		db.files, err = newFileWatch(db.path)
-		return err
+	if db.lock != nil {
+		if err := touchFile(db.writer); err != nil {
+			return err
+		}
+		if _, _, err := db.writer.checkpoint("PASSIVE"); err != nil { // the record has the change counter of the file
+			return err
+		}
 	}
-	if err := touchFile(db.writer); err != nil {
-		return err
+	if db.files, err = newFileWatch(db.path); err == nil && db.lock != nil {
+		err = db.files.record()
 	}
-	if _, _, err := db.writer.checkpoint("PASSIVE"); err != nil { // the watch reads the change counter from the file
-		return err
-	}
-	db.files, err = db.lock.watch()
 	return err
 }
 
@@ -82,11 +71,7 @@ func (db *DB) look() {
 
 // touchFile writes the first page as it is. The file's change counter grows.
 func touchFile(c *conn) error {
-	version, err := c.number("PRAGMA user_version")
-	if err != nil {
-		return err
-	}
-	return c.exec(fmt.Sprintf("PRAGMA user_version=%d", version))
+	return c.exec(fmt.Sprintf("PRAGMA application_id=%d", applicationID))
 }
 
 // abandoned reports whether the connections must not be closed: SQLite would move the
@@ -96,20 +81,19 @@ func (db *DB) abandoned() bool {
 		return false
 	}
 	lost, ok := errors.AsType[*lostError](db.files.Check())
-	return ok && !lost.Whole
+	return ok && !lost.whole
 }
 
 // A fileWatch notices that the files of an open database were removed or replaced.
 type fileWatch struct {
 	path      string
 	file, log fs.FileInfo
-	opened    *os.File // set by fileLock.watch, else nil
+	opened    *os.File // by record, else nil
 }
 
 // newFileWatch returns a watch of the files of the database at path, which is open.
-func newFileWatch(path string) (*fileWatch, error) {
-	w := &fileWatch{path: path}
-	var err error
+func newFileWatch(path string) (w *fileWatch, err error) {
+	w = &fileWatch{path: path}
 	if w.file, err = os.Stat(path); err != nil {
 		return nil, err
 	}
@@ -122,26 +106,20 @@ func newFileWatch(path string) (*fileWatch, error) {
 // Check returns a *lostError if the files are no longer those that were opened.
 func (w *fileWatch) Check() error {
 	if what := changed(w.path, w.file); what != "" {
-		return &lostError{path: w.path, what: what}
+		return &lostError{fmt.Errorf("%s %s while it was in use; put it back with its log beside it, or restore a backup with petstore restore FILE, and start again", w.path, what), false}
 	}
-	if w.log != nil {
-		if what := changed(w.path+"-wal", w.log); what != "" {
-			return &lostError{path: w.path, what: what, Whole: true}
-		}
+	if what := changed(w.path+"-wal", w.log); what != "" {
+		return &lostError{fmt.Errorf("%s-wal %s while it was in use; what it had is in the database when the server has ended: start again", w.path, what), true}
 	}
 	return nil
 }
 
-// Close ends the watch, after SQLite has closed the database. It does nothing on nil.
-func (w *fileWatch) Close() {
-	if w != nil && w.opened != nil {
-		_ = w.opened.Close() // it was only read
-	}
-}
-
-// changed returns what happened to a file, or "". A file that cannot be read may still
-// exist.
+// changed returns what happened to a file, or "", as for nil, which was not there. A file that
+// cannot be read may still exist.
 func changed(path string, was fs.FileInfo) string {
+	if was == nil {
+		return ""
+	}
 	now, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -154,14 +132,7 @@ func changed(path string, was fs.FileInfo) string {
 
 // A lostError says what happened to the files of an open database, and what to do.
 type lostError struct {
-	Whole bool // the database file is unchanged: only its log was lost
+	error
 
-	path, what string
-}
-
-func (e *lostError) Error() string {
-	if e.Whole {
-		return fmt.Sprintf("%s-wal %s while it was in use; what it had is in the database when the server has ended: start again", e.path, e.what)
-	}
-	return fmt.Sprintf("%s %s while it was in use; put it back with its log beside it, or restore a backup with petstore restore FILE, and start again", e.path, e.what)
+	whole bool // the database file is unchanged: only its log was lost
 }

@@ -40,13 +40,6 @@ func (c *conn) undoable(run func(*conn) error) (err error) {
 // retry.
 const bulkPause = 2 * time.Millisecond
 
-// changeMuch is change for one of many transactions that write much, with a pause
-// before it.
-func (db *DB) changeMuch(ctx context.Context, f func(*conn) error) error {
-	time.Sleep(bulkPause)
-	return db.change(ctx, f)
-}
-
 // Group implements [store.DB].
 func (a engine) Group(_ context.Context, g *store.Group) error {
 	return a.db.transact(func(c *conn) error {
@@ -127,7 +120,7 @@ func (db *DB) checkForeignCommit() error {
 	}
 	db.versions.all.Add(2)
 	db.WakeAllReaders()
-	err = db.writer.checkSchema()
+	_, err = known.Status(db.writer)
 	if errors.Is(err, store.ErrNewer) {
 		db.fail(err)
 	}

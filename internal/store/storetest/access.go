@@ -94,7 +94,7 @@ func testRename(s *tenant) {
 		s.workspace:     {Categories: 1, Pets: 1, Orders: 1},
 		other.workspace: {Categories: 1, Pets: 1},
 	} {
-		same(s, "Contents", want)(s.Contents(s.ctx, workspace))
+		same(s, "Contents", want)(s.Contents(s.ctx, workspace, 0))
 	}
 }
 
@@ -115,6 +115,7 @@ func testDeleteWorkspace(s *tenant) {
 	s.ban(k, time.Hour)
 	doomed.order(doomed.pet(5), 1)
 	must(s, s.DeleteWorkspace(s.ctx, doomed.workspace, "cli"))
+	must(s, s.Resume(s.ctx))
 	doomed.wantEmpty()
 	s.wantCode("Key", errOf(s.Key(s.ctx, k.ID)), access.CodeKeyNotFound)
 	s.wantCode("Workspace", errOf(s.Workspace(s.ctx, "doomed")), access.CodeWorkspaceNotFound)
@@ -128,7 +129,7 @@ func testMissingAccess(s *tenant) {
 		s.wantCode("Workspace", errOf(s.Workspace(s.ctx, name)), access.CodeWorkspaceNotFound)
 	}
 	s.wantCode("UpdateWorkspace", errOf(s.UpdateWorkspace(s.ctx, 99, "cli", func(*access.Workspace) {})), access.CodeWorkspaceNotFound)
-	s.wantCode("Contents", errOf(s.Contents(s.ctx, 99)), access.CodeWorkspaceNotFound)
+	s.wantCode("Contents", errOf(s.Contents(s.ctx, 99, 0)), access.CodeWorkspaceNotFound)
 	s.wantCode("ResetWorkspace", s.ResetWorkspace(s.ctx, 99, "cli"), access.CodeWorkspaceNotFound)
 	s.wantCode("DeleteWorkspace", s.DeleteWorkspace(s.ctx, 99, "cli"), access.CodeWorkspaceNotFound)
 	s.wantCode("create", s.create(access.Key{ID: "key_x", WorkspaceID: 99}), access.CodeWorkspaceNotFound)
@@ -293,9 +294,12 @@ func testLinks(s *tenant) {
 		same(s, what, want)(s.UseLink(s.ctx, l, signIn))
 	}
 	use("another link", access.Link{Hash: [32]byte{2}, Until: link.Until}, true)
-	s.clock.Advance(10*time.Minute + access.LinkGrace - time.Second)
-	use("before its end and the grace are over", link, false)
-	s.clock.Advance(2 * time.Second)
+	forget := func() { must(s, errOf(s.Forget(s.ctx))) }
+	s.clock.Advance(10*time.Minute + petstore.KeepReceipts)
+	forget()
+	use("before a day is over since its end", link, false)
+	s.clock.Advance(time.Second)
+	forget()
 	use("forgotten", link, true)
 	issued := access.AuditEntry{Actor: "cli", Action: "operator.link", Subject: "operator", Detail: "ends soon"}
 	must(s, s.Note(s.ctx, issued))

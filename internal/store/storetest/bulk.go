@@ -309,13 +309,13 @@ func testBulkDryRun(s *tenant) {
 		move := func(petstore.StockedPet) (petstore.Amendment, error) {
 			return petstore.Amendment{PetPatch: petstore.PetPatch{CategoryID: petstore.Some(made)}, Quantity: petstore.Some(int64(7))}, nil
 		}
-		refused, err := in.Amend(s.ctx, s.workspace, []*petstore.Change{
-			petstore.Amend(s.ctx, s.workspace, 1, made, move, &done[0]), petstore.Amend(s.ctx, s.workspace, 99, made, move, &done[1]),
-			petstore.Amend(s.ctx, s.workspace, 1, made-5, move, &done[2]),
-		}, false, "", 0)
-		if err != nil || refused[0] != nil || errorText(refused[1]) != "There is no pet with the id 99." || refused[2] == nil ||
+		b := unitsOf(true, petstore.Amend(s.ctx, s.workspace, 1, move, &done[0]), petstore.Amend(s.ctx, s.workspace, 99, move, &done[1]),
+			petstore.Amend(s.ctx, s.workspace, 1, move, &done[2]))
+		b.Units[0].In, b.Units[1].In = units[0].Category, units[0].Category
+		refused, err := in.Load(s.ctx, s.workspace, b)
+		if err != nil || len(refused) != 2 || refused[0].Unit != 1 || errorText(refused[0].Err) != "There is no pet with the id 99." || refused[1].Unit != 2 ||
 			done[0].After.Quantity != 7 || done[0].After.CategoryID != made {
-			s.Errorf("Amend = %v, %v, which makes %+v", refused, err, done[0])
+			s.Errorf("Load of changes = %v, %v, which makes %+v", refused, err, done[0])
 		}
 		return nil
 	}))
@@ -323,39 +323,46 @@ func testBulkDryRun(s *tenant) {
 	s.wantCode("DryRun in no workspace", s.DryRun(s.ctx, s.workspace+1, func(petstore.Bulk) error { return nil }), access.CodeWorkspaceNotFound)
 }
 
-// testAmend: changes of pets are kept together, or, if one is refused and that is asked for, not at all. Each tells what it did
-// by one event of each resource.
+// unitsOf returns a batch of changes.
+func unitsOf(skipRefused bool, changes ...*petstore.Change) *petstore.Batch {
+	b := &petstore.Batch{SkipRefused: skipRefused}
+	for _, c := range changes {
+		b.Units = append(b.Units, petstore.Unit{Change: c})
+	}
+	return b
+}
+
+// testAmend: changes of pets are kept together, or, if one is refused and that is asked for, not at all. One may move a pet to a
+// category of the same batch.
 func testAmend(s *tenant) {
-	dogs, cats := s.category("Dogs"), s.category("Cats")
+	dogs, cats := s.category("Dogs"), &petstore.Category{Name: "Cats"}
 	rex, tom := s.petIn(dogs, "Rex", petstore.Available), s.petIn(dogs, "Tom", petstore.Available)
 	s.order(tom, 1)
 	var done [3]petstore.Amended
-	changes := []*petstore.Change{
-		petstore.Amend(s.ctx, s.workspace, rex, cats, func(p petstore.StockedPet) (petstore.Amendment, error) {
-			return petstore.Amendment{PetPatch: petstore.PetPatch{CategoryID: petstore.Some(cats), Name: petstore.Some("Max")}, Quantity: petstore.Some(p.Quantity + 5)}, nil
-		}, &done[0]),
-		petstore.Amend(s.ctx, s.workspace, tom, 0, func(petstore.StockedPet) (petstore.Amendment, error) {
-			return petstore.Amendment{PetPatch: petstore.PetPatch{Status: petstore.Some(petstore.Sold)}}, nil
-		}, &done[1]),
-		petstore.Amend(s.ctx, s.workspace, tom, 0, func(petstore.StockedPet) (petstore.Amendment, error) {
-			return petstore.Amendment{PetPatch: petstore.PetPatch{Status: petstore.Some(petstore.Pending)}}, nil
-		}, &done[2]),
-	}
+	b := unitsOf(false, petstore.Amend(s.ctx, s.workspace, rex, func(p petstore.StockedPet) (petstore.Amendment, error) {
+		return petstore.Amendment{PetPatch: petstore.PetPatch{CategoryID: petstore.Some(cats.ID), Name: petstore.Some("Max")}, Quantity: petstore.Some(p.Quantity + 5)}, nil
+	}, &done[0]), petstore.Amend(s.ctx, s.workspace, tom, func(petstore.StockedPet) (petstore.Amendment, error) {
+		return petstore.Amendment{PetPatch: petstore.PetPatch{Status: petstore.Some(petstore.Sold)}}, nil
+	}, &done[1]), petstore.Amend(s.ctx, s.workspace, tom, func(petstore.StockedPet) (petstore.Amendment, error) {
+		return petstore.Amendment{PetPatch: petstore.PetPatch{Status: petstore.Some(petstore.Pending)}}, nil
+	}, &done[2]))
+	b.Units[0].In = cats
+	b.Units, b.File, b.Through = append([]petstore.Unit{{Category: cats}}, b.Units...), "a", 7
 	want := s.dump()
-	refused, err := s.Amend(s.ctx, s.workspace, changes, true, "a", 7)
-	if err != nil || refused[0] != nil {
-		s.Fatalf("Amend = %v, %v", refused, err)
+	refused := s.refused(b)
+	if len(refused) != 1 || refused[0].Unit != 2 {
+		s.Fatalf("refused %+v, want the unit 2", refused)
 	}
-	s.wantCode("a pet with an open order is sold", refused[1], petstore.CodePetHasOpenOrders)
+	s.wantCode("a pet with an open order is sold", refused[0].Err, petstore.CodePetHasOpenOrders)
 	s.wantDump("after a refusal of all", want)
 	s.wantReached("a", 0)
-	refused, err = s.Amend(s.ctx, s.workspace, changes, false, "a", 7)
-	if err != nil || refused[0] != nil || refused[1] == nil || refused[2] != nil || !done[0].Changed() || done[2].Changed() {
-		s.Fatalf("Amend = %v, %v, which makes %+v", refused, err, done)
+	cats.ID, b.SkipRefused = 0, true
+	if refused := s.refused(b); len(refused) != 1 || refused[0].Unit != 2 || !done[0].Changed() || done[2].Changed() {
+		s.Fatalf("refused %+v, which makes %+v", refused, done)
 	}
 	s.wantReached("a", 7)
 	s.wantItem(tom, 0, petstore.Pending)
-	found, err := s.Stores.Pets(s.ctx, s.workspace, petstore.PetQuery{Page: petstore.Page{Limit: 5}, CategoryID: cats})
+	found, err := s.Stores.Pets(s.ctx, s.workspace, petstore.PetQuery{Page: petstore.Page{Limit: 5}, CategoryID: cats.ID})
 	if err != nil || len(found) != 1 || found[0].Name != "Max" || found[0].Quantity != 6 {
 		s.Errorf("Pets = %+v, %v, want the one that was moved, with 6", found, err)
 	}

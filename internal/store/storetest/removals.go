@@ -9,7 +9,6 @@ import (
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/processtest"
 	"example.com/petstore/internal/ratelimit"
 	"example.com/petstore/internal/usage"
 	"example.com/petstore/internal/webhook"
@@ -38,7 +37,7 @@ func testReset(s *tenant) {
 	other.load(&petstore.Batch{File: "x", Through: 6})
 	s.wantReached("x", 5)
 	last := len(s.events())
-	s.breakOff(func(ctx context.Context) error { return s.ResetWorkspace(ctx, id, "cli") }, s.isReset)
+	must(s, s.ResetWorkspace(s.ctx, id, "cli"))
 	s.follow()
 	s.wantEmpty()
 	for what, err := range map[string]error{
@@ -50,8 +49,8 @@ func testReset(s *tenant) {
 		s.wantCode(what+" in the shop before", err, petstore.CodeServiceUnavailable)
 	}
 	s.wantCode("Events of the shop before", errOf(s.Events(s.ctx, id, petstore.EventQuery{Limit: 10})), petstore.CodeEventsExpired)
-	if id := s.category("Cats"); id <= 6 {
-		s.Errorf("the next category has the id %d, want one above 6: each thousand of pets had one", id)
+	if id := s.category("Cats"); id <= 4 {
+		s.Errorf("the next category has the id %d, want one above 4: each thousand of pets had one", id)
 	}
 	if all := s.events(); len(all) != 2 || all[0].Type != petstore.WorkspaceReset || all[0].ID != int64(last)+1 {
 		s.Errorf("Events = %+v, want the reset, with the id %d, and the category", all, last+1)
@@ -75,28 +74,20 @@ func testReset(s *tenant) {
 	before.wantEmpty()
 	s.wantKey(k)
 	other.wantItem(kept, 5, petstore.Available)
-	must(s, s.DeleteWorkspace(s.ctx, id, "cli"))
-	s.wantEmpty()
 }
 
-// isReset reports whether the workspace has another shop than the tenant knows.
-func (s *tenant) isReset() bool {
-	s.Helper()
-	w, err := s.Workspace(s.ctx, s.name)
-	must(s, err)
-	return w.Shop != s.workspace
-}
-
-// testBrokenOff: a reset and a deletion whose contexts end when they have begun are ended by
-// others. Until then Check says that rows are being removed.
+// testBrokenOff: the rows of a reset and of a deletion are removed by others, if who began that ends. Until then Check says
+// that they are being removed.
 func testBrokenOff(s *tenant) {
 	doomed := s.beside("doomed")
 	k := doomed.key("k", time.Time{})
-	gone := func() bool {
-		return petstore.CodeOf(errOf(s.Workspace(s.ctx, doomed.name))) == access.CodeWorkspaceNotFound
-	}
-	s.breakOff(func(ctx context.Context) error { return s.ResetWorkspace(ctx, s.workspace, "cli") }, s.isReset)
-	doomed.breakOff(func(ctx context.Context) error { return s.DeleteWorkspace(ctx, doomed.workspace, "cli") }, gone)
+	s.herd(1000)
+	doomed.herd(1000)
+	must(s, s.ResetWorkspace(s.ctx, s.workspace, "cli"))
+	must(s, s.DeleteWorkspace(s.ctx, doomed.workspace, "cli"))
+	ended, cancel := context.WithCancel(s.ctx)
+	cancel()
+	s.wantCode("Resume", s.Resume(ended), petstore.CodeServiceUnavailable)
 	s.wantCode("Key", errOf(s.Key(s.ctx, k.ID)), access.CodeKeyNotFound)
 	if problems, err := s.Check(s.ctx); err != nil || len(problems) != 2 || !strings.Contains(problems[0], "is being removed") {
 		s.Errorf("Check = %q, %v, want that rows of two workspaces are being removed", problems, err)
@@ -108,19 +99,6 @@ func testBrokenOff(s *tenant) {
 	doomed.wantEmpty()
 	s.follow()
 	s.category("Dogs")
-}
-
-// breakOff calls remove and ends its context when that has begun.
-func (s *tenant) breakOff(remove func(context.Context) error, begun func() bool) {
-	s.Helper()
-	s.herd(4000)
-	ctx, cancel := context.WithCancel(s.ctx)
-	defer cancel()
-	removed := make(chan error, 1)
-	go func() { removed <- remove(ctx) }()
-	processtest.Eventually(s, "the removal begins", begun)
-	cancel()
-	s.wantCode("the removal broken off", <-removed, petstore.CodeServiceUnavailable)
 }
 
 // testLateForDeletion: what servers saved of a workspace goes with it. A change that began before

@@ -158,7 +158,9 @@ func (s *tenant) follow() {
 
 func (s *tenant) checkLedger() {
 	s.Helper()
-	problems, err := s.Check(context.WithoutCancel(s.ctx))
+	ctx := context.WithoutCancel(s.ctx)
+	must(s, s.Resume(ctx))
+	problems, err := s.Check(ctx)
 	if err != nil {
 		s.Errorf("Check: %v", err)
 	}

@@ -219,14 +219,6 @@ CREATE TABLE usage (
 ) WITH (fillfactor = 70);
 CREATE INDEX usage_by_start ON usage (step, start, key);
 
--- Links that signed somebody in: each does so once, on whichever node it is
--- opened and however often that restarts.
-
-CREATE TABLE used_links (
-  hash    bytea PRIMARY KEY CHECK (length(hash) = 32),
-  ends_at bigint NOT NULL
-);
-
 -- The shops whose rows are being removed step by step, in many transactions: after a
 -- reset, or because their workspaces were deleted.
 

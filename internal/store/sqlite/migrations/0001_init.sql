@@ -2,7 +2,6 @@
 -- key of a shop's tables: it is the unit of isolation.
 
 PRAGMA application_id = 0x50455447; -- marks the file as ours: "PETG" in ASCII
-PRAGMA user_version = 1; -- the version of the schema
 
 CREATE TABLE migrations (
   version INTEGER PRIMARY KEY,
@@ -77,12 +76,6 @@ CREATE TABLE audit (
   detail    TEXT NOT NULL
 ) STRICT;
 CREATE INDEX audit_by_workspace ON audit (workspace, id);
-
--- Links that signed somebody in: each does so once.
-CREATE TABLE used_links (
-  hash    BLOB PRIMARY KEY CHECK (length(hash) = 32),
-  ends_at INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
 
 -- Who is signed in to a console. key_id is empty for an operator.
 CREATE TABLE console_sessions (
