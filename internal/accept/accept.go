@@ -50,16 +50,22 @@ func Gzip(values []string) bool {
 	return zipped > 0 && zipped >= weight(values, "identity", "*")
 }
 
-var writers = sync.Pool{New: func() any {
-	z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is valid
-	return z
-}}
+// Levels of compression: lists are made for each request, and pages should be small.
+const (
+	Fast  = gzip.BestSpeed
+	Small = 6
+)
+
+var writers [Small + 1]sync.Pool // by level; a writer has some 800 KB
 
 // Compress returns text in gzip.
-func Compress(text []byte) []byte {
+func Compress(text []byte, level int) []byte {
 	var b bytes.Buffer
-	z := writers.Get().(*gzip.Writer)
-	defer writers.Put(z)
+	z, pooled := writers[level].Get().(*gzip.Writer)
+	if !pooled {
+		z, _ = gzip.NewWriterLevel(nil, level) // the level is valid
+	}
+	defer writers[level].Put(z)
 	z.Reset(&b)
 	_, _ = z.Write(text) // a buffer takes everything
 	_ = z.Close()

@@ -25,8 +25,8 @@ type NewSandbox struct {
 	Most, PerAddress int
 }
 
-// Sandboxes are the workspaces that expire. Each method but RemoveShop and EndSandboxes is
-// one transaction, durable when it returns.
+// Sandboxes are the workspaces that expire. Each method but EndSandboxes is one transaction,
+// durable when it returns.
 type Sandboxes interface {
 	// CreateSandbox creates a sandbox with the rows, which have ids. It returns
 	// CodeSandboxesFull or CodeTooManySandboxes, with the time to wait, if a limit of n
@@ -35,12 +35,9 @@ type Sandboxes interface {
 
 	// ResetSandbox gives a sandbox a new shop with the rows and without events, in which
 	// ids begin at 1 again. It returns the former shop, to which nothing is written any
-	// more. It returns CodeNotASandbox for any other workspace.
+	// more. It returns CodeNotASandbox for any other workspace. Store.Resume then removes the
+	// former rows.
 	ResetSandbox(ctx context.Context, workspace int64, rows []petstore.Unit) (before int64, err error)
-
-	// RemoveShop removes the rows of a shop that ResetSandbox returned, in steps. If it is
-	// interrupted, Store.Resume continues it.
-	RemoveShop(ctx context.Context, shop int64) error
 
 	// EndSandboxes removes the sandboxes that have expired, with their keys, some hundreds
 	// in a transaction. Store.Resume then removes their rows.

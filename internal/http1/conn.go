@@ -47,14 +47,10 @@ func (f *Front) open(c net.Conn, secured *tls.ConnectionState) *conn {
 	own.shared = (&http.Request{
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, RemoteAddr: c.RemoteAddr().String(), TLS: secured, Body: http.NoBody,
 	}).WithContext(withCounted(context.Background(), c))
-	f.add(own)
-	return own
-}
-
-func (f *Front) add(c *conn) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.all[c] = struct{}{}
+	f.all[own] = struct{}{}
+	return own
 }
 
 func (f *Front) remove(c *conn) {

@@ -77,7 +77,7 @@ func sendList[T any](l *listRequest, entries []T, positionOf func(T) position) e
 func pageOf(body []byte, link string, more bool) *representation {
 	page := &representation{etag: weak(petstore.TagOf(body)), body: body, link: link, more: strconv.FormatBool(more)}
 	if len(body) > minGzipLength {
-		page.compressed = sync.OnceValue(func() []byte { return accept.Compress(body) })
+		page.compressed = sync.OnceValue(func() []byte { return accept.Compress(body, accept.Fast) })
 	}
 	return page
 }

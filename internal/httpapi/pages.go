@@ -37,7 +37,7 @@ func (a *API) pageRoutes() []route {
 
 // document returns a handler that answers with a public file.
 func document(contentType string, body []byte) handler {
-	compressed := accept.Compress(body)
+	compressed := accept.Compress(body, accept.Fast)
 	r := &representation{contentType: contentType, etag: weak(petstore.TagOf(body)), body: body, compressed: func() []byte { return compressed }}
 	return func(x *exchange) error {
 		x.shared = true

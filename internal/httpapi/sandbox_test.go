@@ -173,9 +173,8 @@ type resetAfterRead struct {
 func (s *resetAfterRead) WorkspaceByID(ctx context.Context, id int64) (access.Workspace, error) {
 	w, err := s.Store.WorkspaceByID(ctx, id)
 	if err == nil && s.of.CompareAndSwap(id, 0) {
-		var before int64
-		if before, err = s.ResetSandbox(ctx, id, nil); err == nil {
-			err = s.RemoveShop(ctx, before)
+		if _, err = s.ResetSandbox(ctx, id, nil); err == nil {
+			err = s.Resume(ctx)
 		}
 	}
 	return w, err

@@ -65,7 +65,9 @@ func NewRedis(o RedisOptions) (*Redis, error) {
 // Redis.
 func (r *Redis) Close() {
 	r.away.Store(true)
-	r.disconnect()
+	if c := r.client.Swap(nil); c != nil {
+		(*c).Close()
+	}
 }
 
 // admit decides on a request, as Limiter.decide says.

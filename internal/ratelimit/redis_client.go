@@ -55,12 +55,6 @@ func (r *redisClient) connect() error {
 	return err
 }
 
-func (r *redisClient) disconnect() {
-	if c := r.client.Swap(nil); c != nil {
-		(*c).Close()
-	}
-}
-
 // call has the script decide. A call that fails is not repeated, since Redis may have carried it out.
 func (r *redisClient) call(c *scriptCall) (scriptReply, error) {
 	reply, err := r.exec(c, r.timeout)

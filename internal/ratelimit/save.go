@@ -69,21 +69,16 @@ func (l *Limiter) Restore(rows []SavedWindow) error {
 	var first error
 	now := l.now().UnixNano()
 	for _, r := range rows {
-		first = cmp.Or(first, l.restoreWindow(r, now))
+		w := windows{fromMillis(r.MinuteStart), r.MinuteUsed, r.Day, r.DayUsed}
+		s, err := l.subjectOf(r.Subject, now, w.current(now).used())
+		first = cmp.Or(first, err)
+		if err == nil && (s != l.addresses.overflow || r.Subject == overflowName) {
+			s.mu.Lock()
+			s.windows = w
+			s.mu.Unlock()
+		}
 	}
 	return first
-}
-
-func (l *Limiter) restoreWindow(r SavedWindow, now int64) error {
-	w := windows{fromMillis(r.MinuteStart), r.MinuteUsed, r.Day, r.DayUsed}
-	s, err := l.subjectOf(r.Subject, now, w.current(now).used())
-	if err != nil || s == l.addresses.overflow && r.Subject != overflowName {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.windows = w
-	return nil
 }
 
 // subjectOf returns the subject of a saved row. With keep, an address gets a place if there is one.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -20,10 +21,7 @@ func (s *Store) DryRun(ctx context.Context, workspace int64, f func(petstore.Bul
 		said = f(r)
 		return said
 	})
-	if said != nil {
-		return said
-	}
-	return err
+	return cmp.Or(said, err) // that of f as it is
 }
 
 // A dryRun is a snapshot of a workspace, and the ids that were loaded into it. The other

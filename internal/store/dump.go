@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -23,10 +24,7 @@ func (s *Store) Dump(ctx context.Context, workspace int64, to petstore.Sink) err
 		d.tx = tx
 		return d.run()
 	})
-	if d.refused != nil {
-		return d.refused
-	}
-	return err
+	return cmp.Or(d.refused, err)
 }
 
 // A dump gives a workspace to a sink.

@@ -76,14 +76,14 @@ func (s *Store) Resume(ctx context.Context) error {
 	begun, err := s.numbers(ctx, "SELECT workspace FROM removals")
 	for _, shop := range begun {
 		if err == nil {
-			err = s.RemoveShop(ctx, shop)
+			err = s.removeShop(ctx, shop)
 		}
 	}
 	return err
 }
 
-// RemoveShop implements [access.Sandboxes]. Several callers may do so at the same time.
-func (s *Store) RemoveShop(ctx context.Context, shop int64) (err error) {
+// removeShop removes the rows of a shop in steps. Several callers may do so at the same time.
+func (s *Store) removeShop(ctx context.Context, shop int64) (err error) {
 	s.options.Written(shop) // its readers see that it has ended
 	for more := true; more && err == nil; {
 		err = s.db.Step(ctx, shop, func(tx Tx) (err error) {

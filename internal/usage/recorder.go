@@ -91,8 +91,12 @@ func (r *Recorder) Save(ctx context.Context) (err error) {
 		if err == nil {
 			err = r.AddUsage(ctx, some)
 		}
-		if err != nil {
-			r.hold(some)
+		if err != nil { // the next call saves them
+			r.mu.Lock()
+			for i := range some {
+				r.add(&some[i])
+			}
+			r.mu.Unlock()
 		}
 	}
 	return err
@@ -108,15 +112,6 @@ func (r *Recorder) take() (rows []Row) {
 	r.rows = map[span]*Row{}
 	r.removeIdleLogs()
 	return rows
-}
-
-// hold takes back rows that could not be saved.
-func (r *Recorder) hold(rows []Row) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for i := range rows {
-		r.add(&rows[i])
-	}
 }
 
 // Forget removes rows from the store that are older than KeepMinutes or KeepHours.

@@ -30,7 +30,7 @@ type File struct {
 // NewFile returns the file of that content.
 func NewFile(mediaType string, text []byte) *File {
 	sum := sha256.Sum256(text)
-	small := sync.OnceValue(func() []byte { return accept.Compress(text) })
+	small := sync.OnceValue(func() []byte { return accept.Compress(text, accept.Small) })
 	return &File{mediaType: mediaType, etag: hex.EncodeToString(sum[:6]), text: text, small: small}
 }
 

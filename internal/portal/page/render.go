@@ -91,7 +91,7 @@ func (a *answer) complete(w http.ResponseWriter, r *http.Request) error {
 	// No other site can ask for a page in a session's name, and each page has other tokens: its length tells nothing.
 	if accept.Gzip(r.Header["Accept-Encoding"]) {
 		w.Header().Set("Content-Encoding", "gzip")
-		a.body = accept.Compress(a.body)
+		a.body = accept.Compress(a.body, accept.Small)
 	}
 	return nil
 }

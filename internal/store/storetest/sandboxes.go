@@ -58,7 +58,7 @@ func (s *tenant) reset(w access.Workspace) *tenant {
 // resetNow resets a sandbox, and returns the shop that it had.
 func (s *tenant) resetNow(w access.Workspace) (before int64, err error) {
 	if before, err = s.ResetSandbox(s.ctx, w.ID, seed()); err == nil {
-		err = s.RemoveShop(s.ctx, before)
+		err = s.Resume(s.ctx)
 	}
 	return before, err
 }
