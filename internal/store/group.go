@@ -127,7 +127,7 @@ func (g *Group) Run(tx Tx) error {
 	if err := tx.Run(&b); err != nil {
 		return err
 	}
-	b.Reset()
+	b = Batch{}
 	g.Write(&b)
 	if err := tx.Run(&b); err != nil {
 		return err

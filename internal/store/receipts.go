@@ -53,7 +53,7 @@ func once(tx Tx, workspace int64, i *petstore.Idempotency, now petstore.Time, do
 		return answer, false, err
 	}
 	var old storedReceipt
-	found, err := one(tx, selectReceipt, func(row Row) error { return scanReceipt(row, &old) }, workspace, i.Operation, i.Key)
+	found, err := First(tx, selectReceipt, func(row Row) error { return scanReceipt(row, &old) }, workspace, i.Operation, i.Key)
 	if err == nil && found {
 		before, err = i.Replay(old.fingerprint, old.created, now)
 	}
@@ -75,7 +75,7 @@ const formAnswers = "form's answer"
 func (s *Store) FormAnswer(ctx context.Context, workspace int64, form string) ([]byte, error) {
 	return read(ctx, s, func(tx Tx) ([]byte, error) {
 		var kept storedReceipt
-		_, err := one(tx, selectReceipt, func(row Row) error { return scanReceipt(row, &kept) }, workspace, formAnswers, form)
+		_, err := First(tx, selectReceipt, func(row Row) error { return scanReceipt(row, &kept) }, workspace, formAnswers, form)
 		return kept.Body, err
 	})
 }

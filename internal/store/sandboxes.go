@@ -12,8 +12,6 @@ import (
 // At first that is the id of the workspace. A reset gives it another shop, whose id no workspace
 // has, in one transaction whose cost does not depend on the old rows.
 
-var _ access.Sandboxes = (*Store)(nil)
-
 // expireAtOnce is how many sandboxes one transaction ends.
 const expireAtOnce = 200
 

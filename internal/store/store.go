@@ -13,6 +13,10 @@ import (
 	"time"
 
 	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/ratelimit"
+	"example.com/petstore/internal/usage"
+	"example.com/petstore/internal/webhook"
 )
 
 // A DB is a database whose tables are those of the migrations.
@@ -106,7 +110,14 @@ func (o OpenOptions) WithDefaults(readers int) OpenOptions {
 	return o
 }
 
-var _ access.Store = (*Store)(nil)
+var (
+	_ petstore.Store   = (*Store)(nil)
+	_ access.Store     = (*Store)(nil)
+	_ access.Sandboxes = (*Store)(nil)
+	_ ratelimit.Store  = (*Store)(nil)
+	_ usage.Store      = (*Store)(nil)
+	_ webhook.Store    = (*Store)(nil)
+)
 
 // Size returns how many bytes the database has.
 func (s *Store) Size(ctx context.Context) (int64, error) {

@@ -23,9 +23,6 @@ func pinned() map[string]string {
 		"client_min_messages":            "notice", // see errUnconfirmed
 		"standard_conforming_strings":    "on",
 		"client_encoding":                "UTF8",
-		"bytea_output":                   "hex",
-		"datestyle":                      "ISO, MDY",
-		"intervalstyle":                  "postgres",
 		"timezone":                       "UTC",
 	}
 }

@@ -137,7 +137,7 @@ func (db *DB) Close() error {
 		close(db.stop)
 		db.EndChanges()
 		db.running.Wait()
-		db.fault.CompareAndSwap(nil, &closed)
+		db.fault.CompareAndSwap(nil, new(store.ErrClosed))
 		for range cap(db.readers) {
 			<-db.readers
 		}
