@@ -152,7 +152,7 @@ func workspaceFacts(w *operator.WorkspaceDetail) []page.Fact {
 }
 
 func keySheet(id int64, keys []page.KeyRow) page.List {
-	l := page.NewList("Keys", "", "It has no keys.", append(page.KeyColumns(), "Id", "")...)
+	l := page.NewList("Keys", "", "It has no keys.", append(page.KeyColumns(), "")...)
 	l.Numbers[5], l.New = true, &page.Link{Title: "Create a key", URL: workspacePath(id) + "/keys/new"}
 	slices.Reverse(keys)
 	slices.SortStableFunc(keys, func(a, b page.KeyRow) int { return strings.Compare(rank(a.State), rank(b.State)) })
@@ -167,12 +167,13 @@ func rank(state string) string {
 	return map[string]string{"banned": "0", "active": "1"}[state] + state
 }
 
-// keyCells returns the row of a key, with its id for the commands, and the way to lift its ban.
+// keyCells returns the row of a key, with its id for the commands below the key, and the way to lift its ban.
 func keyCells(k *page.KeyRow) []page.Cell {
-	row := append(k.Cells(), page.Cell{Text: k.ID, Code: true}, page.Cell{})
+	row := append(k.Cells(), page.Cell{})
+	row[1].Note = k.ID
 	if k.State == "banned" {
 		row[3].Note = k.Ban.Reason + ", until"
-		row[7].Links = []page.Link{{Title: "Lift", URL: "/console/bans/" + k.ID}}
+		row[6].Links = []page.Link{{Title: "Lift", URL: "/console/bans/" + k.ID}}
 	}
 	return row
 }
