@@ -144,7 +144,7 @@ func (s *Store) EndSandboxes(ctx context.Context) error {
 			if err := exec(tx, "UPDATE workspaces SET shop = shop WHERE expires_at <= $1", now); err != nil { // none is reset meanwhile
 				return err
 			}
-			due, err := workspaces(tx, "expires_at <= $1 ORDER BY shop LIMIT $2", now, expireAtOnce)
+			due, err := workspaces(tx, "expires_at <= $1 ORDER BY coalesce(shop, id) LIMIT $2", now, expireAtOnce)
 			for i := range due {
 				if err == nil {
 					err = removeWorkspace(tx, &due[i])
