@@ -37,16 +37,20 @@ func (n *node) chores() []chore {
 	return all
 }
 
-// run does the chore at once, and then each interval until ctx ends. Of failures in a row
-// it logs the first.
+// run does the chore at once, and then each interval until ctx ends. Of failures in a row with
+// the same text it logs the first, and then that the chore works again.
 func (c chore) run(ctx context.Context, log *slog.Logger) {
-	failing := false
+	var last string // the text of the failure that the log says
 	every(ctx, c.interval, func(ctx context.Context) {
-		err := c.do(ctx)
-		if err != nil && !failing && ctx.Err() == nil {
+		switch err := c.do(ctx); {
+		case ctx.Err() != nil:
+		case err == nil && last != "":
+			log.Info("it works again", "before", c.failed)
+			last = ""
+		case err != nil && err.Error() != last:
 			log.Error(c.failed, "err", err)
+			last = err.Error()
 		}
-		failing = err != nil
 	})
 }
 
