@@ -73,17 +73,18 @@ func every(ctx context.Context, interval time.Duration, f func(context.Context))
 // usage that the next save adds again may be counted twice.
 const saveTimeout = 10 * time.Second
 
-// keepSaving calls save each interval until ctx ends, and then once more, and returns the error of that. The end of ctx
-// breaks no save off, only saveTimeout may. What a save does not do, the next one does. what is what is saved.
-func keepSaving(ctx context.Context, interval time.Duration, what string, save func(context.Context) error) error {
-	once := func(ctx context.Context) error {
+// keepSaving does a chore that saves counts, and once more after the end of ctx, and returns the error of that. The end of
+// ctx breaks no save off, only saveTimeout may. What a save does not do, the next one does.
+func keepSaving(ctx context.Context, log *slog.Logger, c chore) error {
+	save := c.do
+	c.do = func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
 		defer cancel()
 		return save(ctx)
 	}
-	every(ctx, interval, func(ctx context.Context) { _ = once(ctx) })
-	if err := once(ctx); err != nil {
-		return fmt.Errorf("the last %s could not be saved: %w", what, err)
+	c.run(ctx, log)
+	if err := c.do(ctx); err != nil {
+		return fmt.Errorf("the last %s: %w", c.failed, err)
 	}
 	return nil
 }

@@ -44,6 +44,23 @@ func withoutTime(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
+// TestKeepSavingLogs: a failed save is in the log before the end.
+func TestKeepSavingLogs(t *testing.T) {
+	t.Parallel()
+	var log strings.Builder
+	ctx, cancel := context.WithCancel(t.Context())
+	saves := 0
+	err := keepSaving(ctx, slog.New(slog.NewTextHandler(&log, nil)), chore{time.Nanosecond, "counts could not be saved", func(context.Context) error {
+		if saves++; saves == 2 {
+			cancel()
+		}
+		return errors.New("full")
+	}})
+	if got := log.String(); strings.Count(got, `"counts could not be saved" err=full`) != 1 || err == nil || err.Error() != "the last counts could not be saved: full" {
+		t.Errorf("keepSaving = %v, and the log is %q, want the first failure in the log and the last as the error", err, got)
+	}
+}
+
 // TestKeepSaving: what was counted is saved each interval, and once more at the end, which breaks no save off: of one that is
 // broken off nobody may know whether it was done. Only its time-out does.
 func TestKeepSaving(t *testing.T) {
@@ -60,7 +77,7 @@ func TestKeepSaving(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			saves, done := 0, make(chan error, 1)
 			go func() {
-				done <- keepSaving(ctx, 10*time.Second, "counts", func(ctx context.Context) error {
+				done <- keepSaving(ctx, slog.New(slog.DiscardHandler), chore{10 * time.Second, "counts could not be saved", func(ctx context.Context) error {
 					select {
 					case <-time.After(test.takes):
 						saves++
@@ -68,7 +85,7 @@ func TestKeepSaving(t *testing.T) {
 					case <-ctx.Done():
 						return ctx.Err()
 					}
-				})
+				}})
 			}()
 			time.Sleep(11 * time.Second) // in the second save
 			cancel()
