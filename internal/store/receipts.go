@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 
 	"example.com/petstore/internal/petstore"
 )
@@ -68,6 +69,17 @@ func once(tx Tx, workspace int64, i *petstore.Idempotency, now petstore.Time, do
 	return answer, false, tx.Run(&b)
 }
 
+// beside returns the idempotency under which the shop 0 has the receipt of a request that changes no
+// shop. The id of a workspace is also that of its first shop, whose receipts a reset removes.
+func beside(workspace int64, i *petstore.Idempotency) *petstore.Idempotency {
+	if i == nil {
+		return nil
+	}
+	own := *i
+	own.Operation = fmt.Sprintf("%s of workspace %d", i.Operation, workspace)
+	return &own
+}
+
 // formAnswers is the operation of receipts for forms that were sent to a console.
 const formAnswers = "form's answer"
 
@@ -75,7 +87,8 @@ const formAnswers = "form's answer"
 func (s *Store) FormAnswer(ctx context.Context, workspace int64, form string) ([]byte, error) {
 	return read(ctx, s, func(tx Tx) ([]byte, error) {
 		var kept storedReceipt
-		_, err := First(tx, selectReceipt, func(row Row) error { return scanReceipt(row, &kept) }, workspace, formAnswers, form)
+		i := beside(workspace, &petstore.Idempotency{Operation: formAnswers, Key: form})
+		_, err := First(tx, selectReceipt, func(row Row) error { return scanReceipt(row, &kept) }, 0, i.Operation, i.Key)
 		return kept.Body, err
 	})
 }
@@ -83,7 +96,7 @@ func (s *Store) FormAnswer(ctx context.Context, workspace int64, form string) ([
 // KeepFormAnswer implements [access.Store].
 func (s *Store) KeepFormAnswer(ctx context.Context, workspace int64, form string, answer []byte) error {
 	return s.db.Change(ctx, func(tx Tx) error {
-		_, _, err := once(tx, workspace, &petstore.Idempotency{Operation: formAnswers, Key: form}, petstore.At(s.now()), func() ([]byte, error) {
+		_, _, err := once(tx, 0, beside(workspace, &petstore.Idempotency{Operation: formAnswers, Key: form}), petstore.At(s.now()), func() ([]byte, error) {
 			return answer, nil
 		})
 		return err

@@ -4,11 +4,12 @@ import (
 	"crypto/sha256"
 	"time"
 
+	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
 )
 
 var receiptTests = map[string]func(*tenant){
-	"replay": testReplay, "expiry": testExpiry, "forms": testFormAnswers,
+	"replay": testReplay, "expiry": testExpiry, "forms": testFormAnswers, "keys": testKeyReceipts,
 }
 
 func once(key, body string) *petstore.Idempotency {
@@ -86,6 +87,33 @@ func testFormAnswers(s *tenant) {
 	s.clock.Advance(petstore.KeepReceipts + time.Second)
 	s.wantForgotten("after a day", 3)
 	want("forgotten", s.workspace, "")
+}
+
+// testKeyReceipts: a key that is made while the rows of a reset are removed is made once, for each workspace, and so is the
+// answer to a form.
+func testKeyReceipts(s *tenant) {
+	id := s.workspace
+	create := func(workspace int64) access.CreatedKey {
+		s.Helper()
+		k := s.mint(time.Time{})
+		k.WorkspaceID = workspace
+		made, err := s.MakeKey(s.ctx, access.KeyRequest{Key: k, Once: once("k", "a"), By: "cli"})
+		must(s, err)
+		return made
+	}
+	s.empty()
+	first := create(id)
+	must(s, s.KeepFormAnswer(s.ctx, id, "form", []byte("answer")))
+	must(s, s.Resume(s.ctx))
+	if again := create(id); !again.Replayed || string(again.Body) != string(first.Body) {
+		s.Errorf("MakeKey again = %+v, want the key of before, %s", again, first.Body)
+	}
+	if answer, err := s.FormAnswer(s.ctx, id, "form"); string(answer) != "answer" || err != nil {
+		s.Errorf("FormAnswer = %q, %v, want that of before", answer, err)
+	}
+	if other := create(s.beside("other").workspace); other.Replayed {
+		s.Error("the key of another workspace was not made")
+	}
 }
 
 func (s *tenant) wantForgotten(what string, want int) {
