@@ -122,14 +122,16 @@ func TestLockedWorkspaces(t *testing.T) {
 		must(t, errors.Join(grouped(t, db, c.calls...)...))
 		rivalry.Wait()
 	}
-	_, err := rival.Exec(ctx, "BEGIN; LOCK TABLE petstore.pets IN ACCESS EXCLUSIVE MODE")
-	must(t, err)
-	var locking sync.WaitGroup
-	locking.Go(func() { must(t, order(free)()) })
-	eventually(t, "waiting for the table", func() bool { return lockWaits(t, watch) > 0 })
-	_, err = rival.Exec(ctx, "COMMIT")
-	must(t, err)
-	locking.Wait()
+	for _, table := range []string{"pets", "events"} { // a group reads the one, and writes the other
+		_, err := rival.Exec(ctx, "BEGIN; LOCK TABLE petstore."+table+" IN ACCESS EXCLUSIVE MODE")
+		must(t, err)
+		var locking sync.WaitGroup
+		locking.Go(func() { must(t, order(free)()) })
+		eventually(t, "waiting for the table "+table, func() bool { return lockWaits(t, watch) > 0 })
+		_, err = rival.Exec(ctx, "COMMIT")
+		must(t, err)
+		locking.Wait()
+	}
 	for i, workspace := range locked {
 		if got, want := left(workspace), int64(9); i > 0 && got != want || i == 0 && got != want-1 {
 			t.Errorf("the locked workspace %d has %d left", i, got)
