@@ -77,6 +77,7 @@ func TestFilterFaults(t *testing.T) {
 	for _, test := range []struct{ path, query, field, why string }{
 		{"pets", "status=lost", "status", "no choice"},
 		{"pets", "max=abc", "max", "whole number"},
+		{"pets", "max=-1", "max", "0 or more"},
 		{"pets", "categoryId=Dgos", "categoryId", "no category with this name"},
 		{"pets", "categoryId=dog", "categoryId", "Is it "},
 		{"orders", "state=shut", "number", "no view"},
