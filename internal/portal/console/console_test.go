@@ -580,6 +580,8 @@ func TestOutside(t *testing.T) {
 	}
 	g.get("/console/nothing").want(404, "no such page")
 	g.get("/console/pets/0").want(404, "Not found")
+	g.get("/console/stock").leadsTo("/console/pets")
+	g.get("/console/stock/1").leadsTo("/console/pets/1")
 	g.get("/console/pets/x").want(404, "Not found")
 	g.post("/console/pets").want(404, "no such page")
 	r, _ := http.NewRequestWithContext(t.Context(), http.MethodHead, h.url+"/console", nil)
