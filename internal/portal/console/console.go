@@ -10,7 +10,6 @@ import (
 	"embed"
 	"errors"
 	"net/http"
-	"net/url"
 	"time"
 
 	"example.com/petstore/internal/access"
@@ -133,8 +132,14 @@ func addShop(t *page.Table[*visit]) {
 	t.Form(access.Write, "/console/pets/{id}/add", showPet(1))
 	t.Form(access.Write, "/console/pets/{id}/stock", showPet(2))
 	t.Form(access.Write, "/console/pets/{id}/delete", deletePet)
-	t.Look("/console/stock", func(v *visit) error { return v.Redirect("/console/pets") }) // its address, which is kept in bookmarks
-	t.Look("/console/stock/{id}", func(v *visit) error { return v.Redirect("/console/pets/" + url.PathEscape(v.ID)) })
+	t.Look("/console/stock", func(v *visit) error { return v.Redirect("/console/pets") }) // its former address, which bookmarks have
+	t.Look("/console/stock/{id}", func(v *visit) error {
+		p, err := inPath(v, v.Service.Pet)
+		if err != nil {
+			return err
+		}
+		return v.Redirect(petPath(p.ID))
+	})
 
 	t.List("/console/categories", listCategories)
 	t.Download("/console/categories.csv", categoriesCSV)
