@@ -113,7 +113,6 @@ const (
 	PetRow
 	OrderRow
 	LedgerRow // by the id of its pet, which may be gone
-	RowKinds  // how many there are
 )
 
 // Exists reports whether a workspace has a row, or gets one from a unit that was inserted

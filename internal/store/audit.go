@@ -72,6 +72,6 @@ func SetMeta(tx Tx, name string, value []byte) error {
 
 // MetaOf returns the value that the table meta has under a name, or nil.
 func MetaOf(tx Tx, name string) (value []byte, err error) {
-	_, err = one(tx, "SELECT value FROM meta WHERE name = $1", func(row Row) error { return row.Scan(&value) }, name)
+	_, err = First(tx, "SELECT value FROM meta WHERE name = $1", func(row Row) error { return row.Scan(&value) }, name)
 	return value, err
 }

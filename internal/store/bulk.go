@@ -46,7 +46,7 @@ type load struct {
 
 // run carries out the load in a transaction. It may be called again.
 func (l *load) run(tx Tx) error {
-	l.taken = newTakenIDs()
+	l.taken = takenIDs{}
 	if err := l.insert(tx); err != nil {
 		return err
 	}
@@ -80,9 +80,9 @@ func (l *load) insert(tx Tx) error {
 	if !l.in.open {
 		return CheckShop(tx, l.shop, "")
 	}
-	addAll(l.taken[petstore.CategoryRow], l.categories)
-	addAll(l.taken[petstore.PetRow], l.pets)
-	addAll(l.taken[petstore.OrderRow], l.orders)
+	addAll(l.taken, petstore.CategoryRow, l.categories)
+	addAll(l.taken, petstore.PetRow, l.pets)
+	addAll(l.taken, petstore.OrderRow, l.orders)
 	last, before := &l.in.last, &l.batch.Last
 	last.categories = max(last.categories, l.last.categories, before.Categories)
 	last.pets = max(last.pets, l.last.pets, before.Pets)
@@ -134,9 +134,9 @@ func (l *load) change(c *petstore.Change) error {
 	if id := c.Needs.CategoryID; l.taken.has(petstore.CategoryRow, id) {
 		l.categories.saved(rowID{l.shop, id}).ID = id
 	}
-	m := groupedChange{change: &change{Change: c}, workspace: l.in}
-	l.decideOne(&m)
-	return m.err
+	w := &change{Change: c, workspace: l.in}
+	l.decideOne(w)
+	return w.err
 }
 
 // issue sets *id to the next id unless it has one, and notes the row.
@@ -145,7 +145,7 @@ func (l *load) issue(kind petstore.RowKind, id, last *int64) {
 		l.given = append(l.given, id)
 	}
 	*last = max(*last, *id)
-	l.taken[kind].add(*id)
+	l.taken.add(kind, *id)
 }
 
 // selectDeleted selects the pets that were deleted and have left a ledger, and is followed by a
@@ -179,30 +179,28 @@ func (l *load) find(b *Batch) {
 	b.Query(func(row Row) error {
 		var id int64
 		err := row.Scan(&id)
-		l.taken[petstore.LedgerRow].add(id)
+		l.taken.add(petstore.LedgerRow, id)
 		return err
 	}, selectDeleted+among, l.shop, ids)
 }
 
-// An idSet has a bit for each id, 64 to a word: most ids follow each other.
-type idSet map[int64]uint64
+// takenIDs are those of rows that the workspace has, or that were loaded into it. They have
+// a bit for each id, 64 to a word: most ids follow each other.
+type takenIDs map[idWord]uint64
 
-func (s idSet) add(id int64) { s[id>>6] |= 1 << (id & 63) }
+type idWord struct {
+	kind petstore.RowKind
+	id   int64 // of the first, divided by 64
+}
 
-func addAll[T comparable](s idSet, rows rows[T]) {
+func (t takenIDs) add(kind petstore.RowKind, id int64) { t[idWord{kind, id >> 6}] |= 1 << (id & 63) }
+
+func (t takenIDs) has(kind petstore.RowKind, id int64) bool {
+	return t[idWord{kind, id >> 6}]>>(id&63)&1 == 1
+}
+
+func addAll[T comparable](t takenIDs, kind petstore.RowKind, rows rows[T]) {
 	for key := range rows {
-		s.add(key.id)
+		t.add(kind, key.id)
 	}
 }
-
-// takenIDs are those of rows that the workspace has, or that were loaded into it.
-type takenIDs [petstore.RowKinds]idSet
-
-func newTakenIDs() (t takenIDs) {
-	for kind := range t {
-		t[kind] = idSet{}
-	}
-	return t
-}
-
-func (t takenIDs) has(kind petstore.RowKind, id int64) bool { return t[kind][id>>6]>>(id&63)&1 == 1 }

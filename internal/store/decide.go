@@ -14,55 +14,53 @@ var ErrUsedUp = errors.New("its ids are used up")
 
 // decide asks every change in turn, each on what those before it left.
 func (g *Group) decide() {
-	for i := range g.changes {
-		m := &g.changes[i]
+	for _, c := range g.changes {
 		switch {
-		case !m.workspace.open:
-			m.err = access.Resetting()
-		case !g.replay(m):
-			g.decideOne(m)
+		case !c.workspace.open:
+			c.err = access.Resetting()
+		case !g.replay(c):
+			g.decideOne(c)
 		}
 	}
 }
 
 // replay reports whether the change has its outcome already: from a receipt, or from a
 // change before it with the same idempotency key.
-func (g *Group) replay(m *groupedChange) bool {
-	if m.Idempotency == nil {
+func (g *Group) replay(c *change) bool {
+	if c.Idempotency == nil {
 		return false
 	}
-	kept := g.receipts[idOf(m.Change)]
+	kept := g.receipts[idOf(c.Change)]
 	if kept == nil {
 		return false
 	}
-	again, err := m.Idempotency.Replay(kept.fingerprint, kept.created, g.now)
-	if m.err = err; again {
-		m.answer = &kept.Receipt
+	again, err := c.Idempotency.Replay(kept.fingerprint, kept.created, g.now)
+	if c.err = err; again {
+		c.answer = &kept.Receipt
 	}
 	return again || err != nil
 }
 
 // decideOne hands the change copies of the rows and takes them over if it succeeds.
-func (g *Group) decideOne(m *groupedChange) {
-	w, before := m.workspace, m.workspace.last
+func (g *Group) decideOne(c *change) {
+	w, before := c.workspace, c.workspace.last
 	var d decision
-	m.err = guard(func() (err error) {
-		d, err = g.ask(m)
+	c.err = guard(func() (err error) {
+		d, err = g.ask(c)
 		return err
 	})
-	if m.err != nil {
+	if c.err != nil {
 		w.last = before
 		return
 	}
-	if m.receipt != nil {
-		id := idOf(m.Change)
-		m.expired, g.receipts[id] = g.receipts[id], m.receipt
+	if c.receipt != nil {
+		g.receipts[idOf(c.Change)] = c.receipt
 	}
-	g.apply(m, &d)
+	g.apply(c, &d)
 }
 
-func (g *Group) facts(m *groupedChange) petstore.Facts {
-	w, n := m.workspace, m.Needs
+func (g *Group) facts(c *change) petstore.Facts {
+	w, n := c.workspace, c.Needs
 	f := petstore.Facts{Now: g.now, Category: g.categories.has(rowID{w.id, n.CategoryID})}
 	petID := n.PetID
 	if o := g.orders.has(rowID{w.id, n.OrderID}); o != nil {
@@ -92,9 +90,9 @@ type decision struct {
 }
 
 // ask asks the change, gives its new rows their ids, and asks for its receipt.
-func (g *Group) ask(m *groupedChange) (d decision, err error) {
-	w, last := m.workspace, &m.workspace.last
-	if d.Effects, err = m.Ask(g.facts(m)); err != nil {
+func (g *Group) ask(c *change) (d decision, err error) {
+	w, last := c.workspace, &c.workspace.last
+	if d.Effects, err = c.Ask(g.facts(c)); err != nil {
 		return d, err
 	}
 	if p := d.SavePet; p != nil {
@@ -114,10 +112,10 @@ func (g *Group) ask(m *groupedChange) (d decision, err error) {
 		return d, err
 	}
 	if !g.store.options.NoEvents {
-		d.events = d.Events(g.now, m.RequestID)
+		d.events = d.Events(g.now, c.RequestID)
 	}
-	if m.Idempotency != nil {
-		m.receipt = &storedReceipt{m.Receipt(), m.Idempotency.Fingerprint, g.now}
+	if c.Idempotency != nil {
+		c.receipt = &storedReceipt{c.Receipt(), c.Idempotency.Fingerprint, g.now}
 	}
 	return d, nil
 }
@@ -140,8 +138,8 @@ func (w *groupedWorkspace) usedUp() error {
 }
 
 // apply shows the decision to the changes after this one, and keeps its movement and events.
-func (g *Group) apply(m *groupedChange, d *decision) {
-	w := m.workspace
+func (g *Group) apply(c *change, d *decision) {
+	w := c.workspace
 	if p := d.SavePet; p != nil {
 		g.pets.saved(rowID{w.id, p.ID}).StockedPet = *p
 	}
@@ -153,7 +151,7 @@ func (g *Group) apply(m *groupedChange, d *decision) {
 	}
 	if d.Movement != nil {
 		movement := storedMovement{Movement: *d.Movement, id: w.last.movements}
-		movement.By = m.By
+		movement.By = c.By
 		if pet := g.pets[rowID{w.id, movement.PetID}]; pet != nil {
 			movement.before, pet.row.lastMovement = pet.row.lastMovement, movement.id
 		}

@@ -195,7 +195,7 @@ func (s *Store) RecordOutcomes(ctx context.Context, outcomes []webhook.Outcome) 
 // ones. It changes nothing if the delivery was made due again meanwhile.
 func saveOutcome(tx Tx, o *webhook.Outcome) error {
 	var before webhook.Delivery
-	found, err := one(tx, selectDeliveries+"webhook = $1 AND event = $2",
+	found, err := First(tx, selectDeliveries+"webhook = $1 AND event = $2",
 		func(row Row) error { return scanDelivery(row, &before) }, o.Webhook, o.Event)
 	if err != nil || !found {
 		return err
@@ -252,7 +252,7 @@ func (s *Store) PruneDeliveries(ctx context.Context, before time.Time, keep int)
 		var kept bool
 		var first, oldest int64 // the first that has ended, and the oldest that stays
 		err := s.db.Read(ctx, func(tx Tx) error {
-			_, err := one(tx, selectEnded, func(row Row) error { return row.Scan(&next, &kept, &first, &oldest) }, keep-1, id)
+			_, err := First(tx, selectEnded, func(row Row) error { return row.Scan(&next, &kept, &first, &oldest) }, keep-1, id)
 			return err
 		})
 		if err != nil || next == "" {

@@ -47,7 +47,7 @@ func (d *dump) run() error {
 		return err
 	}
 	var last petstore.LastIDs
-	_, err := one(d.tx, selectLastIDs, func(row Row) error { return row.Scan(&last.Categories, &last.Pets, &last.Orders) }, d.workspace)
+	_, err := First(d.tx, selectLastIDs, func(row Row) error { return row.Scan(&last.Categories, &last.Pets, &last.Orders) }, d.workspace)
 	if err != nil {
 		return err
 	}

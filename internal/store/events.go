@@ -159,23 +159,6 @@ func (s *Store) Event(ctx context.Context, workspace, id int64) (petstore.Event,
 	})
 }
 
-// beginFeed forgets the events of a feed and adds workspace.reset.
-func (s *Store) beginFeed(tx Tx, workspace int64) error {
-	g := s.group(nil)
-	g.begin()
-	w := g.workspace(workspace)
-	var b Batch
-	g.lock(&b)
-	if err := tx.Run(&b); err != nil {
-		return err
-	}
-	b.Reset()
-	w.last.forgotten = max(w.last.forgotten, w.last.events)
-	g.addEvents(w, petstore.Event{Type: petstore.WorkspaceReset, CreatedAt: g.now, Data: []byte("{}")})
-	g.write(&b)
-	return tx.Run(&b)
-}
-
 // selectOldFeeds selects the feeds whose oldest event is older than an instant.
 const selectOldFeeds = `SELECT f.workspace FROM counters f
 	WHERE (SELECT e.at FROM events e WHERE e.workspace = f.workspace ORDER BY e.id LIMIT 1) < $1`

@@ -4,42 +4,25 @@ import "sync"
 
 // FeedWaiters are the goroutines that wait for events, by workspace. The zero value has
 // none.
-type FeedWaiters struct {
-	mu      sync.Mutex
-	waiting map[int64]chan struct{}
-}
+type FeedWaiters struct{ waiting sync.Map } // the workspaces with a chan struct{} of each
 
 // Written returns a channel that is closed by the next call of WakeReaders for the workspace, or of WakeAllReaders.
 func (w *FeedWaiters) Written(workspace int64) <-chan struct{} {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	c, there := w.waiting[workspace]
-	if !there {
-		c = make(chan struct{})
-		if w.waiting == nil {
-			w.waiting = make(map[int64]chan struct{})
-		}
-		w.waiting[workspace] = c
-	}
-	return c
+	c, _ := w.waiting.LoadOrStore(workspace, make(chan struct{}))
+	return c.(chan struct{}) //nolint:forcetypeassert // it has no others
 }
 
 // WakeReaders wakes those who wait for the workspace.
 func (w *FeedWaiters) WakeReaders(workspace int64) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if c, there := w.waiting[workspace]; there {
-		delete(w.waiting, workspace)
-		close(c)
+	if c, there := w.waiting.LoadAndDelete(workspace); there {
+		close(c.(chan struct{})) //nolint:forcetypeassert // it has no others
 	}
 }
 
 // WakeAllReaders wakes those who wait for any workspace.
 func (w *FeedWaiters) WakeAllReaders() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, c := range w.waiting {
-		close(c)
-	}
-	clear(w.waiting)
+	w.waiting.Range(func(workspace, _ any) bool {
+		w.WakeReaders(workspace.(int64)) //nolint:forcetypeassert // it has no others
+		return true
+	})
 }

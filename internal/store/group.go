@@ -15,7 +15,7 @@ import (
 type Group struct {
 	store   *Store
 	dialect *Dialect
-	changes []groupedChange
+	changes []*change
 	writes  []*change // carried out behind the changes
 	Patient bool      // it waits for the locks of its workspaces however long others hold them
 
@@ -27,14 +27,6 @@ type Group struct {
 	receipts   map[receiptID]*storedReceipt // that were loaded, and those of the changes so far
 
 	movements, events [][]any // the new rows
-}
-
-// A groupedChange is a change with its outcome.
-type groupedChange struct {
-	*change
-	workspace *groupedWorkspace
-	receipt   *storedReceipt // what is kept under the idempotency key
-	expired   *storedReceipt // what was kept under it before
 }
 
 // A groupedWorkspace is what a group knows of a workspace.
@@ -99,12 +91,12 @@ func (r rows[T]) drop(id rowID) {
 }
 
 func (s *Store) group(changes []*change) *Group {
-	g := &Group{store: s, dialect: &s.options.Dialect, changes: make([]groupedChange, 0, len(changes))}
+	g := &Group{store: s, dialect: &s.options.Dialect}
 	for _, c := range changes {
 		if c.write != nil {
 			g.writes = append(g.writes, c)
 		} else {
-			g.changes = append(g.changes, groupedChange{change: c})
+			g.changes = append(g.changes, c)
 		}
 	}
 	return g
@@ -135,7 +127,7 @@ func (g *Group) Run(tx Tx) error {
 	if err := tx.Run(&b); err != nil {
 		return err
 	}
-	b.Reset()
+	b = Batch{}
 	g.Write(&b)
 	if err := tx.Run(&b); err != nil {
 		return err
@@ -163,17 +155,14 @@ const (
 // what the changes need.
 func (g *Group) Load(b *Batch) {
 	g.begin()
-	for i := range g.changes {
-		c := g.changes[i].change
-		c.answer, c.err = nil, nil
-		w := g.workspace(c.Workspace)
-		g.changes[i] = groupedChange{change: c, workspace: w}
-		w.need(c.Needs)
+	for _, c := range g.changes {
+		c.workspace, c.receipt, c.answer, c.err = g.workspace(c.Workspace), nil, nil, nil
+		c.workspace.need(c.Needs)
 	}
 	g.lock(b)
-	for i := range g.changes {
-		if c := g.changes[i].Change; c.Idempotency != nil {
-			id := idOf(c)
+	for _, c := range g.changes {
+		if c.Idempotency != nil {
+			id := idOf(c.Change)
 			b.Query(func(row Row) error {
 				g.receipts[id] = new(storedReceipt)
 				return scanReceipt(row, g.receipts[id])

@@ -59,7 +59,7 @@ func (s *Migrations) All() []Migration { return slices.Clone(s.all) }
 type Migrated interface {
 	Tx
 	// HasMigrations reports whether there is a table of migrations. It returns an error for
-	// a database that is not ours, or that has tables of before the first release.
+	// a database that is not ours.
 	HasMigrations() (bool, error)
 	// Exclusively calls f in a transaction of the Migrated, beside no other process's.
 	Exclusively(f func() error) error
@@ -67,14 +67,17 @@ type Migrated interface {
 	Script(text string) error
 }
 
+var errEarlier = errors.New("was made by a version of petstore from before the first release, and has other tables: " +
+	"export each workspace with that version (petstore export), and import the files into a new database with this one (petstore import)")
+
 // Status returns all migrations, and says which of them the database has. It returns
-// ErrNewer if that has some which are not known.
+// ErrNewer if that has some which are not known, and errEarlier if it has others.
 func (s *Migrations) Status(c Migrated) ([]Migration, error) {
 	status := s.All()
 	if there, err := c.HasMigrations(); err != nil || !there {
 		return status, err
 	}
-	for row, err := range c.Query("SELECT version, name, at FROM migrations ORDER BY version DESC") {
+	for row, err := range c.Query("SELECT version, name, at FROM migrations ORDER BY version") {
 		m, version, millis := Migration{Applied: true}, int64(0), int64(0)
 		if err == nil {
 			err = row.Scan(&version, &m.Name, &millis)
@@ -84,6 +87,9 @@ func (s *Migrations) Status(c Migrated) ([]Migration, error) {
 		}
 		if version > int64(s.Latest()) {
 			return nil, fmt.Errorf("%w (schema %d; this one knows 1 to %d)", ErrNewer, version, s.Latest())
+		}
+		if m.Name != s.all[version-1].Name {
+			return nil, errEarlier
 		}
 		m.Version, m.At = int(version), time.UnixMilli(millis).UTC()
 		status[version-1] = m

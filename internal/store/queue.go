@@ -36,6 +36,9 @@ type change struct {
 	*petstore.Change                // nil for another write
 	write            func(Tx) error // nil for a Change
 
+	workspace *groupedWorkspace // of the group that it is in
+	receipt   *storedReceipt    // what is kept under the idempotency key
+
 	answer *petstore.Receipt
 	err    error
 	done   chan struct{}
@@ -62,11 +65,6 @@ func (s *Store) Join(ctx context.Context, write func(Tx) error) error {
 // carryOut waits for the outcome of a change. The end of ctx withdraws it unless a committer has
 // received it.
 func (s *Store) carryOut(ctx context.Context, c *change) error {
-	select {
-	case <-s.ended:
-		return petstore.Unavailable(ErrClosed)
-	default:
-	}
 	c.done = make(chan struct{})
 	if err := s.send(ctx, c); err != nil {
 		return petstore.Unavailable(err)
@@ -87,7 +85,7 @@ func (s *Store) send(ctx context.Context, c *change) error {
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-s.idle:
+	case <-s.ended:
 		return ErrClosed
 	}
 }
@@ -95,34 +93,33 @@ func (s *Store) send(ctx context.Context, c *change) error {
 // Waiting returns how many changes wait for a committer.
 func (s *Store) Waiting() int { return int(s.waiting.Load()) }
 
-// EndChanges refuses further changes. Those that wait are still carried out.
-func (s *Store) EndChanges() { s.endOnce.Do(func() { close(s.ended) }) }
-
-// CommitChanges is a committer of what [Store.Do] is asked for: it carries out one group
-// after the other. It returns after EndChanges, when none waits any more.
-func (s *Store) CommitChanges() {
-	s.committers.Add(1)
-	for {
-		var group []*change
-		select {
-		case c := <-s.changes:
-			group = s.gather(c)
-		case <-s.ended:
-			group = s.gather()
-		}
-		if len(group) == 0 {
-			break
-		}
-		s.commit(group, false)
-	}
-	if s.committers.Add(-1) == 0 {
-		s.patient.Wait()
-		s.idleOnce.Do(func() { close(s.idle) })
+// CommitChanges starts committers of what [Store.Do] is asked for. Each carries out one group
+// after the other until EndChanges.
+func (s *Store) CommitChanges(committers int) {
+	for range committers {
+		s.committers.Go(func() {
+			for {
+				select {
+				case c := <-s.changes:
+					s.commit(s.gather(c), false)
+				case <-s.ended:
+					return
+				}
+			}
+		})
 	}
 }
 
-// gather adds the changes that wait to a group.
-func (s *Store) gather(group ...*change) []*change {
+// EndChanges refuses further changes and those that no committer has received, and waits for
+// the others.
+func (s *Store) EndChanges() {
+	close(s.ended)
+	s.committers.Wait()
+}
+
+// gather returns the group of a change and those that wait.
+func (s *Store) gather(first *change) []*change {
+	group := []*change{first}
 	// On one processor the first of many callers wakes the committer before
 	// the others have come so far as to wait: let them.
 	runtime.Gosched()
@@ -142,7 +139,7 @@ func (s *Store) gather(group ...*change) []*change {
 // others.
 func (s *Store) commit(changes []*change, patient bool) {
 	if !patient {
-		changes, patient = s.putAside(changes)
+		changes = s.putAside(changes)
 	}
 	if len(changes) == 0 {
 		return
@@ -152,8 +149,7 @@ func (s *Store) commit(changes []*change, patient bool) {
 	err := guard(func() error { return s.db.Group(context.Background(), g) })
 	switch {
 	case errors.Is(err, ErrLocked):
-		s.setAside(g.locked())
-		s.commit(changes, false)
+		s.commit(changes, !s.setAside(g))
 	case err != nil && petstore.CodeOf(err) != petstore.CodeServiceUnavailable && len(changes) > 1:
 		s.split.Add(1)
 		for i := range changes {
@@ -172,12 +168,11 @@ func (s *Store) answer(g *Group, err error) {
 		s.groups.Add(1)
 		s.writes.Add(int64(len(g.changes)))
 	}
-	for i := range g.changes {
-		m := &g.changes[i]
+	for _, c := range g.changes {
 		if err != nil { // what the refused ones were refused for may not have happened either
-			m.answer, m.err = nil, err
+			c.answer, c.err = nil, err
 		}
-		close(m.done)
+		close(c.done)
 	}
 	for _, w := range g.writes {
 		w.err = err

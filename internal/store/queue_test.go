@@ -71,10 +71,9 @@ func TestGroups(t *testing.T) {
 				t.Errorf("Do that was withdrawn = %v", err)
 			}
 		}
-		go s.CommitChanges()
+		s.CommitChanges(1)
 		callers.Wait()
 		s.EndChanges()
-		synctest.Wait()
 		want := [][]int64{{1, 2, 4, 5, 6, 7, 8, 9}}
 		if !slices.EqualFunc(groups, want, slices.Equal[[]int64]) {
 			t.Errorf("groups = %v, want %v", groups, want)
@@ -85,8 +84,7 @@ func TestGroups(t *testing.T) {
 	})
 }
 
-// TestMost: more than fit into one commit have several, those that wait
-// at the end are carried out, and two committers end.
+// TestMost: more than fit into one commit have several, of two committers.
 func TestMost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -107,11 +105,9 @@ func TestMost(t *testing.T) {
 			}()
 		}
 		synctest.Wait()
-		go s.EndChanges()
-		for range 2 {
-			go s.CommitChanges()
-		}
+		s.CommitChanges(2)
 		synctest.Wait()
+		s.EndChanges()
 		if largest != MaxGroup || all != callers || s.Waiting() != 0 {
 			t.Errorf("the largest of %d has %d, %d wait, want %d and %d and none", all, largest, s.Waiting(), callers, MaxGroup)
 		}
@@ -129,7 +125,7 @@ func TestPanics(t *testing.T) {
 		g.changes[0].err = guard(func() error { panic("out of range") })
 		return nil
 	})
-	go s.CommitChanges()
+	s.CommitChanges(1)
 	defer s.EndChanges()
 	for range 3 {
 		_, err := s.Do(t.Context(), &petstore.Change{})

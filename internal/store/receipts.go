@@ -8,8 +8,9 @@ import (
 
 const (
 	selectReceipt = "SELECT fingerprint, created_at, row_id, body FROM receipts WHERE workspace = $1 AND operation = $2 AND key = $3"
-	removeReceipt = "DELETE FROM receipts WHERE workspace = $1 AND operation = $2 AND key = $3 AND created_at = $4"
-	insertReceipt = "INSERT INTO receipts (workspace, operation, key, fingerprint, row_id, body, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)"
+	saveReceipt   = `INSERT INTO receipts (workspace, operation, key, fingerprint, row_id, body, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)
+		ON CONFLICT (workspace, operation, key) DO UPDATE SET
+		fingerprint = excluded.fingerprint, row_id = excluded.row_id, body = excluded.body, created_at = excluded.created_at`
 )
 
 // A receiptID is the key of a receipt.
@@ -34,17 +35,14 @@ func scanReceipt(row Row, r *storedReceipt) error {
 	return scan(row, &r.fingerprint, &r.created.Millis, &r.ID, &r.Body)
 }
 
-// keepReceipt adds the statements that store a receipt, in place of an old one that has
+// keepReceipt adds the statement that stores a receipt, in place of an old one that has
 // expired.
-func keepReceipt(b *Batch, id receiptID, old *storedReceipt, kept *storedReceipt) {
-	if old != nil {
-		b.Exec(removeReceipt, id.workspace, id.operation, id.key, old.created.Millis)
-	}
+func keepReceipt(b *Batch, id receiptID, kept *storedReceipt) {
 	body := kept.Body
 	if body == nil {
 		body = []byte{} // nil would be NULL
 	}
-	b.Exec(insertReceipt, id.workspace, id.operation, id.key, kept.fingerprint[:], kept.ID, body, kept.created.Millis)
+	b.Exec(saveReceipt, id.workspace, id.operation, id.key, kept.fingerprint[:], kept.ID, body, kept.created.Millis)
 }
 
 // once calls do, unless that was done before with the same idempotency key: then it returns the
@@ -54,21 +52,19 @@ func once(tx Tx, workspace int64, i *petstore.Idempotency, now petstore.Time, do
 		answer, err = do()
 		return answer, false, err
 	}
-	id, old := receiptID{workspace, i.Operation, i.Key}, new(storedReceipt)
-	found, err := one(tx, selectReceipt, func(row Row) error { return scanReceipt(row, old) }, id.workspace, id.operation, id.key)
-	if err != nil {
-		return nil, false, err
+	var old storedReceipt
+	found, err := First(tx, selectReceipt, func(row Row) error { return scanReceipt(row, &old) }, workspace, i.Operation, i.Key)
+	if err == nil && found {
+		before, err = i.Replay(old.fingerprint, old.created, now)
 	}
-	if !found {
-		old = nil
-	} else if again, err := i.Replay(old.fingerprint, old.created, now); err != nil || again {
-		return old.Body, again, err
+	if err != nil || before {
+		return old.Body, before, err
 	}
 	if answer, err = do(); err != nil {
 		return nil, false, err
 	}
 	var b Batch
-	keepReceipt(&b, id, old, &storedReceipt{petstore.Receipt{Body: answer}, i.Fingerprint, now})
+	keepReceipt(&b, receiptID{workspace, i.Operation, i.Key}, &storedReceipt{petstore.Receipt{Body: answer}, i.Fingerprint, now})
 	return answer, false, tx.Run(&b)
 }
 
@@ -79,7 +75,7 @@ const formAnswers = "form's answer"
 func (s *Store) FormAnswer(ctx context.Context, workspace int64, form string) ([]byte, error) {
 	return read(ctx, s, func(tx Tx) ([]byte, error) {
 		var kept storedReceipt
-		_, err := one(tx, selectReceipt, func(row Row) error { return scanReceipt(row, &kept) }, workspace, formAnswers, form)
+		_, err := First(tx, selectReceipt, func(row Row) error { return scanReceipt(row, &kept) }, workspace, formAnswers, form)
 		return kept.Body, err
 	})
 }
@@ -94,12 +90,11 @@ func (s *Store) KeepFormAnswer(ctx context.Context, workspace int64, form string
 	})
 }
 
-// keepReceipts adds the statements that write the receipts of the changes. A receipt that had
-// expired when it was loaded is removed first.
+// keepReceipts adds the statements that write the receipts of the changes.
 func (g *Group) keepReceipts(b *Batch) {
-	for i := range g.changes {
-		if m := &g.changes[i]; m.receipt != nil {
-			keepReceipt(b, idOf(m.Change), m.expired, m.receipt)
+	for _, c := range g.changes {
+		if c.receipt != nil {
+			keepReceipt(b, idOf(c.Change), c.receipt)
 		}
 	}
 }

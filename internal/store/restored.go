@@ -22,6 +22,10 @@ func Raised(column string) string {
 	return "CASE WHEN " + column + " / $1 < $2 THEN $2 ELSE " + column + " / $1 + 1 END * $1"
 }
 
+// tellReset adds workspace.reset at the instant $1 to feeds, as the event with the last id.
+const tellReset = `INSERT INTO events (workspace, id, type, at, request, data, previous)
+	SELECT workspace, events, 'workspace.reset', CAST($1 AS bigint), '', '{}', '' FROM counters`
+
 // Restored raises the ids of a database that was restored to an earlier state above all that may
 // have been issued since, and adds workspace.reset to every feed, so that readers read the lists
 // again. It also raises the state of access to one that no server has seen. times must be at least
@@ -34,8 +38,7 @@ func Restored(tx Tx, d *Dialect, now petstore.Time, times, workspaceTimes int64)
 	b.Exec("UPDATE counters SET pets = "+Raised("pets")+", categories = "+Raised("categories")+", orders = "+Raised("orders"), idGap, times)
 	b.Exec("UPDATE counters SET events = forgotten WHERE events < forgotten")
 	b.Exec("UPDATE counters SET events = "+Raised("events"), eventGap, times)
-	b.Exec(`INSERT INTO events (workspace, id, type, at, request, data, previous)
-		SELECT workspace, events, CAST($1 AS text), CAST($2 AS bigint), '', '{}', '' FROM counters`, string(petstore.WorkspaceReset), now.Millis)
+	b.Exec(tellReset, now.Millis)
 	b.Exec("UPDATE access_state SET state = "+Raised("state"), stateGap, times)
 	b.Exec(d.RaiseWorkspaces, workspaceGap, workspaceTimes)
 	return tx.Run(&b)

@@ -12,8 +12,6 @@ import (
 // At first that is the id of the workspace. A reset gives it another shop, whose id no workspace
 // has, in one transaction whose cost does not depend on the old rows.
 
-var _ access.Sandboxes = (*Store)(nil)
-
 // expireAtOnce is how many sandboxes one transaction ends.
 const expireAtOnce = 200
 
@@ -105,13 +103,15 @@ func (s *Store) renewShop(tx Tx, w *access.Workspace, rows []petstore.Unit) erro
 	var b Batch
 	b.Exec("UPDATE counters SET workspace = $1 WHERE workspace = $2", shop, w.Shop) // waits for writes under way
 	b.Exec("UPDATE webhooks SET workspace = $1 WHERE workspace = $2", shop, w.Shop)
+	b.Exec("UPDATE counters SET forgotten = events WHERE forgotten < events AND workspace = $1", shop)
+	if !s.options.NoEvents {
+		b.Exec("UPDATE counters SET events = forgotten + 1 WHERE workspace = $1", shop)
+		b.Exec(tellReset+" WHERE workspace = $2", s.now().UnixMilli(), shop)
+	}
 	if err := tx.Run(&b); err != nil {
 		return err
 	}
-	if err := closeShop(tx, w.Shop); err != nil {
-		return err
-	}
-	return s.beginFeed(tx, shop)
+	return closeShop(tx, w.Shop)
 }
 
 // ResetSandbox implements [access.Sandboxes].
@@ -144,7 +144,7 @@ func (s *Store) EndSandboxes(ctx context.Context) error {
 			if err := exec(tx, "UPDATE workspaces SET shop = shop WHERE expires_at <= $1", now); err != nil { // none is reset meanwhile
 				return err
 			}
-			due, err := workspaces(tx, "expires_at <= $1 ORDER BY shop LIMIT $2", now, expireAtOnce)
+			due, err := workspaces(tx, "expires_at <= $1 ORDER BY coalesce(shop, id) LIMIT $2", now, expireAtOnce)
 			for i := range due {
 				if err == nil {
 					err = removeWorkspace(tx, &due[i])

@@ -13,6 +13,10 @@ import (
 	"time"
 
 	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/ratelimit"
+	"example.com/petstore/internal/usage"
+	"example.com/petstore/internal/webhook"
 )
 
 // A DB is a database whose tables are those of the migrations.
@@ -56,15 +60,13 @@ type Store struct {
 	now     func() time.Time
 	forgot  atomic.Int64 // the day on which old windows were removed last
 
-	changes           chan *change
-	waiting           atomic.Int64  // changes that no committer has received yet
-	committers        atomic.Int64  // that are at work
-	ended, idle       chan struct{} // closed by EndChanges, and then by the last committer
-	endOnce, idleOnce sync.Once
+	changes    chan *change
+	waiting    atomic.Int64   // changes that no committer has received yet
+	ended      chan struct{}  // closed by EndChanges
+	committers sync.WaitGroup // those of asides too
 
 	asideLock sync.Mutex
 	asides    map[int64]*aside // by workspace, see MaxPatient
-	patient   sync.WaitGroup   // the goroutines that commit these
 
 	groups, writes, lost, split atomic.Int64 // see Stats
 }
@@ -108,7 +110,14 @@ func (o OpenOptions) WithDefaults(readers int) OpenOptions {
 	return o
 }
 
-var _ access.Store = (*Store)(nil)
+var (
+	_ petstore.Store   = (*Store)(nil)
+	_ access.Store     = (*Store)(nil)
+	_ access.Sandboxes = (*Store)(nil)
+	_ ratelimit.Store  = (*Store)(nil)
+	_ usage.Store      = (*Store)(nil)
+	_ webhook.Store    = (*Store)(nil)
+)
 
 // Size returns how many bytes the database has.
 func (s *Store) Size(ctx context.Context) (int64, error) {
@@ -119,7 +128,7 @@ func (s *Store) Size(ctx context.Context) (int64, error) {
 func New(db DB, o Options) *Store {
 	return &Store{
 		Follower: db, db: db, options: o, now: o.Now,
-		changes: make(chan *change), ended: make(chan struct{}), idle: make(chan struct{}),
+		changes: make(chan *change), ended: make(chan struct{}),
 		asides: map[int64]*aside{},
 	}
 }

@@ -54,9 +54,6 @@ func (b *Batch) Query(row func(Row) error, query string, args ...any) {
 	b.Statements = append(b.Statements, Statement{query, args, row})
 }
 
-// Reset takes all statements out.
-func (b *Batch) Reset() { b.Statements = b.Statements[:0] }
-
 // Each calls row, unless it is nil, for each row, until it returns an error.
 func Each(tx Tx, query string, row func(Row) error, args ...any) error {
 	for r, err := range tx.Query(query, args...) {
@@ -70,8 +67,8 @@ func Each(tx Tx, query string, row func(Row) error, args ...any) error {
 	return nil
 }
 
-// one calls scan for the first row and reports whether there was one.
-func one(tx Tx, query string, scan func(Row) error, args ...any) (found bool, err error) {
+// First calls scan for the first row and reports whether there was one.
+func First(tx Tx, query string, scan func(Row) error, args ...any) (found bool, err error) {
 	for r, err := range tx.Query(query, args...) {
 		if err != nil {
 			return false, err
@@ -98,7 +95,7 @@ func RowsOf[T any](tx Tx, scan func(Row, *T) error, query string, args ...any) (
 
 // rowOf returns the first row that a query selects. Without one it returns missing.
 func rowOf[T any](tx Tx, missing error, scan func(Row, *T) error, query string, args ...any) (row T, err error) {
-	found, err := one(tx, query, func(r Row) error { return scan(r, &row) }, args...)
+	found, err := First(tx, query, func(r Row) error { return scan(r, &row) }, args...)
 	if err == nil && !found {
 		err = missing
 	}
@@ -107,13 +104,13 @@ func rowOf[T any](tx Tx, missing error, scan func(Row, *T) error, query string, 
 
 // number returns the number that a query selects, 0 if it selects none.
 func number(tx Tx, query string, args ...any) (n int64, err error) {
-	_, err = one(tx, query, func(r Row) error { return r.Scan(&n) }, args...)
+	_, err = First(tx, query, func(r Row) error { return r.Scan(&n) }, args...)
 	return n, err
 }
 
 // exists reports whether a query selects a row.
 func exists(tx Tx, query string, args ...any) (bool, error) {
-	return one(tx, query, func(Row) error { return nil }, args...)
+	return First(tx, query, func(Row) error { return nil }, args...)
 }
 
 // scan reads the columns of a row as [Row] does, and also into a *time.Time or

@@ -11,8 +11,6 @@ import (
 	"example.com/petstore/internal/webhook"
 )
 
-var _ webhook.Store = (*Store)(nil)
-
 const selectWebhooks = `SELECT id, workspace, url, types, description, state, created_at, reached, failing_since, failure,
 	secret, old_secret, old_until FROM webhooks WHERE `
 

@@ -42,8 +42,11 @@ func severityOf(err error) severity {
 	}
 	code := state(err)
 	switch code {
-	case "":
-		return severityOfOwn(err)
+	case "": // it is not the server's: the network's, a context's or the pool's means that the server was not reached
+		if errors.Is(err, store.ErrLocked) || errors.Is(err, store.ErrPanicked) || errors.Is(err, store.ErrUsedUp) || errors.Is(err, store.ErrDamaged) {
+			return ordinary
+		}
+		return unavailable
 	case stateSerialization, stateDeadlock:
 		return conflict
 	case stateReadOnly, stateLockNotAvailable, stateStatementUnknown:
@@ -54,15 +57,6 @@ func severityOf(err error) severity {
 		return unavailable
 	}
 	return ordinary
-}
-
-// severityOfOwn judges errors that are not the server's: those of the network,
-// of contexts and of the pool mean that it was not reached.
-func severityOfOwn(err error) severity {
-	if errors.Is(err, store.ErrLocked) || errors.Is(err, store.ErrPanicked) || errors.Is(err, store.ErrUsedUp) || errors.Is(err, store.ErrDamaged) {
-		return ordinary
-	}
-	return unavailable
 }
 
 // toClientError turns an error of the database into what a caller sees.

@@ -20,11 +20,6 @@ var migrationFiles embed.FS
 // known are the migrations that this program knows.
 var known = store.LoadMigrations(migrationFiles)
 
-// errOlder says that the database has tables of a program from before the first
-// release, which had other migrations.
-var errOlder = errors.New("was made by a version of petstore from before the first release, whose tables this one cannot read; " +
-	"export each workspace with the old version, and import it into a new database")
-
 // MigrateStatus returns all migrations that the program knows and says which of
 // them the database has. It changes nothing. Errors are as those of [Open].
 func MigrateStatus(ctx context.Context, url string) (all []store.Migration, err error) {
@@ -98,15 +93,7 @@ func (m migrated) becomeCurrent(o Options) error {
 func (m migrated) HasMigrations() (there bool, err error) {
 	err = m.conn.QueryRow(m.ctx, `SELECT EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 		WHERE n.nspname = $1 AND c.relname = 'migrations')`, schema).Scan(&there)
-	if err != nil || !there {
-		return false, err
-	}
-	var older bool
-	err = m.conn.QueryRow(m.ctx, "SELECT EXISTS (SELECT 1 FROM migrations WHERE version = 1 AND name IN ('init', 'tables', 'shop', 'petstore'))").Scan(&older)
-	if err == nil && older {
-		err = errOlder
-	}
-	return true, err
+	return there, err
 }
 
 // Exclusively waits for other nodes that migrate.

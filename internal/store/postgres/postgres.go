@@ -1,7 +1,5 @@
-// Package postgres keeps everything in a PostgreSQL database, which any number
-// of nodes share: pets and orders ([petstore.Store]), the workspaces and keys
-// ([access.Store]), what the rate limiter saves ([ratelimit.Store]) and what the
-// workspaces did ([usage.Store]).
+// Package postgres keeps everything in a PostgreSQL database, which any number of nodes
+// share, as the engine of a [store.Store].
 //
 // Writes that wait on a node share one durable commit, see [store.Group] and writer.go.
 // It decides nothing of the domain: rules come as [petstore.Change].
@@ -16,11 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"example.com/petstore/internal/access"
-	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/ratelimit"
 	"example.com/petstore/internal/store"
-	"example.com/petstore/internal/usage"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
@@ -54,13 +48,6 @@ type DB struct {
 	closing sync.Once
 }
 
-var (
-	_ petstore.Store  = (*DB)(nil)
-	_ access.Store    = (*DB)(nil)
-	_ ratelimit.Store = (*DB)(nil)
-	_ usage.Store     = (*DB)(nil)
-)
-
 // Open opens the database at url, which may name several hosts
 // ("postgres://a,b/petstore?target_session_attrs=read-write"): the one that takes
 // writes at the time is used. Unless o says otherwise Open migrates the tables, which
@@ -91,9 +78,7 @@ func Open(ctx context.Context, url string, o Options) (*DB, error) {
 		return nil, err
 	}
 	db.running.Go(db.notifyOthers)
-	for range committers {
-		db.running.Go(db.CommitChanges)
-	}
+	db.CommitChanges(committers)
 	return db, nil
 }
 

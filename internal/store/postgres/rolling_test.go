@@ -16,8 +16,8 @@ func migrateFurther(t *testing.T, url string) {
 	t.Helper()
 	script := "ALTER TABLE pets ADD COLUMN colour text NOT NULL DEFAULT 'grey'"
 	files := fstest.MapFS{fmt.Sprintf("migrations/%04d_further.sql", known.Latest()+1): {Data: []byte(script)}}
-	for version := 1; version <= known.Latest(); version++ {
-		files[fmt.Sprintf("migrations/%04d_of_today.sql", version)] = &fstest.MapFile{} // which is applied already
+	for _, m := range known.All() {
+		files[fmt.Sprintf("migrations/%04d_%s.sql", m.Version, m.Name)] = &fstest.MapFile{} // which is applied already
 	}
 	must(t, administer(t.Context(), url, func(c migrated) error {
 		applied, err := store.LoadMigrations(files).Up(c, time.Now)
@@ -67,9 +67,9 @@ func TestOlderDatabaseIsRefused(t *testing.T) {
 	url := emptyDatabase(t)
 	execute(t, url, `CREATE SCHEMA petstore;
 		CREATE TABLE petstore.migrations (version integer PRIMARY KEY, name text NOT NULL, at bigint NOT NULL);
-		INSERT INTO petstore.migrations (version, name, at) VALUES (1, 'shop', 0)`)
+		INSERT INTO petstore.migrations (version, name, at) VALUES (1, 'shop', 0), (2, 'photos', 0)`)
 	for _, err := range refusals(t, url) {
-		if err == nil || !strings.Contains(err.Error(), "from before the first release") || !strings.Contains(err.Error(), "export each workspace with the old version") {
+		if err == nil || !strings.Contains(err.Error(), "from before the first release") || !strings.Contains(err.Error(), "export each workspace with that version") {
 			t.Errorf("error = %v, want that the database is of before, and what to do", err)
 		}
 	}

@@ -23,9 +23,6 @@ func pinned() map[string]string {
 		"client_min_messages":            "notice", // see errUnconfirmed
 		"standard_conforming_strings":    "on",
 		"client_encoding":                "UTF8",
-		"bytea_output":                   "hex",
-		"datestyle":                      "ISO, MDY",
-		"intervalstyle":                  "postgres",
 		"timezone":                       "UTC",
 	}
 }
@@ -61,30 +58,15 @@ func parameters(u use) map[string]string {
 	return p
 }
 
-// settings returns the statements that set up a session, and keep a [Target] out while it lasts. given
-// are the settings of the database's URL; one that the server does not know is an error. A setting
-// that has its value already is not set, since the role may not be allowed to.
-func settings(given map[string]string, u use) string {
-	all := parameters(u)
-	maps.Copy(all, given)
-	maps.Copy(all, pinned())
-	text, _ := json.Marshal(all) // never fails
-	set := "SELECT set_config(key, value, false) FROM json_each_text(" + literal(string(text)) + ") WHERE current_setting(key, true) IS DISTINCT FROM value" +
-		" AND (key <> 'transaction_timeout' OR current_setting(key, true) IS NOT NULL)" // it exists since PostgreSQL 17
-	if u != administering {
-		set += fmt.Sprintf("; SELECT pg_advisory_lock_shared(%d)", moveLock)
-	}
-	return set
-}
+// setAll gives a session the settings $1, a JSON object. One that the server does not know is an
+// error. One that has its value already is not set, since the role may not be allowed to.
+const setAll = `SELECT set_config(key, value, false) FROM json_each_text($1) WHERE current_setting(key, true) IS DISTINCT FROM value
+	AND (key <> 'transaction_timeout' OR current_setting(key, true) IS NOT NULL)` // it exists since PostgreSQL 17
 
-// literal returns text as a constant of SQL, whatever standard_conforming_strings is.
-func literal(text string) string {
-	return "E'" + strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(text) + "'"
-}
-
-// setUp has every connection of c begin with the settings of a use. They are set when the
-// connection is there, since poolers refuse them among the parameters that it begins with,
-// and before it is validated: whether it takes writes depends on them.
+// setUp has every connection of c begin with the settings of a use, and those of a node keep a
+// [Target] out while they last. They are set when the connection is there, since poolers refuse
+// them among the parameters that it begins with, and before it is validated: whether it takes
+// writes depends on them.
 func setUp(c *pgconn.Config, u use) {
 	given := make(map[string]string)
 	for name, value := range c.RuntimeParams {
@@ -93,9 +75,16 @@ func setUp(c *pgconn.Config, u use) {
 			delete(c.RuntimeParams, name)
 		}
 	}
-	statement, validate := settings(given, u), c.ValidateConnect
+	all := parameters(u)
+	maps.Copy(all, given)
+	maps.Copy(all, pinned())
+	text, _ := json.Marshal(all) // never fails
+	statement, validate := setAll, c.ValidateConnect
+	if u != administering {
+		statement += fmt.Sprintf(" UNION ALL SELECT pg_advisory_lock_shared(%d)::text", moveLock)
+	}
 	c.ValidateConnect = func(ctx context.Context, c *pgconn.PgConn) error {
-		if _, err := c.Exec(ctx, statement).ReadAll(); err != nil || validate == nil {
+		if _, err := c.ExecParams(ctx, statement, [][]byte{text}, nil, nil, nil).Close(); err != nil || validate == nil {
 			return err
 		}
 		return validate(ctx, c)

@@ -85,7 +85,7 @@ func (db *DB) try(ctx context.Context, g *store.Group) (sent bool, err error) {
 		}
 		return false, err
 	}
-	b.Reset()
+	b = new(store.Batch)
 	if !g.Patient {
 		b.Exec("SET LOCAL lock_timeout = " + millisText(lockTimeout))
 	}

@@ -20,11 +20,8 @@ const ledgers = "SELECT " + store.LedgerColumns + ` FROM (SELECT m.* FROM (
 func checkStructure(tx store.Tx, report store.Report) error {
 	// A query makes FTS5 read the file: otherwise it may check what it has cached of an
 	// earlier state.
-	for _, err := range tx.Query("SELECT rowid FROM pet_names WHERE pet_names MATCH 'any'") {
-		if err != nil {
-			return err
-		}
-		break
+	if _, err := store.First(tx, "SELECT rowid FROM pet_names WHERE pet_names MATCH 'any'", func(store.Row) error { return nil }); err != nil {
+		return err
 	}
 	return store.Each(tx, "PRAGMA integrity_check(100)", func(row store.Row) error {
 		var text string

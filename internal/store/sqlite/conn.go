@@ -135,13 +135,8 @@ func (c *conn) Run(b *store.Batch) error {
 
 // first reads the first row of a statement. Without one the columns stay as they are.
 func (c *conn) first(query string, columns ...any) error {
-	for r, err := range c.Query(query) {
-		if err != nil {
-			return err
-		}
-		return r.Scan(columns...)
-	}
-	return nil
+	_, err := store.First(c, query, func(r store.Row) error { return r.Scan(columns...) })
+	return err
 }
 
 // number returns the number in the first column of a statement's first row.

@@ -27,7 +27,7 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("database %s: %w", path, err)
 	}
-	db.running.Go(db.CommitChanges)
+	db.CommitChanges(1)
 	db.running.Go(db.watchFiles)
 	return db, nil
 }
@@ -137,7 +137,7 @@ func (db *DB) Close() error {
 		close(db.stop)
 		db.EndChanges()
 		db.running.Wait()
-		db.fault.CompareAndSwap(nil, &closed)
+		db.fault.CompareAndSwap(nil, new(store.ErrClosed))
 		for range cap(db.readers) {
 			<-db.readers
 		}

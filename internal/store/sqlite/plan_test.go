@@ -92,9 +92,8 @@ func TestStatementPlans(t *testing.T) {
 		t.Helper()
 		db := openTest(t, Options{Readers: 1})
 		s := store.New(explained{engine{db}, t}, store.Options{Dialect: dialect, Now: now, Written: db.WakeReaders})
-		done := make(chan struct{})
-		go func() { defer close(done); s.CommitChanges() }()
-		t.Cleanup(func() { s.EndChanges(); <-done })
+		s.CommitChanges(1)
+		t.Cleanup(s.EndChanges)
 		return struct {
 			*store.Store
 			written

@@ -5,7 +5,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"example.com/petstore/internal/store"
@@ -14,14 +13,8 @@ import (
 )
 
 // applicationID marks a file as ours, in the header that SQLite keeps for this: "PETG"
-// in ASCII. Files from before the first release, which had other tables, have one of
-// earlierIDs.
+// in ASCII. Files from before the first release, which had other tables, have another one.
 const applicationID = 0x50455447
-
-var earlierIDs = []int64{0x50455453, 0x50455444, 0x50455445, 0x50455446}
-
-var errEarlier = errors.New("was made by a version of petstore from before the first release, and has other tables: " +
-	"export each workspace with that version (petstore export), and import the files into a new database with this one (petstore import)")
 
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
@@ -30,7 +23,7 @@ var migrationFiles embed.FS
 var known = store.LoadMigrations(migrationFiles)
 
 // HasMigrations reports whether the file is marked as ours. It returns an error for a file of
-// another program, or one from before the first release, and false for an empty one.
+// another program, and false for an empty one.
 func (c *conn) HasMigrations() (bool, error) {
 	var id, tables int64
 	// One statement, since another process may be creating the file.
@@ -38,12 +31,10 @@ func (c *conn) HasMigrations() (bool, error) {
 	switch {
 	case err != nil:
 		return false, err
-	case slices.Contains(earlierIDs, id):
-		return false, errEarlier
 	case id == applicationID:
 		return true, nil
 	case id != 0 || tables > 0:
-		return false, errors.New("is an SQLite database of another program")
+		return false, errors.New("is an SQLite database of another program, or of petstore before its first release")
 	}
 	return false, nil
 }

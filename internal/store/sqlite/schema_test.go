@@ -37,8 +37,8 @@ func TestNextMigration(t *testing.T) {
 	t.Parallel()
 	next := known.Latest() + 1
 	files := fstest.MapFS{fmt.Sprintf("migrations/%04d_photos.sql", next): {Data: []byte("ALTER TABLE pets ADD COLUMN photo TEXT NOT NULL DEFAULT 'none';")}}
-	for version := 1; version < next; version++ {
-		files[fmt.Sprintf("migrations/%04d_of_today.sql", version)] = &fstest.MapFile{} // which is applied already
+	for _, m := range known.All() {
+		files[fmt.Sprintf("migrations/%04d_%s.sql", m.Version, m.Name)] = &fstest.MapFile{} // which is applied already
 	}
 	later := store.LoadMigrations(files)
 	files[fmt.Sprintf("migrations/%04d_broken.sql", next+1)] = &fstest.MapFile{Data: []byte("CREATE TABLE sizes (pet INTEGER); ALTER TABLE nothing ADD COLUMN size INTEGER;")}

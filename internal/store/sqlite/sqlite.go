@@ -1,6 +1,4 @@
-// Package sqlite keeps everything in one SQLite file: pets and orders
-// ([petstore.Store]), workspaces and keys ([access.Store]), what the rate limiter saves
-// ([ratelimit.Store]), what workspaces did ([usage.Store]) and events ([petstore.Feed]).
+// Package sqlite keeps everything in one SQLite file, as the engine of a [store.Store].
 //
 // One connection writes, see writer.go. Reads run at the same time on other connections,
 // and see the last commit. The package knows no rules of the domain: these come with each
@@ -17,11 +15,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/ratelimit"
 	"example.com/petstore/internal/store"
-	"example.com/petstore/internal/usage"
 )
 
 // Options say how a database is opened.
@@ -53,20 +48,10 @@ type DB struct {
 	stop       chan struct{}         // closed to end the goroutines of running
 	running    sync.WaitGroup
 
-	fault   atomic.Pointer[error] // why the database serves no calls any more; points to closed after Close
+	fault   atomic.Pointer[error] // why the database serves no calls any more; of ErrClosed after Close
 	failed  chan struct{}
 	closing sync.Once
 }
-
-// closed is the fault of a database that was closed.
-var closed = store.ErrClosed
-
-var (
-	_ petstore.Store  = (*DB)(nil)
-	_ access.Store    = (*DB)(nil)
-	_ ratelimit.Store = (*DB)(nil)
-	_ usage.Store     = (*DB)(nil)
-)
 
 // Stats returns the present numbers.
 func (db *DB) Stats() store.Stats {
