@@ -25,8 +25,8 @@ type NewSandbox struct {
 	Most, PerAddress int
 }
 
-// Sandboxes are the workspaces that expire. Each method but EndSandboxes is one transaction,
-// durable when it returns.
+// Sandboxes are the workspaces that expire. Each method but RemoveBeyond and EndSandboxes is one
+// transaction, durable when it returns.
 type Sandboxes interface {
 	// CreateSandbox creates a sandbox with the rows, which have ids. It returns
 	// CodeSandboxesFull or CodeTooManySandboxes, with the time to wait, if a limit of n
@@ -38,6 +38,10 @@ type Sandboxes interface {
 	// more. It returns CodeNotASandbox for any other workspace. Store.Resume then removes the
 	// former rows.
 	ResetSandbox(ctx context.Context, workspace int64, rows []petstore.Unit) (before int64, err error)
+
+	// RemoveBeyond removes the rows of a former shop in many transactions, unless at most so
+	// many former shops wait for Store.Resume.
+	RemoveBeyond(ctx context.Context, most int, shop int64) error
 
 	// EndSandboxes removes the sandboxes that have expired, with their keys, some hundreds
 	// in a transaction. Store.Resume then removes their rows.

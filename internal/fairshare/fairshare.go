@@ -43,7 +43,8 @@ type Options struct {
 
 	// Queue is how many units may be waited for for which nobody gives way. A holder
 	// may wait for as many as are then left of it: so one alone waits for half of
-	// them, and there is room for one that comes and waits for little.
+	// them, and there is room for one that comes and waits for little. However many others
+	// wait, each may wait for a 128th of Queue, which is beyond it if need be.
 	Queue int64
 
 	// Wait is how long each waits; 0 is as long as its context lasts.
@@ -227,7 +228,7 @@ func (p *Pool) mayQueue(a *account, size int64) bool {
 	for above := a.parent; above != nil; above = above.parent {
 		left -= above.waiting - above.promised
 	}
-	return a.waiting-a.promised+size <= left
+	return a.waiting-a.promised+size <= max(left, p.o.Queue/128)
 }
 
 // admit gives shares to those who wait, those who hold least first.

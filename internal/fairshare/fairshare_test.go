@@ -344,6 +344,34 @@ func TestWaitingUnits(t *testing.T) {
 	}
 }
 
+// TestLittleIsWaitedFor: who waits for little is not refused at once beside many who wait for as much as they may.
+func TestLittleIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := New(Options{Capacity: 8, Queue: 1024})
+		_, err := p.Enter(t.Context(), workspace(1), 8, nil)
+		processtest.Must(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		for greedy := range int64(20) {
+			for range 600 {
+				go func() { _, _ = p.Enter(ctx, workspace(2+greedy), 1, nil) }()
+			}
+			synctest.Wait()
+		}
+		refused := 0
+		for range 9 {
+			waiting(p, ctx, workspace(100), func(_ *Share, err error) {
+				if errors.Is(err, ErrFull) {
+					refused++
+				}
+			})
+		}
+		if refused != 1 {
+			t.Errorf("%d of 9 were refused at once, want all beyond a 128th of the queue", refused)
+		}
+	})
+}
+
 // Never more is held than there is, and nobody is lost, whatever the interleaving.
 func TestConcurrency(t *testing.T) {
 	t.Parallel()

@@ -163,6 +163,21 @@ func TestSandbox(t *testing.T) {
 	get(key, "/webhooks").is("[]")
 }
 
+// TestResetsInALoop: the former rows of 64 resets wait for the server to remove them, and the others
+// remove their own.
+func TestResetsInALoop(t *testing.T) {
+	t.Parallel()
+	s := openService(t, withSandboxes(9, 9))
+	key := s.visit("")
+	for range 70 {
+		s.do(request{method: "POST", path: "/account/reset", key: key}).want(204, "")
+	}
+	waiting, err := s.db.Check(t.Context())
+	if err != nil || len(waiting) != 64 {
+		t.Errorf("Check = %q, %v, want 64 shops that are being removed", waiting, err)
+	}
+}
+
 // A resetAfterRead resets a sandbox as soon as a request has read which shop it goes by.
 type resetAfterRead struct {
 	access.Store

@@ -58,6 +58,9 @@ func (s *scheduler) makeIfDue(ctx context.Context) error {
 		return nil
 	}
 	_, err := s.Start(ctx)
+	if petstore.CodeOf(err) == httpapi.CodeBackupUnavailable { // an operator has one made just now
+		return nil
+	}
 	return err
 }
 

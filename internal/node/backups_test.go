@@ -79,6 +79,19 @@ func TestSchedulerAfterWrongClock(t *testing.T) {
 	}
 }
 
+// TestBackupMeetsAnother: a scheduled backup that is due while an operator's is made has not failed.
+func TestBackupMeetsAnother(t *testing.T) {
+	t.Parallel()
+	s := newTestScheduler(t.TempDir(), time.Now)
+	s.making.Lock()
+	must(t, s.makeIfDue(t.Context()))
+	s.making.Unlock()
+	must(t, s.makeIfDue(t.Context()))
+	if s.newest().IsZero() {
+		t.Error("the next call has made no backup")
+	}
+}
+
 // TestNoBackupYet: the alert takes 0 for none.
 func TestNoBackupYet(t *testing.T) {
 	t.Parallel()

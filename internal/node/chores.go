@@ -37,16 +37,20 @@ func (n *node) chores() []chore {
 	return all
 }
 
-// run does the chore at once, and then each interval until ctx ends. Of failures in a row
-// it logs the first.
+// run does the chore at once, and then each interval until ctx ends. Of failures in a row with
+// the same text it logs the first, and then that the chore works again.
 func (c chore) run(ctx context.Context, log *slog.Logger) {
-	failing := false
+	var last string // the text of the failure that the log says
 	every(ctx, c.interval, func(ctx context.Context) {
-		err := c.do(ctx)
-		if err != nil && !failing && ctx.Err() == nil {
+		switch err := c.do(ctx); {
+		case ctx.Err() != nil:
+		case err == nil && last != "":
+			log.Info("it works again", "before", c.failed)
+			last = ""
+		case err != nil && err.Error() != last:
 			log.Error(c.failed, "err", err)
+			last = err.Error()
 		}
-		failing = err != nil
 	})
 }
 
@@ -69,17 +73,18 @@ func every(ctx context.Context, interval time.Duration, f func(context.Context))
 // usage that the next save adds again may be counted twice.
 const saveTimeout = 10 * time.Second
 
-// keepSaving calls save each interval until ctx ends, and then once more, and returns the error of that. The end of ctx
-// breaks no save off, only saveTimeout may. What a save does not do, the next one does. what is what is saved.
-func keepSaving(ctx context.Context, interval time.Duration, what string, save func(context.Context) error) error {
-	once := func(ctx context.Context) error {
+// keepSaving does a chore that saves counts, and once more after the end of ctx, and returns the error of that. The end of
+// ctx breaks no save off, only saveTimeout may. What a save does not do, the next one does.
+func keepSaving(ctx context.Context, log *slog.Logger, c chore) error {
+	save := c.do
+	c.do = func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
 		defer cancel()
 		return save(ctx)
 	}
-	every(ctx, interval, func(ctx context.Context) { _ = once(ctx) })
-	if err := once(ctx); err != nil {
-		return fmt.Errorf("the last %s could not be saved: %w", what, err)
+	c.run(ctx, log)
+	if err := c.do(ctx); err != nil {
+		return fmt.Errorf("the last %s: %w", c.failed, err)
 	}
 	return nil
 }

@@ -10,21 +10,54 @@ import (
 	"time"
 )
 
-// TestChoreLogsFailures: the first of those in a row.
+// TestChoreLogsFailures: those in a row whose text is another, and that the chore works again.
 func TestChoreLogsFailures(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder
 	ctx, cancel := context.WithCancel(t.Context())
-	outcomes := []error{errors.New("away"), errors.New("still away"), nil, errors.New("away again"), nil}
-	chore{time.Nanosecond, "it failed", func(context.Context) (err error) {
-		err, outcomes = outcomes[0], outcomes[1:]
-		if len(outcomes) == 0 {
+	outcomes := []string{"", "away", "away", "full", "", "", "full", "the end"}
+	chore{time.Nanosecond, "it failed", func(context.Context) error {
+		outcome := outcomes[0]
+		if outcomes = outcomes[1:]; len(outcomes) == 0 {
 			cancel()
 		}
-		return err
-	}}.run(ctx, slog.New(slog.NewTextHandler(&log, nil)))
-	if got := log.String(); strings.Count(got, "it failed") != 2 || strings.Contains(got, "still") {
-		t.Errorf("the log is %q, want the first failure of both rows", got)
+		if outcome == "" {
+			return nil
+		}
+		return errors.New(outcome)
+	}}.run(ctx, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{ReplaceAttr: withoutTime})))
+	want := `level=ERROR msg="it failed" err=away
+level=ERROR msg="it failed" err=full
+level=INFO msg="it works again" before="it failed"
+level=ERROR msg="it failed" err=full
+`
+	if got := log.String(); got != want {
+		t.Errorf("the log is\n%swant\n%s", got, want)
+	}
+}
+
+// withoutTime removes the time from a line of the log.
+func withoutTime(_ []string, a slog.Attr) slog.Attr {
+	if a.Key == slog.TimeKey {
+		return slog.Attr{}
+	}
+	return a
+}
+
+// TestKeepSavingLogs: a failed save is in the log before the end.
+func TestKeepSavingLogs(t *testing.T) {
+	t.Parallel()
+	var log strings.Builder
+	ctx, cancel := context.WithCancel(t.Context())
+	saves := 0
+	err := keepSaving(ctx, slog.New(slog.NewTextHandler(&log, nil)), chore{time.Nanosecond, "counts could not be saved", func(context.Context) error {
+		if saves++; saves == 2 {
+			cancel()
+		}
+		return errors.New("full")
+	}})
+	if got := log.String(); strings.Count(got, `"counts could not be saved" err=full`) != 1 || err == nil || err.Error() != "the last counts could not be saved: full" {
+		t.Errorf("keepSaving = %v, and the log is %q, want the first failure in the log and the last as the error", err, got)
 	}
 }
 
@@ -44,7 +77,7 @@ func TestKeepSaving(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			saves, done := 0, make(chan error, 1)
 			go func() {
-				done <- keepSaving(ctx, 10*time.Second, "counts", func(ctx context.Context) error {
+				done <- keepSaving(ctx, slog.New(slog.DiscardHandler), chore{10 * time.Second, "counts could not be saved", func(ctx context.Context) error {
 					select {
 					case <-time.After(test.takes):
 						saves++
@@ -52,7 +85,7 @@ func TestKeepSaving(t *testing.T) {
 					case <-ctx.Done():
 						return ctx.Err()
 					}
-				})
+				}})
 			}()
 			time.Sleep(11 * time.Second) // in the second save
 			cancel()

@@ -204,9 +204,12 @@ func (n *node) startBackground(ctx context.Context) (stop func() error) {
 		n.store.Follow(ctx, func() { _ = n.keys.Refresh(ctx) }) // the chore tries again and logs
 	})
 	running.Go(func() error {
-		return keepSaving(ctx, saveLimits, "counts of the limiter", func(ctx context.Context) error { return n.limiter.Save(ctx, n.store) })
+		save := func(ctx context.Context) error { return n.limiter.Save(ctx, n.store) }
+		return keepSaving(ctx, n.log, chore{saveLimits, "counts of the limiter could not be saved", save})
 	})
-	running.Go(func() error { return keepSaving(ctx, saveUsage, "usage", n.usage.Save) })
+	running.Go(func() error {
+		return keepSaving(ctx, n.log, chore{saveUsage, "usage could not be saved", n.usage.Save})
+	})
 	for _, c := range n.chores() {
 		start(func(ctx context.Context) { c.run(ctx, n.log) })
 	}

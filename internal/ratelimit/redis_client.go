@@ -16,6 +16,7 @@ import (
 const CheckInterval = 100 * time.Millisecond
 
 const (
+	quietInterval    = time.Second           // between checks while Redis answers
 	callTimeout      = 25 * time.Millisecond // for one decision
 	failureThreshold = 3                     // failed calls or checks in a row after which Redis is away
 )
@@ -39,6 +40,7 @@ type redisClient struct {
 	logged   atomic.Int64 // when the log last said that Redis is away, in Unix seconds
 	told     atomic.Bool  // the log says that Redis is away
 	pings    atomic.Int64
+	checked  time.Time // when Check last asked Redis
 }
 
 type redisCounts struct{ redis, cached, local, unavailable, failed atomic.Int64 }
@@ -101,8 +103,17 @@ func (r *redisClient) exec(c *scriptCall, timeout time.Duration) (reply scriptRe
 	return reply, nil
 }
 
-// Check connects, if that is needed, for a second at most, and notes whether Redis answers: also while no request asks it.
+// Check checks on Redis if it is away, or was not checked on for a second: a node without requests notices too, and three
+// calls that fail in a row have no check between them. It is not called concurrently.
 func (r *redisClient) Check() {
+	if r.away.Load() || time.Since(r.checked) >= quietInterval {
+		r.checked = time.Now()
+		r.check()
+	}
+}
+
+// check connects, if that is needed, for a second at most, and notes whether Redis answers.
+func (r *redisClient) check() {
 	err := r.connect()
 	if err == nil {
 		err = r.ping()

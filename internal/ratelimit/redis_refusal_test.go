@@ -61,7 +61,7 @@ func TestAnIdleNodeSaysThatRedisIsAway(t *testing.T) {
 	r, log := newIdle(t, server.URL())
 	server.Kill()
 	for range 2 * failureThreshold {
-		r.Check()
+		r.check()
 	}
 	if got := strings.Count(log.String(), "level=ERROR"); got != 1 {
 		t.Errorf("the log is %q, want one error", log)
@@ -74,9 +74,28 @@ func TestLoneFailures(t *testing.T) {
 	r, log := newIdle(t, redistest.Start(t).URL())
 	for range 2 * failureThreshold {
 		r.fail(errAway)
-		r.Check()
+		r.check()
 	}
 	if r.away.Load() {
 		t.Errorf("Redis is not asked any more: %q", log)
+	}
+}
+
+// TestFailuresBetweenChecks: calls that fail in a row count although Redis would answer a check, which there is each second.
+func TestFailuresBetweenChecks(t *testing.T) {
+	t.Parallel()
+	for _, due := range []bool{false, true} {
+		r, log := newIdle(t, redistest.Start(t).URL())
+		r.checked = time.Now().Add(time.Hour)
+		if due {
+			r.checked = time.Now().Add(-quietInterval)
+		}
+		for range failureThreshold - 1 {
+			r.fail(errAway)
+		}
+		r.Check()
+		if r.fail(errAway); r.away.Load() == due {
+			t.Errorf("with a check that is due: %t, Redis is away: %t, %q", due, !due, log)
+		}
 	}
 }

@@ -130,7 +130,7 @@ func TestClusterWithoutOneMaster(t *testing.T) {
 	masters[0].Pause(t)
 	t.Cleanup(func() { masters[0].Resume(t) })
 	for range 8 {
-		if r.Check(); r.away.Load() {
+		if r.check(); r.away.Load() {
 			t.Fatalf("Redis is away for a node without requests:\n%s", log)
 		}
 	}

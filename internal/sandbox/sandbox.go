@@ -47,6 +47,10 @@ type Service struct {
 	pending map[rowKey]int64 // rows that are being created now, on this node
 }
 
+// maxRemovals is how many shops may wait for Store.Resume to remove their rows. If there are more,
+// Reset removes the former rows itself, so that resets in a loop cannot fill the disk.
+const maxRemovals = 64
+
 // New returns a service.
 func New(o Options) *Service {
 	return &Service{
@@ -124,10 +128,15 @@ func (s *Service) Reset(ctx context.Context, w *access.Workspace, catalogue stri
 			return err
 		}
 	}
-	return s.fill(ctx, func() error {
-		_, err := s.Store.ResetSandbox(ctx, w.ID, rows) // Store.Resume removes the former rows
+	var before int64
+	err := s.fill(ctx, func() (err error) {
+		before, err = s.Store.ResetSandbox(ctx, w.ID, rows)
 		return err
 	})
+	if err == nil {
+		_ = s.Store.RemoveBeyond(ctx, maxRemovals, before) // Store.Resume removes what this leaves
+	}
+	return err
 }
 
 var errQuota = petstore.Errorf(CodeQuotaExceeded, "A sandbox can have %d pets, orders and categories each. Delete some, or reset it by POST /account/reset.", MaxRows)

@@ -82,6 +82,15 @@ func (s *Store) Resume(ctx context.Context) error {
 	return err
 }
 
+// RemoveBeyond implements [access.Sandboxes].
+func (s *Store) RemoveBeyond(ctx context.Context, most int, shop int64) error {
+	waiting, err := s.count(ctx, "SELECT count(*) FROM removals")
+	if err != nil || waiting <= int64(most) {
+		return err
+	}
+	return s.removeShop(ctx, shop)
+}
+
 // removeShop removes the rows of a shop in steps. Several callers may do so at the same time.
 func (s *Store) removeShop(ctx context.Context, shop int64) (err error) {
 	s.options.Written(shop) // its readers see that it has ended

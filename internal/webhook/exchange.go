@@ -3,12 +3,15 @@ package webhook
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -64,13 +67,28 @@ type promptConn struct{ net.Conn }
 
 func (c promptConn) SetWriteDeadline(time.Time) error { return c.Conn.SetWriteDeadline(time.Now()) }
 
+// handshakeError returns the error to report for one of a handshake.
+func handshakeError(err error) error {
+	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)
+	timeout, network := errors.AsType[net.Error](err)
+	if certificate || network && timeout.Timeout() {
+		return err
+	}
+	return errTLS
+}
+
 // exchange sends a request, and returns the final answer and the first bytes of its
 // body. It returns as soon as the context of the request ends, whatever the receiver
 // does. The status alone decides the outcome, so a body that breaks off is not an error.
 func (s *Sender) exchange(r *http.Request) (answer *http.Response, text []byte, err error) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
+	var insecure atomic.Bool // the last handshake of TLS has failed
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{TLSHandshakeDone: func(_ tls.ConnectionState, err error) { insecure.Store(err != nil) }})
 	answer, err = s.transport.RoundTrip(r.WithContext(ctx))
+	if err != nil && insecure.Load() {
+		err = handshakeError(err)
+	}
 	if err != nil {
 		return nil, nil, err
 	}

@@ -93,7 +93,7 @@ var hostiles = map[string]struct {
 	"TLS that says nothing":         {do: hostile.hang, secure: true, err: tooLate},
 	"TLS that reads nothing":        {do: hostile.stall, secure: true, err: tooLate},
 	"TLS byte by byte":              {do: func(h hostile) { h.say("\x16\x03\x03\x40\x00\x02\x00\x3f\xfc"); h.repeat("\x03", slowly) }, secure: true, err: tooLate},
-	"TLS of warnings":               {do: repeats("\x15\x03\x03\x00\x02\x01\x5a", 0), secure: true, err: string(errInvalid)},
+	"TLS of warnings":               {do: repeats("\x15\x03\x03\x00\x02\x01\x5a", 0), secure: true, err: string(errTLS)},
 	"no TLS":                        {do: func(h hostile) { h.say("HTTP/1.1 400 Bad Request\r\n\r\n"); h.hang() }, secure: true, err: string(errTLS)},
 }
 

@@ -169,8 +169,6 @@ func reason(ctx context.Context, err error) string {
 	}
 	name, isName := errors.AsType[*net.DNSError](err)
 	certificate, isCertificate := errors.AsType[*tls.CertificateVerificationError](err)
-	_, isAlert := errors.AsType[tls.AlertError](err)
-	_, isNoTLS := errors.AsType[tls.RecordHeaderError](err)
 	network, isNetwork := errors.AsType[net.Error](err)
 	op, isOp := errors.AsType[*net.OpError](err)
 	switch {
@@ -180,8 +178,6 @@ func reason(ctx context.Context, err error) string {
 		return "The name of the host could not be looked up."
 	case isCertificate:
 		return "The certificate is not valid: " + printable([]byte(certificate.Err.Error()))
-	case isAlert, isNoTLS:
-		return string(errTLS)
 	case isNetwork && network.Timeout() || errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return "There was no answer within 15 seconds."
 	case errors.Is(err, syscall.ECONNREFUSED):
