@@ -101,8 +101,7 @@ func (c *apiCommand) printRemoval() error {
 	if len(c.args) == 0 {
 		return c.printDone(map[string]bool{verb: true}, "%s the %s", did, item)
 	}
-	id := c.args[0].value
-	return c.printDone(map[string]any{"id": id, member: true}, "%s the %s %v", did, item, id)
+	return c.printDone(map[string]any{"id": c.args[0].value, member: true}, "%s the %s %v", did, item, c.args[0].value)
 }
 
 // sayMore says on stderr where the next page of a list starts. The feed of events always names a next page.

@@ -32,6 +32,10 @@ func (c *Config) loadFile(path string, origins Origins) error {
 		if !ok {
 			return &Fault{at(member.Line), s.Name + " must be a value, or a list of values"}
 		}
+		if text == "" && s.Default == "" { // as config print prints it
+			origins[s.Name] = at(member.Line)
+			continue
+		}
 		if err := origins.set(s.Name, at(member.Line), text, s.value); err != nil {
 			return err
 		}
@@ -67,8 +71,7 @@ func readFile(path string) (members map[string]yaml.Node, err error) {
 	reason := strings.TrimPrefix(err.Error(), "yaml: ")
 	if e, is := errors.AsType[*yaml.TypeError](err); is { // which repeats a value, such as a password
 		reason, _, _ = strings.Cut(e.Errors[0], ":")
-	}
-	if strings.Contains(reason, "anchor '") { // which repeats a part of a value
+	} else if strings.Contains(reason, "anchor '") { // which repeats a part of a value
 		reason = "a value that begins with * or & must be in quotes"
 	}
 	return nil, &Fault{Origin(path), "the configuration must be YAML, with lines of NAME: VALUE, each name once: " + reason}
@@ -88,8 +91,7 @@ func readAll(path string) ([]byte, error) {
 	return data, err
 }
 
-// textOf returns the text of a scalar, or of a sequence of scalars, separated by commas. Null is none, and an empty
-// sequence has none.
+// textOf returns the text of a scalar, or of a sequence of scalars, separated by commas. Null is no scalar.
 func textOf(n *yaml.Node) (text string, ok bool) {
 	items := []*yaml.Node{n}
 	if n.Kind == yaml.SequenceNode {

@@ -38,26 +38,14 @@ func address(to *string, none ...string) *Value[string] {
 	}}
 }
 
-// orNone returns v, which takes no text as none.
-func orNone[T any](v *Value[T]) *Value[T] {
-	read := v.Read
-	v.Read = func(s string) (none T, err error) {
-		if s == "" {
-			return none, nil
-		}
-		return read(s)
-	}
-	return v
-}
-
 func baseURL(to *string) *Value[string] {
-	return orNone(&Value[string]{To: to, Read: func(s string) (string, error) {
+	return &Value[string]{To: to, Read: func(s string) (string, error) {
 		u, err := url.Parse(s)
 		if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || strings.ContainsAny(s, "?#") || !fitsHeader(u.String()) {
 			return "", errors.New("must be an http or https URL without user, query and fragment, such as https://pets.example.com")
 		}
 		return strings.TrimRight(u.String(), "/"), nil
-	}})
+	}}
 }
 
 // fitsHeader reports whether a URL can stand in a header, between < and >.
@@ -76,12 +64,10 @@ func instant(to *time.Time) *Value[time.Time] {
 }
 
 func prefixes(to *[]netip.Prefix) *Value[[]netip.Prefix] {
-	return orNone(List(to, &Value[netip.Prefix]{Read: parsePrefix}))
+	return List(to, &Value[netip.Prefix]{Read: parsePrefix})
 }
 
-func names(to *[]string) *Value[[]string] {
-	return orNone(List(to, &Value[string]{Read: parseName}))
-}
+func names(to *[]string) *Value[[]string] { return List(to, &Value[string]{Read: parseName}) }
 
 // parseName reads the name of a host.
 func parseName(word string) (string, error) {
