@@ -92,6 +92,18 @@ func TestBackupMeetsAnother(t *testing.T) {
 	}
 }
 
+// TestBackupFigure: the console says the interval as an operator would write it.
+func TestBackupFigure(t *testing.T) {
+	t.Parallel()
+	s := newTestScheduler(t.TempDir(), time.Now)
+	for every, want := range map[time.Duration]string{24 * time.Hour: "24h", 10 * time.Minute: "10m", 90 * time.Minute: "1h30m", 100 * time.Second: "1m40s"} {
+		s.every = every
+		if f := s.figure(t.Context(), time.Now()); f.Value != "none yet, one every "+want {
+			t.Errorf("figure() = %q, want one every %s", f.Value, want)
+		}
+	}
+}
+
 // TestNoBackupYet: the alert takes 0 for none.
 func TestNoBackupYet(t *testing.T) {
 	t.Parallel()

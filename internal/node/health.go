@@ -2,8 +2,8 @@ package node
 
 import (
 	"context"
-	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -82,7 +82,7 @@ func (s *scheduler) figure(ctx context.Context, started time.Time) admin.Figure 
 		f.Value = rfc3339(all[0].CreatedAt) + ", " + inBytes(all[0].Bytes)
 	}
 	if s.every > 0 {
-		f.Value += fmt.Sprintf(", one every %v", s.every)
+		f.Value += ", one every " + strings.NewReplacer("h0m0s", "h", "m0s", "m").Replace(s.every.String())
 		f.Bad = s.now().Sub(started) > 2*s.every && s.now().Sub(s.newest()) > 2*s.every
 	}
 	return f
