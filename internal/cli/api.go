@@ -47,8 +47,8 @@ var apiOverrides = map[string]override{
 	"updateInventory": {name: "set", aliases: []string{"update"}},
 	"listOrders":      {flags: map[string]string{"shipDateFrom": "from", "shipDateTo": "to"}},
 	"getAccount": {shows: "workspace.name=WORKSPACE,plan,key.id=KEY,key.name=NAME,key.scopes=SCOPES," +
-		"key.expiresAt=EXPIRES,key.strikesLeft=STRIKES LEFT,limits.minute.remaining=LEFT THIS MINUTE,limits.minute.limit=OF," +
-		"limits.day.remaining=LEFT TODAY,limits.day.limit=OF"},
+		"key.expiresAt=EXPIRES,key.strikesLeft=STRIKES LEFT,limits.minute.remaining=LEFT THIS MINUTE,limits.minute.limit=OF THIS MINUTE,limits.minute.reset=MINUTE ENDS," +
+		"limits.day.remaining=LEFT TODAY,limits.day.limit=OF TODAY,limits.day.reset=DAY ENDS"},
 	"getWebhook":    {name: "show", aliases: []string{"get"}},
 	"replayWebhook": {values: map[string]any{"after": 0}},
 	"testWebhook":   {after: testPassed},
@@ -213,7 +213,7 @@ func (c *apiCommand) run(ctx context.Context, server *client.Client) error {
 	case c.did != "":
 		return c.printChange(answer)
 	case c.result == nil:
-		return c.printRemoval(c.args[0].value)
+		return c.printRemoval()
 	case c.Successor != "":
 		return c.printOnly(c.args[0].value, c.req.Path, answer)
 	}

@@ -73,7 +73,9 @@ func TestTables(t *testing.T) {
 		{"api keys create till", `{"id":"key_1","name":"till","scopes":["read","write"],"key":"pst_2"}`, "ID       key_1\nNAME     till\nSCOPES   read,write\nEXPIRES  never\n\npst_2\n"},
 		{"api account", `{"workspace":{"name":"acme"},"plan":"pro","key":{"id":"key_1","scopes":["read"]},"limits":{"day":{"limit":9}}}`,
 			"WORKSPACE         acme\nPLAN              pro\nKEY               key_1\nNAME              \nSCOPES            read\nEXPIRES           never\n" +
-				"STRIKES LEFT      \nLEFT THIS MINUTE  \nOF                \nLEFT TODAY        \nOF                9\n"},
+				"STRIKES LEFT      \nLEFT THIS MINUTE  \nOF THIS MINUTE    \nMINUTE ENDS       \nLEFT TODAY        \nOF TODAY          9\nDAY ENDS          \n"},
+		{"webhook test wh_1", `{"latencyMs":5,"status":204}`, "LATENCY MS  5\nSTATUS      204\nANSWER      -\nERROR       -\n"},
+		{"api reset", "", "Reset the sandbox\n"},
 		{"api pets delete 7", "", "Deleted the pet 7\n"},
 		{"api keys revoke key_1", "", "Revoked the key key_1\n"},
 	} {

@@ -90,15 +90,18 @@ func (c *apiCommand) printOnly(id any, path string, list json.RawMessage) error 
 	return c.printAnswer(found[0])
 }
 
-// printRemoval says that a resource is no more.
-func (c *apiCommand) printRemoval(id any) error {
+// printRemoval says that a resource is no more, or that what the key belongs to was reset.
+func (c *apiCommand) printRemoval() error {
 	verb, item := wordsOf(c.OperationID)
 	member := "deleted"
 	if verb == "revoke" {
 		member = "revoked"
 	}
-	did := map[string]string{"delete": "Deleted", "cancel": "Cancelled", "revoke": "Revoked"}[verb]
-	return c.printDone(map[string]any{"id": id, member: true}, "%s the %s %v", did, item, id)
+	did := map[string]string{"delete": "Deleted", "cancel": "Cancelled", "revoke": "Revoked", "reset": "Reset"}[verb]
+	if len(c.args) == 0 {
+		return c.printDone(map[string]bool{verb: true}, "%s the %s", did, item)
+	}
+	return c.printDone(map[string]any{"id": c.args[0].value, member: true}, "%s the %s %v", did, item, c.args[0].value)
 }
 
 // sayMore says on stderr where the next page of a list starts. The feed of events always names a next page.

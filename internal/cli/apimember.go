@@ -135,7 +135,7 @@ func (m *member) setType(now func() time.Time) {
 	case s.Format == "date-time":
 		m.form = "INSTANT"
 		m.read = func(word string) (any, error) {
-			if _, err := time.Parse(time.RFC3339, word); err != nil {
+			if _, err := time.Parse(time.RFC3339, word); err != nil || strings.Contains(word, ",") { // RFC 3339 has no comma
 				return nil, errors.New("must be an instant such as 2026-03-01T09:30:00Z")
 			}
 			return word, nil

@@ -116,6 +116,11 @@ func flagError(cmd *cobra.Command, err error) error {
 	if cmd.HasSubCommands() && cmd.Flags().NArg() > 0 {
 		return unknownCommand(cmd, cmd.Flags().Arg(0))
 	}
+	if e, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		if number := e.GetSpecifiedShortnames(); number != "" && number[0] >= '0' && number[0] <= '9' {
+			return usagef("-%s is not a flag, and a number must not be negative", number)
+		}
+	}
 	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		return usagef("--%s: %q: %v", e.GetFlag().Name, e.GetValue(), reasonOf(e.Unwrap()))
 	}

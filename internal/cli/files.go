@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -19,6 +20,9 @@ func (a *app) replaceFile(path string, force bool, write func(io.Writer) error) 
 		return err
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if errors.Is(err, os.ErrNotExist) { // the error names the temporary file
+		return fmt.Errorf("%s: the directory %s does not exist", path, filepath.Dir(path))
+	}
 	if err != nil {
 		return err
 	}

@@ -39,6 +39,9 @@ func (c *apiCommand) onOperator(s spec) *cobra.Command {
 		case toServer:
 			return c.onServer(ctx, server, token)
 		}
+		if err := c.checkNew(); err != nil {
+			return err
+		}
 		return c.withStoreFor(ctx, store.OpenOptions{NoMigrate: !c.migrates}, func(db node.Store) error {
 			if err := c.onStore(ctx, db); err != nil || c.asks == "" {
 				return err
@@ -87,7 +90,7 @@ func (c *apiCommand) onServer(ctx context.Context, server, token string) error {
 	}
 	err = c.refusal(ctx, server, c.onWorkspace(ctx, api))
 	if from := c.origins.Of("token"); err != nil && from != "--token" && !c.given("server") {
-		fmt.Fprintf(c.err, "petstore: %s was asked instead of the database, because %s is set\n", server, from)
+		err = errors.Join(err, fmt.Errorf("%s was asked instead of the database, because %s is set", server, from))
 	}
 	return err
 }
@@ -192,10 +195,10 @@ func (c *apiCommand) refusal(ctx context.Context, server string, err error) erro
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return ctx.Err()
-	case server != "" && (isUnreadable(err) || answered && (e.Code == "" || e.Code == "route_not_found")): // such as the public listener
+	case server != "" && (isUnreadable(err) || answered && (e.Code == "" && e.Status < http.StatusInternalServerError || e.Code == "route_not_found")): // such as the public listener
 		const meant = "give the URL of the operations listener (--ops-addr of serve)"
 		return fmt.Errorf("%s has no operator's API; %s: %s", server, meant, withoutPrefix(err))
-	case !answered:
+	case !answered || e.Code == "":
 		return err
 	}
 	for _, f := range e.Errors {
@@ -211,6 +214,17 @@ func isUnreadable(err error) bool {
 	_, noJSON := errors.AsType[*json.SyntaxError](err)
 	_, other := errors.AsType[*json.UnmarshalTypeError](err)
 	return noJSON || other
+}
+
+// checkNew refuses the name or the plan of a new workspace before a database is created or migrated for it.
+func (c *apiCommand) checkNew() error {
+	var n operator.NewWorkspace
+	text, _ := json.Marshal(c.req.Body) // a map of texts and numbers
+	_ = json.Unmarshal(text, &n)
+	if _, faults := n.Check(); c.migrates && len(faults) > 0 {
+		return c.blame(faults[0].Pointer, faults[0].Message)
+	}
+	return nil
 }
 
 // blame returns the error for the flag or the argument that is a member of the body with the pointer, or nil if none is.

@@ -129,6 +129,7 @@ func TestNotAnOperatorsAPI(t *testing.T) {
 	}{
 		{400, "Client sent an HTTP request to an HTTPS server.\n", `has no operator's API; give the URL of the operations listener (--ops-addr of serve): GET /admin/v1/workspaces: 400: this is not a response of Petstore: Bad Request: "Client sent an HTTP request to an HTTPS server."`},
 		{302, "", `GET /admin/v1/workspaces: 302 leads to "/signin": is the URL of the server right?`},
+		{503, "no upstream", `petstore: GET /admin/v1/workspaces: 503: this is not a response of Petstore: Service Unavailable: "no upstream"`},
 		{200, "<html>", `has no operator's API; give the URL of the operations listener (--ops-addr of serve): the answer to listWorkspaces: invalid character '<' looking for beginning of value`},
 		{200, "", `has no operator's API; give the URL of the operations listener (--ops-addr of serve): the answer to listWorkspaces: unexpected end of JSON input`},
 		{200, `{"pets":[]}`, `has no operator's API; give the URL of the operations listener (--ops-addr of serve): the answer to listWorkspaces: json: cannot unmarshal object into Go value of type []json.RawMessage`},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -119,7 +120,7 @@ func tableOf(v any, columns string) rows {
 
 // whenMissing is what a table shows for a member that is missing.
 var whenMissing = map[string]string{
-	"appliedAt": "no", "expiresAt": "never", "lastUsedAt": "never", "bannedUntil": "-", "failingSince": "-", "nextTryAt": "-", "types": "all", "status": "none",
+	"appliedAt": "no", "expiresAt": "never", "lastUsedAt": "never", "bannedUntil": "-", "failingSince": "-", "nextTryAt": "-", "types": "all", "status": "none", "answer": "-", "error": "-",
 }
 
 // cell returns a member of an object for a table: an instant in words, of a text the first line, of a list all elements.
@@ -138,6 +139,9 @@ func cell(value json.RawMessage, path string) string {
 	case json.Unmarshal(value, &list) == nil:
 		return strings.Join(list, ",")
 	case json.Unmarshal(value, &text) != nil:
+		if seconds, err := strconv.ParseInt(string(value), 10, 64); err == nil && name == "reset" { // of Unix time, as the header has them
+			return moment(time.Unix(seconds, 0))
+		}
 		return string(value)
 	}
 	if t, err := time.Parse(time.RFC3339, text); err == nil {

@@ -9,7 +9,7 @@ var operatorOverrides = map[string]override{
 	},
 	"getWorkspace": {
 		name: "show", flags: nameOfWorkspace,
-		shows: "id,name,plan,keys,categories,pets,orders,lastUsedAt,createdAt,minute.used=USED THIS MINUTE,perMinute,day.used=USED TODAY,perDay",
+		shows: "id,name,plan,keys,categories,pets,orders,lastUsedAt,createdAt,minute.used=USED THIS MINUTE,perMinute,minute.reset=MINUTE ENDS,day.used=USED TODAY,perDay,day.reset=DAY ENDS",
 		long: `Show the plan of a workspace, how much of it is used, and how many live keys, pets
 and orders the workspace has.
 

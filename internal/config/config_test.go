@@ -107,6 +107,18 @@ func TestEverySettingFromEverySource(t *testing.T) {
 	}
 }
 
+// TestDefaultsFromFile: what config print prints can be read from a file.
+func TestDefaultsFromFile(t *testing.T) {
+	t.Parallel()
+	var file strings.Builder
+	for _, s := range config.New().Settings() {
+		file.WriteString(s.Name + ": \"" + s.Value() + "\"\n")
+	}
+	if _, _, err := load(t, source{file: file.String()}); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestLists(t *testing.T) {
 	t.Parallel()
 	c, _, err := load(t, source{file: "trusted-proxies: [10.1.2.3/8, \"2001:db8::1\"]\n"})
@@ -135,7 +147,12 @@ func TestFaults(t *testing.T) {
 		{"unknown member", source{file: "db: x\nadr: y\n"}, `petstore.yaml:2: there is no setting "adr"`},
 		{"member twice", source{file: "db: x\n\ndb: y\n"}, "petstore.yaml: the configuration must be YAML, with lines of NAME: VALUE, each name once: line 3"},
 		{"value in the file", source{file: "\naddr: here\n"}, `petstore.yaml:2: "here": must be HOST:PORT`},
-		{"null", source{file: "addr:\n"}, `petstore.yaml:1: "": must be HOST:PORT`},
+		{"null", source{file: "addr: :1\nredis:\n"}, "petstore.yaml:2: redis must be a value, or a list of values"},
+		{"empty list", source{file: "ops-hosts: []\n"}, "petstore.yaml:1: ops-hosts must be a value, or a list of values"},
+		{"list of null", source{file: "ops-hosts: [~]\n"}, "petstore.yaml:1: ops-hosts must be a value, or a list of values"},
+		{"only null", source{file: "~\n"}, "petstore.yaml: the configuration must be lines of NAME: VALUE"},
+		{"null for a name", source{file: "~: x\n"}, "petstore.yaml: the configuration must be lines of NAME: VALUE"},
+		{"unknown anchor", source{file: "redis: *secret\n"}, "petstore.yaml: the configuration must be YAML, with lines of NAME: VALUE, each name once: a value that begins with * or & must be in quotes"},
 		{"nested", source{file: "addr:\n  strikes: 1\n"}, "petstore.yaml:2: addr must be a value"},
 		{"scalar", source{file: "# Settings\nsecret\n"}, "petstore.yaml: the configuration must be YAML, with lines of NAME: VALUE, each name once: line 2"},
 		{"list on lines of its own", source{file: "trusted-proxies:\n  - 10.0.0.0/8\n  - proxy\n"}, `petstore.yaml:2: "10.0.0.0/8,proxy": `},

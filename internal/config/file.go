@@ -28,9 +28,13 @@ func (c *Config) loadFile(path string, origins Origins) error {
 		if delete(members, s.Name); !given || origins.Of(s.Name) != Default {
 			continue
 		}
-		text, err := textOf(&member)
-		if err != nil {
+		text, ok := textOf(&member)
+		if !ok {
 			return &Fault{at(member.Line), s.Name + " must be a value, or a list of values"}
+		}
+		if text == "" && s.Default == "" { // as config print prints it
+			origins[s.Name] = at(member.Line)
+			continue
 		}
 		if err := origins.set(s.Name, at(member.Line), text, s.value); err != nil {
 			return err
@@ -49,7 +53,14 @@ func readFile(path string) (members map[string]yaml.Node, err error) {
 		return nil, &Fault{Origin(path), fmt.Sprintf("the configuration cannot be read: %v", err)}
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
-	if err = decoder.Decode(&members); err == nil {
+	var doc yaml.Node
+	if err = decoder.Decode(&doc); err == nil {
+		err = doc.Decode(&members)
+	}
+	if err == nil {
+		if root := doc.Content[0]; root.Kind != yaml.MappingNode || len(root.Content) != 2*len(members) { // null is no name in the map
+			return nil, &Fault{Origin(path), "the configuration must be lines of NAME: VALUE, and no NAME null or <<"}
+		}
 		if err = decoder.Decode(new(yaml.Node)); err == nil {
 			return nil, &Fault{Origin(path), "the configuration must be one document"}
 		}
@@ -60,6 +71,8 @@ func readFile(path string) (members map[string]yaml.Node, err error) {
 	reason := strings.TrimPrefix(err.Error(), "yaml: ")
 	if e, is := errors.AsType[*yaml.TypeError](err); is { // which repeats a value, such as a password
 		reason, _, _ = strings.Cut(e.Errors[0], ":")
+	} else if strings.Contains(reason, "anchor '") { // which repeats a part of a value
+		reason = "a value that begins with * or & must be in quotes"
 	}
 	return nil, &Fault{Origin(path), "the configuration must be YAML, with lines of NAME: VALUE, each name once: " + reason}
 }
@@ -78,12 +91,18 @@ func readAll(path string) ([]byte, error) {
 	return data, err
 }
 
-// textOf returns the text of a scalar, or of a sequence of scalars, separated by commas.
-func textOf(n *yaml.Node) (text string, err error) {
-	if err := n.Decode(&text); err == nil {
-		return text, nil
+// textOf returns the text of a scalar, or of a sequence of scalars, separated by commas. Null is no scalar.
+func textOf(n *yaml.Node) (text string, ok bool) {
+	items := []*yaml.Node{n}
+	if n.Kind == yaml.SequenceNode {
+		items = n.Content
 	}
-	var list []string
-	err = n.Decode(&list)
-	return strings.Join(list, ","), err
+	var words []string
+	for _, item := range items {
+		if item.Kind != yaml.ScalarNode || item.Tag == "!!null" {
+			return "", false
+		}
+		words = append(words, item.Value)
+	}
+	return strings.Join(words, ","), len(words) > 0
 }

@@ -76,15 +76,19 @@ func (s *scheduler) newest() time.Time {
 
 // Start implements [httpapi.Backups]. It also removes the backups beyond keep.
 func (s *scheduler) Start(ctx context.Context) (made httpapi.Backup, err error) {
-	if _, err := s.List(ctx); err != nil {
-		return made, err
-	}
 	if !s.making.TryLock() {
 		return made, petstore.Errorf(httpapi.CodeBackupUnavailable, "A backup is being made already.")
 	}
 	defer s.making.Unlock()
+	all, err := s.List(ctx)
+	if err != nil {
+		return made, err
+	}
 	began := s.now()
 	unfinished, name := filepath.Join(s.dir, unfinishedBackup), began.UTC().Format(backupLayout)
+	if slices.ContainsFunc(all, func(b httpapi.Backup) bool { return b.File == name }) {
+		return made, petstore.Errorf(httpapi.CodeBackupUnavailable, "A backup of this second is there already.")
+	}
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return made, err
 	}
@@ -95,7 +99,7 @@ func (s *scheduler) Start(ctx context.Context) (made httpapi.Backup, err error) 
 		return made, err
 	}
 	s.log.Info("backup", "file", filepath.Join(s.dir, name), "ms", s.now().Sub(began).Milliseconds())
-	all, err := s.List(ctx)
+	all, err = s.List(ctx)
 	for i, b := range all {
 		if b.File == name {
 			made = b

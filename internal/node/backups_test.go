@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -70,6 +71,9 @@ func TestSchedulerAfterWrongClock(t *testing.T) {
 			}
 			if b, err := s.Start(t.Context()); err != nil || !b.CreatedAt.Equal(now) {
 				t.Errorf("Start = %v, %v, want one of %v", b, err, now)
+			}
+			if b, err := s.Start(t.Context()); !strings.Contains(fmt.Sprint(err), "of this second") {
+				t.Errorf("Start in the same second = %v, %v, want a refusal", b, err)
 			}
 		})
 	}

@@ -1,12 +1,15 @@
 package node
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,7 +23,8 @@ const (
 
 // A certificate is a pair of PEM files, which are read again now and then.
 type certificate struct {
-	cert, key string                          // paths
+	cert, key string // paths
+	log       *slog.Logger
 	pair      atomic.Pointer[tls.Certificate] // the newest pair that could be read
 }
 
@@ -28,10 +32,13 @@ type certificate struct {
 // replaced, the former pair stays.
 func (c *certificate) read(context.Context) error {
 	pair, err := tls.LoadX509KeyPair(c.cert, c.key)
-	if err == nil {
-		c.pair.Store(&pair)
+	if err != nil {
+		return fmt.Errorf("%s and %s: %w", c.cert, c.key, err)
 	}
-	return err
+	if former := c.pair.Swap(&pair); former != nil && !slices.EqualFunc(pair.Certificate, former.Certificate, bytes.Equal) {
+		c.log.Info("the certificate was read again", "cert", c.cert, "until", pair.Leaf.NotAfter)
+	}
+	return nil
 }
 
 func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.pair.Load(), nil }
@@ -41,9 +48,9 @@ func (n *node) secure(on net.Listener) (net.Listener, error) {
 	if n.Config.TLSCert == "" {
 		return on, nil
 	}
-	n.certificate = &certificate{cert: n.Config.TLSCert, key: n.Config.TLSKey}
+	n.certificate = &certificate{cert: n.Config.TLSCert, key: n.Config.TLSKey, log: n.log}
 	if err := n.certificate.read(context.Background()); err != nil {
-		return on, n.blameTLS(err)
+		return on, n.blameTLS(errors.Unwrap(err))
 	}
 	return &secureListener{Listener: on, ready: make(chan accepted), config: &tls.Config{
 		MinVersion: tls.VersionTLS12, CipherSuites: authenticated(), NextProtos: []string{"h2", "http/1.1"}, GetCertificate: n.certificate.get,

@@ -5,8 +5,10 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -30,18 +32,23 @@ func TestCertificateIsReadAgain(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	cert, key := writePair(t, dir, "first")
-	c := &certificate{cert: cert, key: key}
+	var said strings.Builder
+	c := &certificate{cert: cert, key: key, log: slog.New(slog.NewTextHandler(&said, nil))}
 	want := func(what, name string, fails bool) {
 		t.Helper()
 		err := c.read(t.Context())
 		pair, _ := c.get(nil)
-		if (err != nil) != fails || pair.Leaf.Subject.CommonName != name {
+		if fails != strings.HasPrefix(fmt.Sprint(err), cert+" and "+key+": ") || pair.Leaf.Subject.CommonName != name {
 			t.Errorf("the certificate %s = %v, %v; want %s", what, pair.Leaf.Subject.CommonName, err, name)
 		}
 	}
 	want("at first", "first", false)
 	writePair(t, dir, "second")
 	want("when the files have changed", "second", false)
+	want("when they are the same", "second", false)
+	if lines := strings.Split(said.String(), "\n"); len(lines) != 2 || !strings.Contains(lines[0], "until=") {
+		t.Errorf("the log has %q, want one line with the end of the new certificate", lines)
+	}
 	_, wrong := writePair(t, t.TempDir(), "third")
 	text, err := os.ReadFile(wrong)
 	must(t, err)

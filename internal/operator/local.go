@@ -26,7 +26,7 @@ type Local struct {
 
 // CreateWorkspace creates a workspace.
 func (l *Local) CreateWorkspace(ctx context.Context, n NewWorkspace) (access.Workspace, error) {
-	quota, fields := n.check()
+	quota, fields := n.Check()
 	if err := petstore.Invalid(fields); err != nil {
 		return access.Workspace{}, err
 	}

@@ -73,8 +73,8 @@ type Key struct {
 	Replayed     bool       `json:"-"`
 }
 
-// check puts the name into the form in which it is kept.
-func (n *NewWorkspace) check() (access.Quota, []petstore.Field) {
+// Check puts the name into the form in which it is kept. It returns the quota, and the members that are not valid.
+func (n *NewWorkspace) Check() (access.Quota, []petstore.Field) {
 	fields := access.CheckNameMember(nil, &n.Name)
 	quota, faults := n.Plan.check()
 	return quota, append(fields, faults...)

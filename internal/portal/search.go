@@ -130,6 +130,11 @@ var synonyms = map[string][]string{
 // be, if one letter is wrong.
 func (x *index) find(question string) []entry {
 	found := slices.Clone(x.entries)
+	for i := range found {
+		if kind := found[i].Kind; kind != "guide" && kind != "code" {
+			found[i].score = 2 // of the same words, what can be called comes first
+		}
+	}
 	asked := 0
 	for _, w := range strings.Fields(phrases.Replace(strings.ToLower(question))) {
 		if w = strings.Trim(w, `.,;:?!"'`); w == "" || slices.Contains(skipped, w) {

@@ -43,6 +43,11 @@ func TestFind(t *testing.T) {
 			t.Errorf("find(%q) = %+v, want %s among the first three", c.question, found[:min(5, len(found))], c.first)
 		}
 	}
+	for _, word := range []string{"pet", "order"} {
+		if found := x.find(word); len(found) == 0 || found[0].Kind == "guide" || found[0].Kind == "code" {
+			t.Errorf("find(%q) = %+v, want an operation first", word, found[:min(5, len(found))])
+		}
+	}
 	for _, nothing := range []string{"", " \t", "the", "?", "giraffe", "order giraffe"} {
 		if found := x.find(nothing); len(found) != 0 {
 			t.Errorf("find(%q) = %+v, want nothing", nothing, found)

@@ -40,15 +40,9 @@ func (s *Store) Check(ctx context.Context) (problems []string, err error) {
 // Check is [Store.Check] of a database that is read by tx, a transaction of one instant.
 func Check(tx Tx, own Dialect) (problems []string, err error) {
 	report := reportTo(&problems)
-	checks := []func(Tx, Report) error{references.check, removing.check}
+	checks := []func(Tx, Report) error{references.check, rules.check, ledgers.check}
 	if own.CheckStructure != nil {
 		checks = append(checks, own.CheckStructure)
-	}
-	switch incomplete, err := exists(tx, removing[0].query); {
-	case err != nil:
-		return nil, err
-	case !incomplete:
-		checks = append(checks, rules.check, ledgers.check)
 	}
 	for _, check := range checks {
 		if err := check(tx, report); err != nil {
@@ -85,10 +79,9 @@ var references = faults{
 		WHERE NOT EXISTS (SELECT 1 FROM workspaces w WHERE w.id = k.workspace)`},
 }
 
-// removing finds the shops whose rows are being removed.
-var removing = faults{
-	{"ledger: shop %d is being removed, after a reset or a deletion; check again when that has ended", "SELECT workspace FROM removals"},
-}
+// kept is the condition that a row is of no shop whose rows are being removed: of those, some
+// are gone already.
+const kept = "workspace NOT IN (SELECT workspace FROM removals)"
 
 var rules = faults{
 	{"ledger: order %d of workspace %d is open, and its pet %d does not exist", `SELECT id, workspace, pet FROM orders o
@@ -100,7 +93,7 @@ var rules = faults{
 func issued(table string) fault {
 	return fault{
 		"ids: " + table + " of workspace %d have the id %d, which was never issued",
-		"SELECT workspace, max(id) FROM " + table + " t GROUP BY workspace" +
+		"SELECT workspace, max(id) FROM " + table + " t WHERE " + kept + " GROUP BY workspace" +
 			" HAVING max(id) > coalesce((SELECT c." + table + " FROM counters c WHERE c.workspace = t.workspace), 0)",
 	}
 }

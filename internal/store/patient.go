@@ -11,9 +11,9 @@ import (
 // other workspaces do not wait with them.
 const MaxPatient = 4
 
-// asideFor is how long a workspace stays aside after its last change: an import locks it again
-// and again.
-const asideFor = 100 * time.Millisecond
+// A workspace is no longer aside if none of its changes has waited for longLock within asideFor:
+// an import locks it again and again.
+const asideFor, longLock = 100 * time.Millisecond, 25 * time.Millisecond
 
 // ErrLocked is returned by an engine for a group that is not patient, if another transaction
 // has held the lock of one of its workspaces for longer than groups take: an import does so,
@@ -26,22 +26,29 @@ type aside struct {
 	more    chan struct{} // has a place, which is taken when changes were added
 }
 
-// setAside puts the workspace of a group aside whose lock was not to be had, unless so many are
-// that the committers have to wait.
-func (s *Store) setAside(g *Group) {
-	workspace := g.workspaces[slices.IndexFunc(g.workspaces, func(w *groupedWorkspace) bool { return !w.open })].id
+// setAside puts the workspace of a group aside whose lock was not to be had. It reports false if
+// the committers have to wait: so many are aside, or another lock was in the way, as of a table.
+func (s *Store) setAside(g *Group) bool {
+	i := slices.IndexFunc(g.workspaces, func(w *groupedWorkspace) bool { return !w.open })
+	if i < 0 {
+		return false
+	}
+	workspace := g.workspaces[i].id
 	s.asideLock.Lock()
 	defer s.asideLock.Unlock()
-	if s.asides[workspace] == nil && len(s.asides) < MaxPatient {
+	if s.asides[workspace] == nil {
+		if len(s.asides) == MaxPatient {
+			return false
+		}
 		a := &aside{more: make(chan struct{}, 1)}
 		s.asides[workspace] = a
 		s.committers.Go(func() { s.commitAside(workspace, a) })
 	}
+	return true
 }
 
-// putAside returns the changes that are not of workspaces which are aside, and whether no
-// other can be.
-func (s *Store) putAside(changes []*change) (others []*change, full bool) {
+// putAside returns the changes that are not of workspaces which are aside.
+func (s *Store) putAside(changes []*change) (others []*change) {
 	s.asideLock.Lock()
 	defer s.asideLock.Unlock()
 	for _, c := range changes {
@@ -56,27 +63,28 @@ func (s *Store) putAside(changes []*change) (others []*change, full bool) {
 		default:
 		}
 	}
-	return others, len(s.asides) == MaxPatient
+	return others
 }
 
-// commitAside carries out the changes of a workspace that is aside, until none has come for
-// asideFor.
+// commitAside carries out the changes of a workspace while it is aside.
 func (s *Store) commitAside(workspace int64, a *aside) {
-	for last := false; !last; {
+	for waited, last := time.Now(), false; !last; {
 		select {
 		case <-a.more:
 		case <-time.After(asideFor):
-			last = true
 		}
 		s.asideLock.Lock()
 		changes := a.changes
 		a.changes = nil
-		if last {
+		if last = time.Since(waited) >= asideFor; last {
 			delete(s.asides, workspace)
 		}
 		s.asideLock.Unlock()
 		for group := range slices.Chunk(changes, MaxGroup) {
-			s.commit(group, true)
+			begun := time.Now()
+			if s.commit(group, true); time.Since(begun) >= longLock {
+				waited = time.Now()
+			}
 		}
 	}
 }

@@ -139,7 +139,7 @@ func (s *Store) gather(first *change) []*change {
 // others.
 func (s *Store) commit(changes []*change, patient bool) {
 	if !patient {
-		changes, patient = s.putAside(changes)
+		changes = s.putAside(changes)
 	}
 	if len(changes) == 0 {
 		return
@@ -149,8 +149,7 @@ func (s *Store) commit(changes []*change, patient bool) {
 	err := guard(func() error { return s.db.Group(context.Background(), g) })
 	switch {
 	case errors.Is(err, ErrLocked):
-		s.setAside(g)
-		s.commit(changes, false)
+		s.commit(changes, !s.setAside(g))
 	case err != nil && petstore.CodeOf(err) != petstore.CodeServiceUnavailable && len(changes) > 1:
 		s.split.Add(1)
 		for i := range changes {

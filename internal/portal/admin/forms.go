@@ -113,7 +113,9 @@ func liftBan(v *visit) (page.Form, error) {
 		return page.Form{}, petstore.Errorf(access.CodeKeyNotFound, "The key %s is not banned.", k.ID)
 	}
 	facts, err := page.KeyFacts(v.Visit, k)
-	facts = append(facts, page.Fact{Title: "Banned until", Cell: page.Cell{At: k.Ban.Until}})
+	if k.State(v.Now()) != "banned" { // which says until when
+		facts = append(facts, page.Fact{Title: "Banned until", Cell: page.Cell{At: k.Ban.Until}})
+	}
 	return page.Form{
 		Title: "Lift the ban?", Lead: "The ban ends within a second. If the key goes on as before, the next ban is longer.", Submit: "Lift the ban",
 		Heading: access.Printable(k.Name), Back: page.Link{Title: "Bans", URL: "/console/bans"},

@@ -134,7 +134,9 @@ func TestOperator(t *testing.T) {
 	ban := access.Ban{KeyID: k.ID, From: h.now(), Until: h.now().Add(time.Hour), Level: 3, Reason: "<b>too fast</b>", By: ratelimit.ByLimiter}
 	h.ban(ban)
 	g.get("/console/bans").want(200, "&lt;b&gt;too fast")
-	g.get("/console/bans/"+k.ID).want(200, "next ban is longer")
+	if a := g.get("/console/bans/"+k.ID).want(200, "next ban is longer"); strings.Count(a.body, `datetime="`+ban.Until.Format(time.RFC3339)) != 1 {
+		t.Errorf("the page does not say once when the ban ends:\n%s", a.body)
+	}
 	g.post("/console/bans/" + k.ID).leadsTo("/console/bans")
 	g.get("/console/bans").want(200, "No key is banned")
 	g.post("/console/bans/"+k.ID).want(404, "not banned")

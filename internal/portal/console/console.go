@@ -132,6 +132,14 @@ func addShop(t *page.Table[*visit]) {
 	t.Form(access.Write, "/console/pets/{id}/add", showPet(1))
 	t.Form(access.Write, "/console/pets/{id}/stock", showPet(2))
 	t.Form(access.Write, "/console/pets/{id}/delete", deletePet)
+	t.Look("/console/stock", func(v *visit) error { return v.Redirect("/console/pets") }) // its former address, which bookmarks have
+	t.Look("/console/stock/{id}", func(v *visit) error {
+		p, err := inPath(v, v.Service.Pet)
+		if err != nil {
+			return err
+		}
+		return v.Redirect(petPath(p.ID))
+	})
 
 	t.List("/console/categories", listCategories)
 	t.Download("/console/categories.csv", categoriesCSV)

@@ -411,6 +411,9 @@ func TestStockHistory(t *testing.T) {
 	older := regexp.MustCompile(`rel="next" href="([^"]+)"`).FindStringSubmatch(g.get("/console/pets/1").body)[1]
 	g.get(older).want(200, "Pet added")
 	g.post("/console/pets/1/add", "units", "x").want(422, `rel="next" href="`+older+`"`)
+	if a := g.post("/console/pets/1/stock", "quantity", "x").want(422, "Change the pet"); strings.Contains(a.body, ">Back</a>") {
+		t.Errorf("a form beside one that was refused has a way back of its own:\n%s", a.body)
+	}
 }
 
 // TestFaults: each fault stands next to its field, and what was entered stays.
@@ -577,6 +580,8 @@ func TestOutside(t *testing.T) {
 	}
 	g.get("/console/nothing").want(404, "no such page")
 	g.get("/console/pets/0").want(404, "Not found")
+	g.get("/console/stock").leadsTo("/console/pets")
+	g.get("/console/stock/1").leadsTo("/console/pets/1")
 	g.get("/console/pets/x").want(404, "Not found")
 	g.post("/console/pets").want(404, "no such page")
 	r, _ := http.NewRequestWithContext(t.Context(), http.MethodHead, h.url+"/console", nil)

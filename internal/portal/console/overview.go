@@ -161,8 +161,8 @@ func firstSteps(v *visit) ([]step, error) {
 	return append(steps, step{"Make the first request", "/docs/guides/first-request", len(days) > 0}), nil
 }
 
-// sunsetWatch returns the keys that used an operation that will end on days of a week and still can, the busiest first: the
-// key, how often, and on which day last.
+// sunsetWatch returns the keys that used an operation that will end on days of a week and were not revoked, the busiest
+// first: the key, how often, and on which day last.
 func sunsetWatch(v *visit, days []usage.Row) (page.List, error) {
 	l := page.NewList("Keys that still call getPet, which is deprecated", "", "", "Key", "In 7 days", "Last (UTC)")
 	l.Numbers[1], l.New = true, &page.Link{Title: "What to use instead", URL: "/docs/guides/sunset"}

@@ -130,6 +130,7 @@ func showPet(which int) func(*visit) (page.Form, error) {
 			return page.Form{}, err
 		}
 		forms := []page.Form{edit, addForm(v, p.Item()), setForm(v, p.Item())}
+		forms[0].Back = page.Link{} // which the page has
 		f := forms[which]
 		f.Title, f.Lead, f.Back = p.Name, "Pet "+page.Text(p.ID)+". Units in open orders are not among those in stock.", edit.Back
 		f.State, f.Beside = &page.Cell{Text: page.Counted(p.Quantity, "unit", "units"), Badge: string(p.Status)}, slices.Delete(forms, which, which+1)

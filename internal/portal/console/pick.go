@@ -127,8 +127,10 @@ func isIt(all []choice) string {
 	for _, c := range all[:min(len(all), maxNamed)] {
 		names = append(names, c.String())
 	}
-	if len(all) > maxNamed {
+	if n := len(names); len(all) > maxNamed {
 		names = append(names, "or another")
+	} else if n > 1 {
+		names = append(names[:n-2], names[n-2]+" or "+names[n-1])
 	}
 	return "Is it " + strings.Join(names, ", ") + "? Enter one as it is written here, or its number."
 }

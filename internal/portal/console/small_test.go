@@ -35,7 +35,7 @@ func (h *house) filled(w access.Workspace, g *guest) map[string]string {
 	h.t.Helper()
 	ctx := h.t.Context()
 	key, _ := h.key(w, access.Read, time.Time{})
-	ids := map[string]string{"pets": "1", "categories": "2", "orders": "1", "events": "1", "keys": key.ID, "requests": "r-1"}
+	ids := map[string]string{"pets": "1", "stock": "1", "categories": "2", "orders": "1", "events": "1", "keys": key.ID, "requests": "r-1"}
 	for range webhook.MaxWebhooks {
 		at, _ := g.addHook("https://hook.example/" + url.PathEscape(noise(200)))
 		id := strings.TrimPrefix(at, "/console/webhooks/")

@@ -115,18 +115,19 @@ func hookOf(in *page.Input) webhook.New {
 
 func editWebhook(v *visit) (page.Form, error) {
 	w, err := webhookInPath(v)
+	was := page.Field{Name: "was", Kind: "hidden", Value: cmp.Or(v.R.PostForm.Get("was"), string(w.State))} // the state that the form showed
 	state := page.Field{Name: "state", Label: "State", Kind: "select", Options: page.Choose(page.OptionsOf("", webhook.Active, webhook.Paused)[1:], string(w.State)),
 		Hint: "While it is paused, nothing is sent. When it is active again, it sends what happened in between, as far as those events are kept."}
 	if w.State == webhook.Disabled {
-		state.Hint = "It is disabled, since it failed for long. " + state.Hint
+		state.Hint = "It is disabled. " + state.Hint
 	}
 	return page.Form{
-		Title: "Edit the webhook", Lead: "Events that are not delivered yet go to the new URL.", Submit: "Save", Fields: append(hookFields(&w), state),
+		Title: "Edit the webhook", Lead: "Events that are not delivered yet go to the new URL.", Submit: "Save", Fields: append(hookFields(&w), state, was),
 		Back: page.Link{Title: "Webhook", URL: webhookPath(w.ID)},
 		Send: func(in *page.Input) error {
 			n, to := hookOf(in), webhook.State(in.Text("state"))
 			patch := webhook.Patch{URL: petstore.Some(n.URL), Types: petstore.Some(n.Types), Description: petstore.Some(n.Description)}
-			if to != w.State {
+			if to != webhook.State(was.Value) { // else it stays as somebody may have set it meanwhile
 				patch.State = petstore.Some(to)
 			}
 			_, err := v.Webhooks.Update(v.R.Context(), v.shop(), w.ID, patch, petstore.Condition{}, v.actor())

@@ -118,8 +118,13 @@ func TestWebhooks(t *testing.T) {
 	g.get(at).want(200, `<span class="badge paused">paused</span>`)
 	g.get(at+"/edit").want(200, `value="`+to+`"`).want(200, `value="pet.deleted" checked="checked"`)
 	g.post(at+"/edit", "url", "ftp://x/", "types", "pet.sold", "state", "active").want(422, "url must begin with").want(422, "There is no type of event")
-	g.post(at+"/edit", "url", to+"/2", "types", "pet.updated", "types", "pet.deleted", "description", "shelf", "state", "active").leadsTo(at)
-	g.get(at).want(200, "The webhook was saved").want(200, "pet.updated, pet.deleted").want(200, to+"/2").want(200, "shelf")
+	// A form keeps the state that it showed, also when it is shown again; another state that was set meanwhile stays.
+	g.get(at+"/edit").want(200, `name="was" value="paused"`)
+	g.post(at+"/edit", "url", "ftp://x/", "state", "active", "was", "active").want(422, `name="was" value="active"`)
+	g.post(at+"/edit", "url", to, "types", "pet.deleted", "description", "old", "state", "active", "was", "active").leadsTo(at)
+	g.get(at).want(200, `<span class="badge paused">paused</span>`).want(200, "old")
+	g.post(at+"/edit", "url", to+"/2", "types", "pet.updated", "types", "pet.deleted", "description", "shelf", "state", "active", "was", "paused").leadsTo(at)
+	g.get(at).want(200, "The webhook was saved").want(200, `<span class="badge active">active</span>`).want(200, "pet.updated, pet.deleted").want(200, to+"/2").want(200, "shelf")
 	g.post(at+"/edit", "url", to, "state", "active").leadsTo(at)
 	g.get(at).want(200, "<dt>Events</dt><dd>all</dd>")
 	if made := g.post(at+"/rotate").want(200, "whsec_"); strings.Contains(made.body, secret) {
@@ -149,7 +154,7 @@ func TestWebhooks(t *testing.T) {
 			actions = append(actions, e.Action)
 		}
 	}
-	if want := "[webhook.delete webhook.replay webhook.replay webhook.replay webhook.replay webhook.rotate webhook.update webhook.update webhook.update webhook.create]"; fmt.Sprint(actions) != want {
+	if want := "[webhook.delete webhook.replay webhook.replay webhook.replay webhook.replay webhook.rotate webhook.update webhook.update webhook.update webhook.update webhook.create]"; fmt.Sprint(actions) != want {
 		t.Errorf("the audit log has %v, want %v", actions, want)
 	}
 }
@@ -233,7 +238,7 @@ func TestDeliveries(t *testing.T) {
 	g.get(at).want(200, "1 event that failed is sent again")
 	g.get(at+"?after=9").want(200, `<span class="badge failed">retrying</span>`).want(200, "The connection was refused.")
 	h.try(id, webhook.Outcome{Event: 2, State: webhook.Failed, Tries: 10, DisableReason: "too long"}) // which disables it
-	g.get(at+"/edit").want(200, "It is disabled, since it failed for long.")
+	g.get(at+"/edit").want(200, "It is disabled. While it is paused")
 	g.post(at+"/edit", "url", to, "state", "active").leadsTo(at)
 	g.get(at).want(200, `<span class="badge active">active</span>`)
 	for _, query := range []string{"?event=99", "?event=x", "", "?event=9223372036854775807"} {

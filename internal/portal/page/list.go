@@ -125,6 +125,9 @@ func (f *Filters) Add(field Field) string {
 	} else {
 		field.Value = petstore.Shorten(value, maxShown(&field))
 	}
+	if field.Kind == "number" && strings.HasPrefix(value, "-") {
+		field.Error = "Enter 0 or more."
+	}
 	f.add(field)
 	return value
 }

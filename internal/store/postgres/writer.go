@@ -29,7 +29,13 @@ const attempts = 5
 func (a engine) Group(ctx context.Context, g *store.Group) error {
 	ctx, cancel := context.WithTimeout(ctx, groupTimeout)
 	defer cancel()
-	return a.db.retry(ctx, attempts, func() (bool, error) { return a.db.try(ctx, g) })
+	return a.db.retry(ctx, attempts, func() (bool, error) {
+		sent, err := a.db.try(ctx, g)
+		if state(err) == stateLockNotAvailable && !g.Patient {
+			err = store.ErrLocked
+		}
+		return sent, err
+	})
 }
 
 // retry calls try until it succeeds or has failed for good, or for the last time. try reports whether
@@ -80,15 +86,9 @@ func (db *DB) try(ctx context.Context, g *store.Group) (sent bool, err error) {
 	}
 	g.Load(b)
 	if err := (sqlTx{ctx, c}).Run(b); err != nil {
-		if state(err) == stateLockNotAvailable && !g.Patient {
-			err = store.ErrLocked
-		}
 		return false, err
 	}
 	b = new(store.Batch)
-	if !g.Patient {
-		b.Exec("SET LOCAL lock_timeout = " + millisText(lockTimeout))
-	}
 	g.Write(b)
 	b.Exec("COMMIT")
 	return true, confirmed(c.Conn(), func() error { return sqlTx{ctx, c}.Run(b) })

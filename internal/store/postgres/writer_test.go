@@ -10,6 +10,7 @@ import (
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/processtest"
 	"example.com/petstore/internal/store"
+	"github.com/jackc/pgx/v5"
 )
 
 var eventually = processtest.Eventually
@@ -65,8 +66,18 @@ func TestAfterClose(t *testing.T) {
 	}
 }
 
+// lockWaits returns how many sessions wait for a lock.
+func lockWaits(t *testing.T, c *pgx.Conn) (n int) {
+	t.Helper()
+	err := c.QueryRow(t.Context(), "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").Scan(&n)
+	if err != nil {
+		t.Error(err)
+	}
+	return n
+}
+
 // TestLockedWorkspaces: changes of a workspace whose lock another transaction holds wait for it,
-// those of others in the same group do not, and if many are locked none is lost.
+// those of others in the same group do not, and if many are locked, or a table is, none is lost.
 func TestLockedWorkspaces(t *testing.T) {
 	t.Parallel()
 	url, ctx := newDatabase(t), t.Context()
@@ -102,9 +113,7 @@ func TestLockedWorkspaces(t *testing.T) {
 		var rivalry sync.WaitGroup
 		rivalry.Go(func() {
 			eventually(t, c.name+" waiting for locks, and the free workspace not", func() bool {
-				var n int
-				err := watch.QueryRow(ctx, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").Scan(&n)
-				return err == nil && n >= c.waiting && left(free) == 8
+				return lockWaits(t, watch) >= c.waiting && left(free) == 8
 			})
 			if _, err := rival.Exec(ctx, "COMMIT"); err != nil {
 				t.Error(err)
@@ -112,6 +121,16 @@ func TestLockedWorkspaces(t *testing.T) {
 		})
 		must(t, errors.Join(grouped(t, db, c.calls...)...))
 		rivalry.Wait()
+	}
+	for _, table := range []string{"pets", "events"} { // a group reads the one, and writes the other
+		_, err := rival.Exec(ctx, "BEGIN; LOCK TABLE petstore."+table+" IN ACCESS EXCLUSIVE MODE")
+		must(t, err)
+		var locking sync.WaitGroup
+		locking.Go(func() { must(t, order(free)()) })
+		eventually(t, "waiting for the table "+table, func() bool { return lockWaits(t, watch) > 0 })
+		_, err = rival.Exec(ctx, "COMMIT")
+		must(t, err)
+		locking.Wait()
 	}
 	for i, workspace := range locked {
 		if got, want := left(workspace), int64(9); i > 0 && got != want || i == 0 && got != want-1 {

@@ -69,16 +69,8 @@ func (c *conn) becomeCurrent(ctx context.Context, o Options) error {
 	if err := c.useWAL(ctx); err != nil || lacking == nil {
 		return err
 	}
-	// SQLite sorts in a temporary file: an index of millions of rows would take a gigabyte of memory.
-	for _, pragma := range []string{"PRAGMA temp_store=FILE", "PRAGMA cache_size=-32768"} {
-		if err := c.exec(pragma); err != nil {
-			return err
-		}
-	}
-	if c.applied, err = c.known.Up(c, o.Now); err != nil {
-		return err
-	}
-	return c.exec("PRAGMA temp_store=MEMORY")
+	c.applied, err = c.known.Up(c, o.Now)
+	return err
 }
 
 // useWAL turns on write-ahead logging, with which readers do not wait for the writer.

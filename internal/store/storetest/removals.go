@@ -3,7 +3,6 @@ package storetest
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -76,8 +75,8 @@ func testReset(s *tenant) {
 	other.wantItem(kept, 5, petstore.Available)
 }
 
-// testBrokenOff: the rows of a reset and of a deletion are removed by others, if who began that ends. Until then Check says
-// that they are being removed.
+// testBrokenOff: the rows of a reset and of a deletion are removed by others, if who began that ends. Until then Check
+// leaves them out.
 func testBrokenOff(s *tenant) {
 	doomed := s.beside("doomed")
 	k := doomed.key("k", time.Time{})
@@ -89,8 +88,8 @@ func testBrokenOff(s *tenant) {
 	cancel()
 	s.wantCode("Resume", s.Resume(ended), petstore.CodeServiceUnavailable)
 	s.wantCode("Key", errOf(s.Key(s.ctx, k.ID)), access.CodeKeyNotFound)
-	if problems, err := s.Check(s.ctx); err != nil || len(problems) != 2 || !strings.Contains(problems[0], "is being removed") {
-		s.Errorf("Check = %q, %v, want that rows of two workspaces are being removed", problems, err)
+	if problems, err := s.Check(s.ctx); err != nil || len(problems) > 0 {
+		s.Errorf("Check in the middle = %q, %v, want no problems", problems, err)
 	}
 	for range 2 { // and nothing more to do
 		must(s, s.Resume(s.ctx))
