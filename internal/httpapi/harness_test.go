@@ -33,7 +33,6 @@ type store interface {
 	petstore.Feed
 	webhook.Store
 	Secret(ctx context.Context) ([]byte, error)
-	Check(ctx context.Context) (problems []string, err error)
 }
 
 // startOfService is when a service opens.
