@@ -77,7 +77,7 @@ func (s *Store) MakeKey(ctx context.Context, m access.KeyRequest) (access.Create
 		if err != nil {
 			return made, err
 		}
-		made.Body, made.Replayed, err = once(tx, 0, beside(m.Key.WorkspaceID, m.Once), petstore.At(s.now()), func() (_ []byte, err error) {
+		made.Body, made.Replayed, err = once(tx, -m.Key.WorkspaceID, m.Once, petstore.At(s.now()), func() (_ []byte, err error) {
 			made.Key, err = s.makeKey(tx, m, holder)
 			return petstore.JSON(made.Key.View(s.now())), err
 		})

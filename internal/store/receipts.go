@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 
 	"example.com/petstore/internal/petstore"
 )
@@ -47,7 +46,8 @@ func keepReceipt(b *Batch, id receiptID, kept *storedReceipt) {
 }
 
 // once calls do, unless that was done before with the same idempotency key: then it returns the
-// answer of that time. Without a key it always calls do.
+// answer of that time. Without a key it always calls do. What changes no shop is under the negative
+// id of its workspace: the id itself is also that of the first shop, whose receipts a reset removes.
 func once(tx Tx, workspace int64, i *petstore.Idempotency, now petstore.Time, do func() ([]byte, error)) (answer []byte, before bool, err error) {
 	if i == nil {
 		answer, err = do()
@@ -69,17 +69,6 @@ func once(tx Tx, workspace int64, i *petstore.Idempotency, now petstore.Time, do
 	return answer, false, tx.Run(&b)
 }
 
-// beside returns the idempotency under which the shop 0 has the receipt of a request that changes no
-// shop. The id of a workspace is also that of its first shop, whose receipts a reset removes.
-func beside(workspace int64, i *petstore.Idempotency) *petstore.Idempotency {
-	if i == nil {
-		return nil
-	}
-	own := *i
-	own.Operation = fmt.Sprintf("%s of workspace %d", i.Operation, workspace)
-	return &own
-}
-
 // formAnswers is the operation of receipts for forms that were sent to a console.
 const formAnswers = "form's answer"
 
@@ -87,8 +76,7 @@ const formAnswers = "form's answer"
 func (s *Store) FormAnswer(ctx context.Context, workspace int64, form string) ([]byte, error) {
 	return read(ctx, s, func(tx Tx) ([]byte, error) {
 		var kept storedReceipt
-		i := beside(workspace, &petstore.Idempotency{Operation: formAnswers, Key: form})
-		_, err := First(tx, selectReceipt, func(row Row) error { return scanReceipt(row, &kept) }, 0, i.Operation, i.Key)
+		_, err := First(tx, selectReceipt, func(row Row) error { return scanReceipt(row, &kept) }, -workspace, formAnswers, form)
 		return kept.Body, err
 	})
 }
@@ -96,7 +84,7 @@ func (s *Store) FormAnswer(ctx context.Context, workspace int64, form string) ([
 // KeepFormAnswer implements [access.Store].
 func (s *Store) KeepFormAnswer(ctx context.Context, workspace int64, form string, answer []byte) error {
 	return s.db.Change(ctx, func(tx Tx) error {
-		_, _, err := once(tx, 0, beside(workspace, &petstore.Idempotency{Operation: formAnswers, Key: form}), petstore.At(s.now()), func() ([]byte, error) {
+		_, _, err := once(tx, -workspace, &petstore.Idempotency{Operation: formAnswers, Key: form}, petstore.At(s.now()), func() ([]byte, error) {
 			return answer, nil
 		})
 		return err
