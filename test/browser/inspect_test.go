@@ -56,7 +56,7 @@ func (b *tab) inspect(t *testing.T, page string) {
 		b.scheme(t, "light")
 		b.finds(t, fmt.Sprintf("%s, %d wide, light", page, width), "tables", "rest", "colours")
 	}
-	for _, width := range []int64{1411, 1181, 720} { // the least for which the style has most room, and what a window of 1440 has at 200 %
+	for _, width := range []int64{1411, 1201, 720} { // the least for which the style has most room, and what a window of 1440 has at 200 %
 		b.window(t, width, 450)
 		b.finds(t, fmt.Sprintf("%s, %d wide", page, width), "tables")
 	}

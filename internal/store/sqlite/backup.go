@@ -26,7 +26,7 @@ func (c *conn) copyTo(path string) (err error) {
 		err = syncPath(path)
 	}
 	if err != nil {
-		return errors.Join(err, os.Remove(path))
+		return errors.Join(err, removeAll(path, "", "-journal")) // SQLite leaves its journal on a full disk
 	}
 	return nil
 }
@@ -92,7 +92,7 @@ func Backup(ctx context.Context, from, to string) error {
 			return fmt.Errorf("backup to %w", err)
 		}
 	}
-	if err := removeAll(partial, ""); err != nil { // left by a backup that was killed
+	if err := removeAll(partial, "", "-journal"); err != nil { // left by a backup that was killed
 		return err
 	}
 	if err := inspect(ctx, from, func(c *conn) error { return c.copyTo(partial) }); err != nil {
