@@ -122,7 +122,9 @@ func (l *load) keep(u *petstore.Unit) error {
 		l.issue(petstore.LedgerRow, &u.PetID, &last.pets)
 	}
 	if u.Pet != nil {
-		u.Pet.ID = u.PetID
+		if u.Pet.ID != u.PetID { // the catalogues of sandboxes are shared, and have their ids
+			u.Pet.ID = u.PetID
+		}
 		*l.pets.saved(rowID{l.shop, u.PetID}) = storedPet{*u.Pet, lastMovement}
 	}
 	return nil
