@@ -134,7 +134,7 @@ func (n *node) startListeners(ctx context.Context, s *servers, on *sockets) (Ser
 func (n *node) prepare(ctx context.Context) (demo *Demo, err error) {
 	switch {
 	case n.Demo:
-		demo, err = n.prepareDemo(ctx)
+		demo, err = demoMaker{n}.create(ctx)
 	case n.Sandbox != "":
 		const keys = access.Read | access.Write
 		made, fault := n.sandboxes.Create(ctx, netip.IPv6Loopback(), n.Sandbox, keys, keys|access.Manage)
