@@ -284,6 +284,28 @@ func TestFreePortsAreChosenInOnePlace(t *testing.T) {
 	}
 }
 
+var method = regexp.MustCompile(`(?m)^func \(\w+ \*?(\w+)(?:\[\w+\])?\) \w+`)
+
+// TestTypesHaveFewMethods leaves out the store, whose methods are those of the interfaces of many packages.
+func TestTypesHaveFewMethods(t *testing.T) {
+	t.Parallel()
+	const most = 40
+	methods := map[string]int{}
+	for _, f := range files(t) {
+		if !f.product() || !within(f.dir, "internal") || within(f.dir, "internal/store") {
+			continue
+		}
+		for _, m := range method.FindAllSubmatch(read(t, f.path), -1) {
+			methods[f.dir+"."+string(m[1])]++
+		}
+	}
+	for name, n := range methods {
+		if n > most {
+			t.Errorf("%s has %d methods, want at most %d", name, n, most)
+		}
+	}
+}
+
 func TestMainOnlyWires(t *testing.T) {
 	t.Parallel()
 	const most = 40

@@ -32,13 +32,13 @@ func (i *Import) prepare(ctx context.Context, b *batch, report *Report) ([]Entry
 			continue
 		}
 		changes, err := e.Edit.changes(pets[e.Edit.ID], i.known, e.Line)
-		e.Change, e.In = i.change(ctx, e.Edit), e.Edit.in
 		switch {
 		case err != nil:
 			if err := i.refused(b, asFault(e.Line, err)); err != nil {
 				return nil, err
 			}
 		case changes:
+			e.Change, e.In = i.change(ctx, e.Edit), e.Edit.in
 			units = append(units, e)
 		default:
 			report.Left++

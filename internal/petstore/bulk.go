@@ -22,8 +22,8 @@ type Bulk interface {
 	//
 	// Load refuses a unit that conflicts with what the store has: its id is taken, its
 	// category does not exist, or its change is refused. Without SkipRefused it then stores
-	// nothing of the batch and returns only the first refusal. The units must have passed
-	// [Unit.Check].
+	// nothing of the batch and returns only the first refusal. The units, unless they are
+	// changes, must have passed [Unit.Check].
 	Load(ctx context.Context, workspace int64, b *Batch) ([]Refusal, error)
 
 	// ImportedThrough returns up to which line a file has been imported, by an import

@@ -150,7 +150,10 @@ func (s *Store) EndSandboxes(ctx context.Context) error {
 					err = removeWorkspace(tx, &due[i])
 				}
 			}
-			return err
+			if err != nil || len(due) == 0 {
+				return err
+			}
+			return changed(tx)
 		})
 		if err != nil {
 			return err

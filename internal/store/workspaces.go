@@ -236,7 +236,7 @@ func (s *Store) DeleteWorkspace(ctx context.Context, workspace int64, by access.
 }
 
 // removeWorkspace removes a workspace, its keys and its usage. The rows of its shop are still to be
-// removed.
+// removed, and the change to be recorded.
 func removeWorkspace(tx Tx, w *access.Workspace) error {
 	if err := endShop(tx, w.Shop); err != nil {
 		return err
@@ -250,11 +250,9 @@ func removeWorkspace(tx Tx, w *access.Workspace) error {
 	} {
 		b.Exec(query, w.ID)
 	}
+	b.Exec("DELETE FROM receipts WHERE workspace = $1", -w.ID) // see once
 	b.Exec("DELETE FROM limit_windows WHERE subject = $1", fmt.Sprint("w:", w.ID))
-	if err := tx.Run(&b); err != nil {
-		return err
-	}
-	return changed(tx)
+	return tx.Run(&b)
 }
 
 // endShop closes a shop for good, with its webhooks. It waits for the writes under way.

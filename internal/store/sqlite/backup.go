@@ -130,7 +130,7 @@ func Restore(ctx context.Context, from, path string, o Options) (warning, err er
 		return nil, fmt.Errorf("restore from %s: that name is for the copy of a backup: give it another one", from)
 	}
 	err = withLock(path, func(old *conn) error {
-		if err := removeAll(partial, "", "-wal", "-shm"); err != nil {
+		if err := removeAll(partial, "", "-wal", "-shm", "-journal"); err != nil {
 			return err
 		}
 		issued, unread := lastIDs(old)
@@ -145,7 +145,7 @@ func Restore(ctx context.Context, from, path string, o Options) (warning, err er
 			err = rename(partial, path)
 		}
 		if err != nil {
-			err = errors.Join(err, removeAll(partial, "", "-wal", "-shm"))
+			err = errors.Join(err, removeAll(partial, "", "-wal", "-shm", "-journal"))
 		}
 		return err
 	})

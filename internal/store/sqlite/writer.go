@@ -120,7 +120,7 @@ func (db *DB) checkForeignCommit() error {
 	}
 	db.versions.all.Add(2)
 	db.WakeAllReaders()
-	_, err = known.Status(db.writer)
+	_, err = db.writer.known.Status(db.writer)
 	if errors.Is(err, store.ErrNewer) {
 		db.fail(err)
 	}

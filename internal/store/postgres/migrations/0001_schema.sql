@@ -177,6 +177,9 @@ CREATE TABLE movements (
 CREATE INDEX movements_ended ON movements (workspace, order_id) WHERE kind = 'completed' OR kind = 'cancelled';
 CREATE UNIQUE INDEX movements_deleted ON movements (workspace, pet) WHERE kind = 'deleted';
 
+-- What is done once: the answers to requests with an Idempotency-Key, by their shop; keys
+-- that were made and answers to forms, under the negative id of their workspace; and links
+-- that were used, under 0.
 CREATE TABLE receipts (
   workspace   bigint NOT NULL,
   operation   text COLLATE "C" NOT NULL,
@@ -217,7 +220,7 @@ CREATE TABLE usage (
   deprecated    bigint NOT NULL, -- requests of operations that will end; of a key only
   PRIMARY KEY (workspace, step, start, key)
 ) WITH (fillfactor = 70);
-CREATE INDEX usage_by_start ON usage (step, start, key);
+CREATE INDEX usage_by_start ON usage (step, start);
 
 -- The shops whose rows are being removed step by step, in many transactions: after a
 -- reset, or because their workspaces were deleted.

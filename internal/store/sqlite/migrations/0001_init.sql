@@ -135,7 +135,7 @@ CREATE TABLE usage (
   deprecated    INTEGER NOT NULL, -- requests of operations that will end; of a key only
   PRIMARY KEY (workspace, step, start, key)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX usage_by_start ON usage (step, start, key);
+CREATE INDEX usage_by_start ON usage (step, start);
 
 -- The shops. The counters hold the last id issued of each kind. They outlive the rows,
 -- so that no id is issued again. Events with an id up to forgotten are not kept.
@@ -213,7 +213,9 @@ CREATE TABLE movements (
 CREATE INDEX movements_ended ON movements (workspace, order_id) WHERE kind = 'completed' OR kind = 'cancelled';
 CREATE UNIQUE INDEX movements_deleted ON movements (workspace, pet) WHERE kind = 'deleted';
 
--- The answers to requests with an Idempotency-Key.
+-- What is done once: the answers to requests with an Idempotency-Key, by their shop; keys
+-- that were made and answers to forms, under the negative id of their workspace; and links
+-- that were used, under 0.
 CREATE TABLE receipts (
   workspace   INTEGER NOT NULL,
   operation   TEXT NOT NULL,
