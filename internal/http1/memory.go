@@ -163,7 +163,12 @@ func (a *meteredWriter) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
 func (a *meteredWriter) recognize(workspace int64, key string) {
 	a.m.recognize(workspace, key)
-	a.holder.Workspace = workspace // nothing is held yet, see Begin
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.holder = fairshare.Holder{Workspace: workspace}
+	for _, s := range a.shares { // of a page of the console: it began before its session was known
+		s.Move(a.holder)
+	}
 }
 
 // Hold counts size bytes that a handler keeps in memory, such as a long body, until it

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"os"
 	"strconv"
 	"sync/atomic"
@@ -251,6 +252,30 @@ func TestGivingWayWhileWaiting(t *testing.T) {
 			t.Errorf("the context of the request that gave way is done: %v; that of the other: %v", oldest.ctx.Err() != nil, other.ctx.Err() != nil)
 		}
 		other.end()
+		comes.end()
+	})
+}
+
+// A page of the console holds memory before its session is known. From then on its workspace
+// holds it, and no more the address: another request of the workspace does not end the page.
+func TestRecognizedAfterBegin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		limit := NewLimit(Limits{Memory: 4 * requestCost})
+		request := func() *meteredWriter {
+			ctx, cancel := context.WithCancel(t.Context())
+			return &meteredWriter{
+				ResponseWriter: httptest.NewRecorder(), m: &countedConn{limit: limit, exempt: true}, ctx: ctx, cancel: cancel,
+				holder: fairshare.HolderAt(netip.MustParseAddr("192.0.2.1")),
+			}
+		}
+		page, comes := request(), request()
+		must(t, page.hold(4*requestCost))
+		page.recognize(1, "key")
+		comes.recognize(1, "key")
+		if err := comes.hold(requestCost); !errors.Is(err, ErrMemory) || page.ctx.Err() != nil {
+			t.Errorf("another request of the workspace: %v, want ErrMemory; the page gave way: %v", err, page.ctx.Err() != nil)
+		}
+		page.end()
 		comes.end()
 	})
 }
