@@ -110,7 +110,7 @@ func showWorkspace(v *visit) error {
 	if err != nil {
 		return err
 	}
-	chart, err := v.Chart(w.ID)
+	chart, err := page.ChartOf(v.Visit, w.ID)
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ type overview struct {
 }
 
 func showOverview(v *visit) error {
-	chart, err := v.Chart(v.who.Workspace.ID)
+	chart, err := page.ChartOf(v.Visit, v.who.Workspace.ID)
 	if err != nil {
 		return err
 	}

@@ -36,8 +36,8 @@ type Chart struct {
 	Sum   usage.Counts
 }
 
-// Chart returns the requests of a workspace in the span that the query names, or in the first.
-func (v *Visit) Chart(workspace int64) (Chart, error) {
+// ChartOf returns the requests of a workspace in the span that the query names, or in the first.
+func ChartOf(v *Visit, workspace int64) (Chart, error) {
 	s, now := spans[0], v.Now()
 	for _, other := range spans {
 		if other.Name == v.R.URL.Query().Get("range") {
