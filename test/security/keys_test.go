@@ -10,13 +10,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/portal/admin"
 	"example.com/petstore/internal/portal/console"
 	"example.com/petstore/internal/portal/page"
+	"example.com/petstore/internal/processtest"
 	"example.com/petstore/internal/store/postgres/postgrestest"
 	"example.com/petstore/test/servertest"
 )
@@ -46,7 +46,7 @@ func TestPlantedKeys(t *testing.T) {
 	if err := s.Stop(); err != nil {
 		t.Errorf("the server ended with %v", err)
 	}
-	shown["traces"] = traces.text()
+	shown["traces"] = traces.sent.String()
 	for name, text := range s.files() {
 		shown[name+" afterwards"] = text
 	}
@@ -146,8 +146,7 @@ func wantNoKeys(t *testing.T, shown map[string]string, keys []string) {
 // A collector keeps what it is sent as traces.
 type collector struct {
 	*httptest.Server
-	mu   sync.Mutex
-	sent strings.Builder
+	sent processtest.Buffer
 }
 
 func newCollector(t *testing.T) *collector {
@@ -158,18 +157,10 @@ func newCollector(t *testing.T) *collector {
 		if err != nil || r.Header.Get("Content-Encoding") != "" {
 			t.Errorf("traces cannot be read: %v %v", r.Header, err)
 		}
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.sent.Write(body)
+		_, _ = c.sent.Write(body) // never fails
 	}))
 	t.Cleanup(c.Close)
 	return c
-}
-
-func (c *collector) text() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.sent.String()
 }
 
 // plant uses a key in every place where a client might put one by mistake.

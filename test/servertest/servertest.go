@@ -16,7 +16,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -162,16 +161,11 @@ type Server struct {
 	Ended    chan struct{} // closed when the process is gone
 	Err      error         // of its end; valid when Ended is closed
 
-	mu      sync.Mutex
-	printed strings.Builder
+	printed processtest.Buffer
 }
 
 // Printed returns what the server has printed so far.
-func (s *Server) Printed() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.printed.String()
-}
+func (s *Server) Printed() string { return s.printed.String() }
 
 // Serve starts the server, and returns when it has announced all that it announces.
 func (b Binary) Serve(o Options) (*Server, error) {
@@ -210,9 +204,7 @@ func (s *Server) follow(stdout io.Reader, last string, said chan<- struct{}) {
 	serves := regexp.MustCompile(`^Petstore .* serves (\S+)$`)
 	operations := regexp.MustCompile(`^  operations +(\S+)$`)
 	for lines.Scan() {
-		s.mu.Lock()
 		fmt.Fprintln(&s.printed, lines.Text())
-		s.mu.Unlock()
 		if m := serves.FindStringSubmatch(lines.Text()); m != nil {
 			s.URL = m[1]
 		}
