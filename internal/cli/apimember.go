@@ -141,13 +141,13 @@ func (m *member) setType(now func() time.Time) {
 			return word, nil
 		}
 	default:
-		m.read = reader(text(nil))
+		m.read = reader(text())
 	}
 }
 
 // text returns a flag that takes any text but none.
-func text(to *string) *config.Value[string] {
-	return &config.Value[string]{To: to, Read: func(s string) (string, error) {
+func text() *config.Value[string] {
+	return &config.Value[string]{Read: func(s string) (string, error) {
 		if s == "" {
 			return "", errors.New("must not be empty")
 		}

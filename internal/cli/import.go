@@ -78,7 +78,7 @@ interrupted, run it again with the same file, and it continues.`,
 	cmd.Flags().BoolVar(&i.dryRun, "dry-run", false, "only check, and print what would be created, changed and left as it is")
 	cmd.Flags().BoolVarP(&i.yes, "yes", "y", false, "do not ask for confirmation")
 	cmd.Flags().Var(config.Word(&i.onError, stopOnError, skipOnError), "on-error", "what to `DO` about bad rows: stop or skip (default stop)")
-	cmd.Flags().Var(config.List(&i.ignore, text(nil)), "ignore-columns", "ignore the CSV columns `NAME,...`")
+	cmd.Flags().Var(config.List(&i.ignore, text()), "ignore-columns", "ignore the CSV columns `NAME,...`")
 	return cmd
 }
 

@@ -29,7 +29,7 @@ import (
 )
 
 // Options configure an API. All but BaseURL, ServerURL, TrustedProxies, Version, Events, Webhooks,
-// Done, Console and AccessLog are needed, and Held with Version.
+// Sandboxes, SignIn, Done, Console and AccessLog are needed, and Held with Version.
 type Options struct {
 	Service *petstore.Service
 	Access  access.Store

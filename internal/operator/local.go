@@ -217,8 +217,8 @@ func (b *NewBan) check() (fields []petstore.Field) {
 	if b.For <= 0 {
 		fields = append(fields, petstore.Field{Pointer: "/for", Code: petstore.OutOfRange, Message: "for must be longer than 0s."})
 	}
-	return petstore.CheckText(fields, "/reason", &b.Reason, 1, MaxReason)
+	return petstore.CheckText(fields, "/reason", &b.Reason, 1, maxReason)
 }
 
-// MaxReason is the greatest number of characters in the reason of a ban.
-const MaxReason = 1000
+// maxReason is the greatest number of characters in the reason of a ban.
+const maxReason = 1000

@@ -156,8 +156,7 @@ type Store interface {
 	// updates when each key was used last, all or none.
 	AddUsage(ctx context.Context, rows []Row) error
 
-	// Usage returns rows by their start and key. Spans without requests have no row. Those of all workspaces cost a row
-	// for each workspace and span.
+	// Usage returns rows by their start and key. Spans without requests have no row.
 	Usage(ctx context.Context, q Query) ([]Row, error)
 
 	// ForgetUsage removes the rows of an interval that start before the instant in Unix seconds, in short transactions. It

@@ -41,7 +41,7 @@ type Cell struct {
 	Links []Link
 	Acts  []Form // small forms, which open when they are wanted
 	Note  string
-	Meter *Gauge // how much of a limit is used, in place of all else
+	Meter *Gauge // how much of a limit is used
 }
 
 // NewList returns a list without rows.

@@ -38,7 +38,7 @@ func (s *Site) parsePages() map[string]*template.Template {
 
 // A View is what a template sees.
 type View struct {
-	Title, Path string // Path is that of the page in the navigation
+	Title, Path string // Path is the request's
 	Note        string
 	Limits      Refusal
 	Workspace   string // "" unless signed in
@@ -235,7 +235,6 @@ func (s *Site) functions() template.FuncMap {
 		"asset":   func(name string) (string, error) { path, err := s.assets.Path(name); return s.At(path), err },
 		"at":      s.At,
 		"num":     Number,
-		"counted": Counted,
 		"instant": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"utc":     utc,
 		"prose":   prose,

@@ -71,9 +71,9 @@ var templateFiles embed.FS
 //go:embed assets
 var assetFiles embed.FS
 
-// How many pages of all workspaces may wait for their turn, for how long, and how long a turn is.
+// How many pages of all workspaces may wait for their turn (of one alone half as many), for how long, and how long a turn is.
 const (
-	maxTurns = 4096
+	maxTurns = 8192
 	turnWait = 3 * time.Second
 	maxTurn  = 50 * time.Millisecond
 )
