@@ -44,11 +44,16 @@ type groupedWorkspace struct {
 // transactions come one after the other, and nobody sees an id before all smaller ones. A
 // transaction that locks several does so in ascending order, so none waits for another in a
 // circle.
-type counters struct{ pets, categories, orders, movements, events, forgotten int64 }
+type counters struct {
+	pets, categories, orders, movements, events, forgotten int64
+
+	letters string // of all names that pets ever had, folded; it may lack some if it is mostLetters long
+}
 
 const (
-	selectCounters = "SELECT pets, categories, orders, movements, events, forgotten FROM counters WHERE workspace = $1"
-	updateCounters = "UPDATE counters SET pets = $1, categories = $2, orders = $3, movements = $4, events = $5, forgotten = $6 WHERE workspace = $7"
+	selectCounters = "SELECT pets, categories, orders, movements, events, forgotten, letters FROM counters WHERE workspace = $1"
+	updateCounters = `UPDATE counters SET pets = $1, categories = $2, orders = $3, movements = $4, events = $5, forgotten = $6, letters = $7
+		WHERE workspace = $8`
 )
 
 // A rowID is the key of a row of a workspace.
@@ -213,7 +218,7 @@ func (g *Group) lock(b *Batch) {
 	for _, w := range g.workspaces {
 		b.Query(func(row Row) error {
 			c := &w.loaded
-			err := row.Scan(&c.pets, &c.categories, &c.orders, &c.movements, &c.events, &c.forgotten)
+			err := row.Scan(&c.pets, &c.categories, &c.orders, &c.movements, &c.events, &c.forgotten, &c.letters)
 			w.last, w.open = *c, true
 			return err
 		}, selectCounters+g.dialect.Lock, w.id)

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"example.com/petstore/internal/petstore"
 )
@@ -79,9 +80,15 @@ const lowStock = 100
 
 // findByName is the find of a list of pets whose names contain a text.
 func findByName(tx Tx, s *statement, l *list[petstore.StockedPet], text string) error {
-	last, err := number(tx, "SELECT pets FROM counters WHERE workspace = $1", l.workspace)
+	var letters string
+	var last int64
+	there, err := First(tx, "SELECT letters, pets FROM counters WHERE workspace = $1", func(r Row) error { return r.Scan(&letters, &last) }, l.workspace)
 	if err != nil {
 		return err
+	}
+	if there && lettersOf(letters, text) != letters { // no name has one of them
+		s.WriteString("SELECT " + l.columns + " FROM pets WHERE FALSE")
+		return nil
 	}
 	search := l.dialect.Search(l.workspace, l.page.Start(), last, text)
 	if search == nil {
@@ -94,6 +101,21 @@ func findByName(tx Tx, s *statement, l *list[petstore.StockedPet], text string) 
 	}
 	s.WriteString("SELECT " + l.columns + " FROM " + search.From + where + " ORDER BY " + search.OrderBy + l.order() + " LIMIT " + s.arg(l.page.Limit))
 	return nil
+}
+
+// mostLetters is about how many bytes of letters are kept of a workspace: few writing systems
+// need more.
+const mostLetters = 256
+
+// lettersOf returns the letters and those of a text that are not among them, as long as they
+// are fewer than mostLetters.
+func lettersOf(letters, text string) string {
+	for _, r := range text {
+		if len(letters) < mostLetters && !strings.ContainsRune(letters, r) {
+			letters += string(r)
+		}
+	}
+	return letters
 }
 
 // statuses returns each of some statuses once, as arguments.

@@ -26,7 +26,7 @@ func (g *Group) write(b *Batch) {
 	g.dialect.write(b, eventTable.insert, g.events)
 	for _, w := range g.workspaces {
 		if c := &w.last; *c != w.loaded {
-			b.Exec(updateCounters, c.pets, c.categories, c.orders, c.movements, c.events, c.forgotten, w.id)
+			b.Exec(updateCounters, c.pets, c.categories, c.orders, c.movements, c.events, c.forgotten, c.letters, w.id)
 		}
 	}
 }
@@ -61,8 +61,10 @@ func (g *Group) writePets(b *Batch) {
 			continue
 		}
 		others[id] = p
+		name, last := petstore.Fold(p.row.Name), &g.workspace(id.workspace).last
+		last.letters = lettersOf(last.letters, name)
 		if p.isNew && !p.gone && g.dialect.AddName != nil {
-			g.dialect.AddName(b, id.workspace, id.id, petstore.Fold(p.row.Name))
+			g.dialect.AddName(b, id.workspace, id.id, name)
 		}
 	}
 	writeRows(g, b, petTable, others)

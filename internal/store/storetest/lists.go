@@ -15,7 +15,7 @@ import (
 
 // listTests compare every page of every list with a naive filter over all rows.
 var listTests = map[string]func(*tenant){
-	"pages": testPages, "limits": testListLimits,
+	"pages": testPages, "limits": testListLimits, "letters": testLetters,
 }
 
 // catalogueSize is how many pets a catalogue has: more than are tested before an index is
@@ -249,4 +249,27 @@ func testListLimits(s *tenant) {
 	for _, q := range []petstore.PetQuery{{}, {IDs: []int64{1}}, {Page: petstore.Page{Limit: 5, After: petstore.MaxID}}, {Page: petstore.Page{Limit: 5}, Name: "a\x00"}} {
 		want(q)
 	}
+}
+
+// testLetters: a letter that few pets have, or none, is looked for among all of many, also if
+// the only name that has it is new.
+func testLetters(s *tenant) {
+	c := newCatalogue(s, 1)
+	search := func(text string, want ...int64) {
+		s.Helper()
+		found, err := s.Stores.Pets(s.ctx, s.workspace, petstore.PetQuery{Page: petstore.Page{Limit: 9}, Name: text})
+		var ids []int64
+		for _, p := range found {
+			ids = append(ids, p.ID)
+		}
+		same(s, "pets named "+text, want)(ids, err)
+	}
+	search("ж")
+	renamed := c.pets[len(c.pets)-1]
+	_, err := s.UpdatePet(s.ctx, s.workspace, renamed.ID, petstore.PetPatch{Name: petstore.Some("Жук")}, petstore.Condition{})
+	must(s, err)
+	search("ж", renamed.ID)
+	id := s.petIn(renamed.CategoryID, "ЖŁ", petstore.Available)
+	search("ж", renamed.ID, id)
+	search("ł", id)
 }

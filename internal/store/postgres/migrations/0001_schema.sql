@@ -105,7 +105,8 @@ CREATE TABLE counters (
   orders     bigint NOT NULL DEFAULT 0 CHECK (orders >= 0),
   movements  bigint NOT NULL DEFAULT 0 CHECK (movements >= 0),
   events     bigint NOT NULL DEFAULT 0 CHECK (events >= 0),
-  forgotten  bigint NOT NULL DEFAULT 0 CHECK (forgotten >= 0)
+  forgotten  bigint NOT NULL DEFAULT 0 CHECK (forgotten >= 0),
+  letters    text COLLATE "C" NOT NULL DEFAULT '' -- those of all names that pets had, folded; a long text may lack some
 ) WITH (fillfactor = 50);
 
 CREATE TABLE categories (

@@ -147,7 +147,8 @@ CREATE TABLE counters (
   orders     INTEGER NOT NULL DEFAULT 0,
   movements  INTEGER NOT NULL DEFAULT 0,
   events     INTEGER NOT NULL DEFAULT 0,
-  forgotten  INTEGER NOT NULL DEFAULT 0
+  forgotten  INTEGER NOT NULL DEFAULT 0,
+  letters    TEXT NOT NULL DEFAULT '' -- those of all names that pets had, folded; a long text may lack some
 ) STRICT;
 
 CREATE TABLE categories (
