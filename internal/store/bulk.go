@@ -8,24 +8,24 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// largeImport is after how many rows statistics are gathered.
+// largeImport is after how many rows tables are tidied.
 const largeImport = 10_000
 
 // Load implements [petstore.Bulk]. Other writes to the workspace wait for the end of its
-// transaction. After a large import it has the planner's statistics gathered: otherwise reads
-// would keep plans that were made for small tables.
+// transaction.
 func (s *Store) Load(ctx context.Context, workspace int64, b *petstore.Batch) ([]petstore.Refusal, error) {
 	l := &load{Group: s.group(nil), shop: workspace, batch: b}
-	switch err := s.db.Step(ctx, workspace, l.run); {
+	err := s.db.Step(ctx, workspace, l.run)
+	switch {
 	case errors.Is(err, petstore.ErrRefused):
 		return l.refused, nil
 	case err != nil:
 		return nil, err
 	}
 	l.notify()
-	if i := b.Imported; i != nil {
-		if gather := s.options.Dialect.Gather; gather != "" && i.Categories+i.Pets+i.Orders >= largeImport {
-			_ = s.db.Write(ctx, func(tx Tx) error { return exec(tx, gather) }) // if it fails, the database does so by itself some time
+	if i := b.Imported; i != nil && i.Categories+i.Pets+i.Orders >= largeImport {
+		for more := true; more && err == nil; { // what fails, the database does by itself some time
+			more, err = result(ctx, s.db.Write, s.options.Dialect.Tidy)
 		}
 	}
 	return l.refused, nil

@@ -39,8 +39,9 @@ type Dialect struct {
 	// NextWorkspace selects an id for a workspace that was never issued, and is not issued again.
 	NextWorkspace string
 
-	// Gather is a statement that gathers the planner's statistics of large tables. It may be empty.
-	Gather string
+	// Tidy does a part of what makes reads fast again after a large import, and reports whether
+	// there is more to do.
+	Tidy func(Tx) (more bool, err error)
 
 	Size string // selects how many bytes the database has
 

@@ -106,7 +106,7 @@ func (t *Target) Commit() error {
 	if _, err := t.Exec("COMMIT"); err != nil {
 		return err
 	}
-	_, _ = t.Exec(dialect.Gather) // if this fails, autovacuum does so a minute later
+	_, _ = dialect.Tidy(t) // if this fails, autovacuum does so a minute later
 	return nil
 }
 

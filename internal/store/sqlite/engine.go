@@ -50,6 +50,7 @@ var dialect = store.Dialect{
 	LowStock: "quantity <= ? AND quantity <= 100",
 	Hint:     func(index string) string { return " INDEXED BY " + index },
 	Search:   searchNames,
+	Tidy:     mergeNames,
 
 	Ledgers:         ledgers,
 	RaiseWorkspaces: "UPDATE sqlite_sequence SET seq = " + store.Raised("seq") + " WHERE name = 'workspaces'",

@@ -67,6 +67,21 @@ func TestTheIndexHasTheNames(t *testing.T) {
 	}
 }
 
+// TestImportMergesTheIndex: after a large import a search reads one part of the index.
+func TestImportMergesTheIndex(t *testing.T) {
+	t.Parallel()
+	db := openUnsynced(t)
+	workspace := newWorkspace(t, db, "acme")
+	for range 7 { // each begins a part
+		importNames(t, db, workspace, "Rex")
+	}
+	_, err := db.Load(t.Context(), workspace, &petstore.Batch{Imported: &petstore.Imported{Pets: 10_000}})
+	must(t, err)
+	if parts, err := db.writer.number("SELECT count(DISTINCT segid) FROM pet_names_idx"); err != nil || parts != 1 {
+		t.Errorf("after an import the index has %d parts, %v, want 1", parts, err)
+	}
+}
+
 // TestPhrases: of a long text both ends are asked for, so that what many names have at one
 // of them costs little.
 func TestPhrases(t *testing.T) {

@@ -294,7 +294,7 @@ CREATE VIEW indexed_names (number, name) AS
   SELECT (workspace << 40) + id, folded FROM pets WHERE workspace < 1 << 23 AND id < 1 << 40;
 CREATE VIRTUAL TABLE pet_names USING fts5 (name, content='indexed_names', content_rowid='number',
   columnsize=0, tokenize='trigram case_sensitive 1');
-INSERT INTO pet_names (pet_names, rank) VALUES ('automerge', 8), ('crisismerge', 1999);
+INSERT INTO pet_names (pet_names, rank) VALUES ('automerge', 8), ('usermerge', 2), ('crisismerge', 1999);
 CREATE TRIGGER pets_renamed AFTER UPDATE OF folded ON pets WHEN new.folded <> old.folded AND new.workspace < 1 << 23 AND new.id < 1 << 40 BEGIN
   INSERT INTO pet_names (pet_names, rowid, name) VALUES ('delete', (old.workspace << 40) + old.id, old.folded);
   INSERT INTO pet_names (rowid, name) VALUES ((new.workspace << 40) + new.id, new.folded);
