@@ -23,9 +23,7 @@ func (s *Store) BannedKeys(ctx context.Context) ([]string, error) {
 func (s *Store) LiveKeys(ctx context.Context, ids []string, hashes []access.Hash) (keys []access.Key, of []access.Workspace, err error) {
 	byID, byHash := []any{""}, []any{[]byte{}} // which no key has
 	for _, id := range ids {
-		if storable(id) {
-			byID = append(byID, id)
-		}
+		byID = append(byID, id)
 	}
 	for i := range hashes {
 		byHash = append(byHash, hashes[i][:])

@@ -4,16 +4,15 @@ import (
 	"context"
 	"iter"
 	"slices"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"example.com/petstore/internal/petstore"
 )
 
 // A Tx runs statements, in a transaction or on a connection for reading. Their
 // parameters are $1, $2 and so on, numbered in the order in which they first appear;
-// arguments are int64, int, bool, string, []byte or nil. One goroutine at a time uses it.
+// arguments are int64, int, bool, string, []byte or nil. A text that the engine cannot hold
+// is looked for in vain. One goroutine at a time uses it.
 type Tx interface {
 	// Exec runs a statement and returns how many rows it changed.
 	Exec(query string, args ...any) (int64, error)
@@ -190,9 +189,6 @@ func readRows[T any](ctx context.Context, s *Store, scan func(Row, *T) error, qu
 func get[T any](ctx context.Context, s *Store, query string, workspace, id int64, scan func(Row, *T) error, missing func(int64) *petstore.Error) (T, error) {
 	return read(ctx, s, func(tx Tx) (T, error) { return rowOf(tx, missing(id), scan, query, workspace, id) })
 }
-
-// storable reports whether every engine can hold the text, and look for it.
-func storable(text string) bool { return utf8.ValidString(text) && !strings.Contains(text, "\x00") }
 
 // millis returns an instant as the tables hold it: in milliseconds, NULL for the
 // zero time. The queries return 0 for NULL.

@@ -31,18 +31,13 @@ func webhooks(tx Tx, where string, args ...any) ([]webhook.Webhook, error) {
 
 // oneWebhook returns a webhook of the workspace, or CodeWebhookNotFound.
 func oneWebhook(tx Tx, workspace int64, id string) (webhook.Webhook, error) {
-	if !webhook.WellFormedID(id) {
-		return webhook.Webhook{}, webhook.NoWebhook(id)
-	}
 	return rowOf(tx, webhook.NoWebhook(id), scanWebhook, selectWebhooks+"id = $1 AND workspace = $2", id, workspace)
 }
 
 // lockWebhook is oneWebhook for one that does not change until the transaction ends.
 func lockWebhook(tx Tx, workspace int64, id string) (webhook.Webhook, error) {
-	if webhook.WellFormedID(id) {
-		if err := exec(tx, "UPDATE webhooks SET holder = holder WHERE id = $1 AND workspace = $2", id, workspace); err != nil {
-			return webhook.Webhook{}, err
-		}
+	if err := exec(tx, "UPDATE webhooks SET holder = holder WHERE id = $1 AND workspace = $2", id, workspace); err != nil {
+		return webhook.Webhook{}, err
 	}
 	return oneWebhook(tx, workspace, id)
 }

@@ -29,9 +29,6 @@ func workspaces(tx Tx, where string, args ...any) ([]access.Workspace, error) {
 // workspace returns the workspace of that name or CodeWorkspaceNotFound.
 func workspace(tx Tx, name string) (access.Workspace, error) {
 	missing := petstore.Errorf(access.CodeWorkspaceNotFound, "There is no workspace named %q.", name)
-	if !storable(name) {
-		return access.Workspace{}, missing
-	}
 	return rowOf(tx, missing, scanWorkspace, selectWorkspaces+"name = $1", norm.NFC.String(name)) // as names are kept
 }
 
@@ -138,9 +135,7 @@ func (s *Store) count(ctx context.Context, query string, args ...any) (int64, er
 func (s *Store) WorkspacePage(ctx context.Context, after int64, limit int, names ...string) ([]access.Workspace, error) {
 	q, some := &statement{}, []any{""} // which is no name
 	for _, name := range names {
-		if storable(name) {
-			some = append(some, name)
-		}
+		some = append(some, name)
 	}
 	where := "id > " + q.arg(after)
 	if len(names) > 0 {

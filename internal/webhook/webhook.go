@@ -9,7 +9,6 @@ import (
 	"encoding/base64"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -151,14 +150,6 @@ func MintSecret() string {
 
 // mintID returns a new public id.
 func mintID() string { return "wh_" + rand.Text() }
-
-// WellFormedID reports whether id has the form of a webhook's id.
-func WellFormedID(id string) bool {
-	text, ok := strings.CutPrefix(id, "wh_")
-	return ok && len(text) == len(rand.Text()) && !strings.ContainsFunc(text, func(r rune) bool {
-		return (r < 'A' || r > 'Z') && (r < '2' || r > '7')
-	})
-}
 
 // Takes reports whether events of the type are posted to w. A reset is always posted: a
 // receiver that keeps a copy has to read everything again.

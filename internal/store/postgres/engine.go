@@ -3,6 +3,9 @@ package postgres
 import (
 	"context"
 	"iter"
+	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"example.com/petstore/internal/store"
 	"github.com/jackc/pgx/v5"
@@ -55,13 +58,13 @@ type sqlTx struct {
 }
 
 func (t sqlTx) Exec(query string, args ...any) (int64, error) {
-	tag, err := t.querier.Exec(t.ctx, query, args...)
+	tag, err := t.querier.Exec(t.ctx, query, storable(args)...)
 	return tag.RowsAffected(), err
 }
 
 func (t sqlTx) Query(query string, args ...any) iter.Seq2[store.Row, error] {
 	return func(yield func(store.Row, error) bool) {
-		rows, err := t.querier.Query(t.ctx, query, args...)
+		rows, err := t.querier.Query(t.ctx, query, storable(args)...)
 		if err != nil {
 			yield(nil, err)
 			return
@@ -82,11 +85,6 @@ func (t sqlTx) Run(b *store.Batch) error {
 	if len(b.Statements) == 0 {
 		return nil
 	}
-	return t.SendBatch(t.ctx, batchOf(b)).Close()
-}
-
-// batchOf returns b in the driver's form.
-func batchOf(b *store.Batch) *pgx.Batch {
 	all := new(pgx.Batch)
 	for _, s := range b.Statements {
 		q := all.Queue(s.Query, s.Args...)
@@ -101,7 +99,19 @@ func batchOf(b *store.Batch) *pgx.Batch {
 			})
 		}
 	}
-	return all
+	return t.SendBatch(t.ctx, all).Close()
+}
+
+// storable returns the arguments with NULL in the place of a text that the server cannot hold:
+// that equals and contains nothing.
+func storable(args []any) []any {
+	args = slices.Clone(args)
+	for i, arg := range args {
+		if text, ok := arg.(string); ok && (!utf8.ValidString(text) || strings.Contains(text, "\x00")) {
+			args[i] = nil
+		}
+	}
+	return args
 }
 
 // Followed implements [access.Store]. It does nothing, since there may be many servers.
