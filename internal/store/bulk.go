@@ -25,7 +25,7 @@ func (s *Store) Load(ctx context.Context, workspace int64, b *petstore.Batch) ([
 	l.notify()
 	if i := b.Imported; i != nil && i.Categories+i.Pets+i.Orders >= largeImport {
 		for more := true; more && err == nil; { // what fails, the database does by itself some time
-			more, err = result(ctx, s.db.Write, s.options.Dialect.Tidy)
+			more, err = result(ctx, s.db.Write, s.dialect.Tidy)
 		}
 	}
 	return l.refused, nil

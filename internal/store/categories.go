@@ -23,12 +23,12 @@ func (s *Store) Category(ctx context.Context, workspace, id int64) (petstore.Cat
 
 // Categories implements [petstore.Store].
 func (s *Store) Categories(ctx context.Context, workspace int64, q petstore.CategoryQuery) ([]petstore.Category, error) {
-	return read(ctx, s, categoryList(&s.options.Dialect, workspace, &q).read)
+	return read(ctx, s, categoryList(&s.dialect, workspace, &q).read)
 }
 
 // CategorySizes implements [petstore.Store].
 func (s *Store) CategorySizes(ctx context.Context, workspace int64, categories []int64, most int) (map[int64]int64, error) {
-	among, ids := s.options.Dialect.Among(categories)
+	among, ids := s.dialect.Among(categories)
 	sizes := make(map[int64]int64, len(categories))
 	_, err := readRows(ctx, s, func(row Row, size *int64) error {
 		var id int64

@@ -31,7 +31,7 @@ func reportTo(problems *[]string) Report {
 // beside it.
 func (s *Store) Check(ctx context.Context) (problems []string, err error) {
 	err = s.db.Snapshot(ctx, func(tx Tx) (err error) {
-		problems, err = Check(tx, s.options.Dialect)
+		problems, err = Check(tx, s.dialect)
 		return err
 	})
 	return problems, err

@@ -156,7 +156,7 @@ func (g *Group) apply(c *change, e *petstore.Effects) {
 
 // addEvents adds events to the feed of a workspace.
 func (g *Group) addEvents(w *groupedWorkspace, events ...petstore.Event) {
-	if g.store.options.NoEvents {
+	if g.store.noEvents {
 		return
 	}
 	for i := range events {

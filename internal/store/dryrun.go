@@ -10,7 +10,7 @@ import (
 
 // DryRun implements [petstore.Bulk].
 func (s *Store) DryRun(ctx context.Context, workspace int64, f func(petstore.Bulk) error) error {
-	r := &dryRun{store: s, workspace: workspace, dialect: s.options.Dialect, taken: takenIDs{}}
+	r := &dryRun{store: s, workspace: workspace, dialect: s.dialect, taken: takenIDs{}}
 	r.dialect.Lock = ""
 	var said error
 	err := s.db.Snapshot(ctx, func(tx Tx) error {

@@ -19,7 +19,7 @@ const (
 
 // Dump implements [petstore.Bulk]. It locks nothing.
 func (s *Store) Dump(ctx context.Context, workspace int64, to petstore.Sink) error {
-	d := &dump{ledgers: s.options.Dialect.Ledgers, workspace: workspace, to: to}
+	d := &dump{ledgers: s.dialect.Ledgers, workspace: workspace, to: to}
 	err := s.db.Snapshot(ctx, func(tx Tx) error {
 		d.tx = tx
 		return d.run()

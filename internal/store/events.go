@@ -171,7 +171,7 @@ func (s *Store) EndFeeds(ctx context.Context) error {
 	}
 	return s.db.Change(ctx, func(tx Tx) error {
 		var b Batch
-		lockAll(&b, &s.options.Dialect)
+		lockAll(&b, &s.dialect)
 		b.Exec("UPDATE counters SET forgotten = events + 1 WHERE forgotten <= events")
 		return tx.Run(&b)
 	})
@@ -189,7 +189,7 @@ func (s *Store) ForgetEvents(ctx context.Context, before petstore.Time) (removed
 	for _, workspace := range feeds {
 		for n := int64(stepRows); n == stepRows && err == nil; removed += n {
 			err = s.db.Step(ctx, 0, func(tx Tx) (err error) {
-				n, err = forgetEvents(tx, &s.options.Dialect, workspace, before.Millis)
+				n, err = forgetEvents(tx, &s.dialect, workspace, before.Millis)
 				return err
 			})
 		}

@@ -96,7 +96,7 @@ func (r rows[T]) drop(id rowID) {
 }
 
 func (s *Store) group(changes []*change) *Group {
-	g := &Group{store: s, dialect: &s.options.Dialect}
+	g := &Group{store: s, dialect: &s.dialect}
 	for _, c := range changes {
 		if c.write != nil {
 			g.writes = append(g.writes, c)
@@ -111,7 +111,7 @@ func (s *Store) group(changes []*change) *Group {
 func (g *Group) notify() {
 	for _, w := range g.workspaces {
 		if w.last.events > w.loaded.events {
-			g.store.options.Written(w.id)
+			g.store.written(w.id)
 		}
 	}
 }

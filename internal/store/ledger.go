@@ -34,11 +34,11 @@ func (s *Store) Movements(ctx context.Context, workspace, petID, from int64, lim
 
 // OrderMovements implements [petstore.Store].
 func (s *Store) OrderMovements(ctx context.Context, workspace int64, orders []int64) ([]petstore.Movement, error) {
-	of, ids := s.options.Dialect.Among(orders)
+	of, ids := s.dialect.Among(orders)
 	return read(ctx, s, func(tx Tx) (all []petstore.Movement, err error) {
 		for _, from := range []string{
 			" WHERE workspace = $1 AND id IN (SELECT placed FROM orders WHERE workspace = $1 AND id" + of + ") ORDER BY id",
-			s.options.Dialect.Hint("movements_ended") + " WHERE workspace = $1 AND order_id" + of + " AND (kind = 'completed' OR kind = 'cancelled') ORDER BY order_id",
+			s.dialect.Hint("movements_ended") + " WHERE workspace = $1 AND order_id" + of + " AND (kind = 'completed' OR kind = 'cancelled') ORDER BY order_id",
 		} {
 			some, err := RowsOf(tx, func(row Row, m *petstore.Movement) error { return scanMovement(row, m) },
 				"SELECT "+LedgerColumns+" FROM movements"+from, workspace, ids)

@@ -39,7 +39,7 @@ func (s *Store) Order(ctx context.Context, workspace, id int64) (petstore.Order,
 
 // Orders implements [petstore.Store].
 func (s *Store) Orders(ctx context.Context, workspace int64, q petstore.OrderQuery) ([]petstore.Order, error) {
-	return read(ctx, s, orderList(&s.options.Dialect, workspace, &q).read)
+	return read(ctx, s, orderList(&s.dialect, workspace, &q).read)
 }
 
 func orderList(d *Dialect, workspace int64, q *petstore.OrderQuery) *list[petstore.Order] {

@@ -25,7 +25,7 @@ func (s *Store) Pet(ctx context.Context, workspace, id int64) (petstore.StockedP
 
 // Pets implements [petstore.Store].
 func (s *Store) Pets(ctx context.Context, workspace int64, q petstore.PetQuery) ([]petstore.StockedPet, error) {
-	return read(ctx, s, func(tx Tx) ([]petstore.StockedPet, error) { return readPets(tx, &s.options.Dialect, workspace, &q) })
+	return read(ctx, s, func(tx Tx) ([]petstore.StockedPet, error) { return readPets(tx, &s.dialect, workspace, &q) })
 }
 
 // readPets returns the pets that a query selects.

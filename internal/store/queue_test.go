@@ -25,7 +25,7 @@ func (db groupDB) Group(_ context.Context, g *Group) error {
 }
 
 func newGroups(group func(*Group) error) *Store {
-	return New(groupDB{group: group}, Options{Now: time.Now})
+	return New(groupDB{group: group}, Dialect{}, OpenOptions{Now: time.Now}, nil)
 }
 
 // TestGroups: changes are taken in the order of their coming, and what is withdrawn is left out.

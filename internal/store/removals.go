@@ -93,7 +93,7 @@ func (s *Store) RemoveBeyond(ctx context.Context, most int, shop int64) error {
 
 // removeShop removes the rows of a shop in steps. Several callers may do so at the same time.
 func (s *Store) removeShop(ctx context.Context, shop int64) (err error) {
-	s.options.Written(shop) // its readers see that it has ended
+	s.written(shop) // its readers see that it has ended
 	for more := true; more && err == nil; {
 		err = s.db.Step(ctx, shop, func(tx Tx) (err error) {
 			more, err = removeSome(tx, shop)

@@ -66,7 +66,7 @@ func (s *Store) Restored(ctx context.Context, replaced []Issued) error {
 		if err := tx.Run(&b); err != nil {
 			return err
 		}
-		return Restored(tx, &s.options.Dialect, petstore.At(s.now()), 1, times)
+		return Restored(tx, &s.dialect, petstore.At(s.now()), 1, times)
 	})
 }
 

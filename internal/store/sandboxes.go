@@ -84,7 +84,7 @@ func lockShop(tx Tx, workspace int64) (access.Workspace, error) {
 // rows. Any other workspace goes on with its ids and its webhooks, and with an event that tells
 // of the reset.
 func (s *Store) renewShop(tx Tx, w *access.Workspace, rows []petstore.Unit) error {
-	shop, err := number(tx, s.options.Dialect.NextWorkspace)
+	shop, err := number(tx, s.dialect.NextWorkspace)
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (s *Store) renewShop(tx Tx, w *access.Workspace, rows []petstore.Unit) erro
 	b.Exec("UPDATE counters SET workspace = $1 WHERE workspace = $2", shop, w.Shop) // waits for writes under way
 	b.Exec("UPDATE webhooks SET workspace = $1 WHERE workspace = $2", shop, w.Shop)
 	b.Exec("UPDATE counters SET forgotten = events WHERE forgotten < events AND workspace = $1", shop)
-	if !s.options.NoEvents {
+	if !s.noEvents {
 		b.Exec("UPDATE counters SET events = forgotten + 1 WHERE workspace = $1", shop)
 		b.Exec(tellReset+" WHERE workspace = $2", s.now().UnixMilli(), shop)
 	}
@@ -127,7 +127,7 @@ func (s *Store) ResetSandbox(ctx context.Context, workspace int64, rows []petsto
 		return w.Shop, s.renewShop(tx, &w, rows)
 	})
 	if err == nil {
-		s.options.Written(before) // its readers see that it has ended
+		s.written(before) // its readers see that it has ended
 	}
 	return before, err
 }

@@ -55,10 +55,12 @@ type Follower interface {
 type Store struct {
 	Follower
 
-	db      DB
-	options Options
-	now     func() time.Time
-	forgot  atomic.Int64 // the day on which old windows were removed last
+	db       DB
+	dialect  Dialect
+	now      func() time.Time
+	noEvents bool
+	written  func(workspace int64) // learns that an event was committed
+	forgot   atomic.Int64          // the day on which old windows were removed last
 
 	changes    chan *change
 	waiting    atomic.Int64   // changes that no committer has received yet
@@ -69,15 +71,6 @@ type Store struct {
 	asides    map[int64]*aside // by workspace, see MaxPatient
 
 	groups, writes, lost, split atomic.Int64 // see Stats
-}
-
-// Options say what a store is made of.
-type Options struct {
-	Dialect Dialect
-	Now     func() time.Time
-
-	NoEvents bool                  // write no events
-	Written  func(workspace int64) // learns that an event was committed
 }
 
 // OpenOptions say how an engine opens a database. The zero value is usable.
@@ -121,13 +114,13 @@ var (
 
 // Size returns how many bytes the database has.
 func (s *Store) Size(ctx context.Context) (int64, error) {
-	return s.count(ctx, s.options.Dialect.Size)
+	return s.count(ctx, s.dialect.Size)
 }
 
-// New returns the store in a database.
-func New(db DB, o Options) *Store {
+// New returns the store in a database. It calls written when an event of a workspace was committed.
+func New(db DB, dialect Dialect, o OpenOptions, written func(workspace int64)) *Store {
 	return &Store{
-		Follower: db, db: db, options: o, now: o.Now,
+		Follower: db, db: db, dialect: dialect, now: o.Now, noEvents: o.NoEvents, written: written,
 		changes: make(chan *change), ended: make(chan struct{}),
 		asides: map[int64]*aside{},
 	}

@@ -55,7 +55,7 @@ func (s *Store) Webhook(ctx context.Context, workspace int64, id string) (webhoo
 // ChangeWebhook implements [webhook.Store].
 func (s *Store) ChangeWebhook(ctx context.Context, c webhook.Change) (webhook.Changed, error) {
 	return result(ctx, s.db.Change, func(tx Tx) (done webhook.Changed, err error) {
-		if err := CheckShop(tx, c.Workspace, s.options.Dialect.Lock); err != nil {
+		if err := CheckShop(tx, c.Workspace, s.dialect.Lock); err != nil {
 			return done, err
 		}
 		body, replayed, err := once(tx, c.Workspace, c.Once, petstore.At(s.now()), func() (_ []byte, err error) {

@@ -101,7 +101,7 @@ func checkNameFree(tx Tx, name string) error {
 // openShop creates the counters of a shop.
 func (s *Store) openShop(tx Tx, shop int64) error {
 	forgotten := 0
-	if s.options.NoEvents {
+	if s.noEvents {
 		forgotten = 1 // once events are written, who reads from the beginning gets events_expired
 	}
 	return exec(tx, "INSERT INTO counters (workspace, forgotten) VALUES ($1, $2)", shop, forgotten)
@@ -214,7 +214,7 @@ func (s *Store) ResetWorkspace(ctx context.Context, workspace int64, by access.A
 		return "workspace.reset", "catalogue, orders, ledger and receipts removed", s.renewShop(tx, w, nil)
 	})
 	if err == nil {
-		s.options.Written(before) // its readers see that it has ended
+		s.written(before) // its readers see that it has ended
 	}
 	return err
 }
@@ -225,7 +225,7 @@ func (s *Store) DeleteWorkspace(ctx context.Context, workspace int64, by access.
 		return "workspace.delete", "removed with its keys, catalogue and orders", removeWorkspace(tx, w)
 	})
 	if err == nil {
-		s.options.Written(w.Shop)
+		s.written(w.Shop)
 	}
 	return err
 }

@@ -67,9 +67,7 @@ func Open(ctx context.Context, url string, o Options) (*DB, error) {
 		return nil, err
 	}
 	db := &DB{url: url, name: name, now: o.Now, log: o.Log, node: rand.Text(), feeds: make(chan int64, notifyWaiting), quit: make(chan struct{})}
-	db.Store = store.New(engine{db}, store.Options{
-		Dialect: dialect, Now: o.Now, NoEvents: o.NoEvents, Written: db.written,
-	})
+	db.Store = store.New(engine{db}, dialect, o, db.written)
 	if db.writer, err = db.openPool(ctx, writing, committers+store.MaxPatient+2); err != nil {
 		return nil, err
 	}

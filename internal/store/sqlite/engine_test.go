@@ -37,7 +37,7 @@ func TestLoadAgain(t *testing.T) {
 	db := openTest(t, Options{Readers: 1})
 	workspace := newWorkspace(t, db, "w")
 	e := &troubled{engine: engine{db}}
-	s := store.New(e, store.Options{Dialect: dialect, Now: time.Now, Written: db.WakeReaders})
+	s := store.New(e, dialect, Options{Now: time.Now}, db.WakeReaders)
 	load := func(units ...petstore.Unit) {
 		t.Helper()
 		if refused, err := s.Load(t.Context(), workspace, &petstore.Batch{Units: units}); err != nil || len(refused) > 0 {

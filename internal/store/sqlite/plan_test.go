@@ -91,7 +91,7 @@ func TestStatementPlans(t *testing.T) {
 	open := func(t *testing.T, now func() time.Time) storetest.Stores {
 		t.Helper()
 		db := openTest(t, Options{Readers: 1})
-		s := store.New(explained{engine{db}, t}, store.Options{Dialect: dialect, Now: now, Written: db.WakeReaders})
+		s := store.New(explained{engine{db}, t}, dialect, Options{Now: now}, db.WakeReaders)
 		s.CommitChanges(1)
 		t.Cleanup(s.EndChanges)
 		return struct {

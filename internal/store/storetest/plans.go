@@ -21,7 +21,7 @@ type ListStatement struct {
 // Asked returns what reads ask an engine that finds nothing among many rows.
 func Asked(d store.Dialect, read func(*store.Store)) []ListStatement {
 	r := &recorder{}
-	read(store.New(r, store.Options{Dialect: d, Now: time.Now}))
+	read(store.New(r, d, store.OpenOptions{Now: time.Now}, nil))
 	return r.asked
 }
 
