@@ -177,7 +177,7 @@ func (l *load) find(b *Batch) {
 	}
 	l.lock(b)
 	l.loadRows(b, w)
-	among, ids := l.dialect.Among(w.pets)
+	among, ids := l.store.dialect.Among(w.pets)
 	b.Query(func(row Row) error {
 		var id int64
 		err := row.Scan(&id)

@@ -10,47 +10,40 @@ import (
 
 // DryRun implements [petstore.Bulk].
 func (s *Store) DryRun(ctx context.Context, workspace int64, f func(petstore.Bulk) error) error {
-	r := &dryRun{store: s, workspace: workspace, dialect: s.dialect, taken: takenIDs{}}
-	r.dialect.Lock = ""
+	dialect := s.dialect
+	dialect.Lock = ""
 	var said error
 	err := s.db.Snapshot(ctx, func(tx Tx) error {
 		if err := CheckShop(tx, workspace, ""); err != nil {
 			return err
 		}
-		r.tx = tx
-		said = f(r)
+		reads := New(txDB{tx: tx}, dialect, OpenOptions{Now: s.now, NoEvents: s.noEvents}, nil)
+		said = f(&dryRun{Store: reads, tx: tx, taken: takenIDs{}})
 		return said
 	})
 	return cmp.Or(said, err) // that of f as it is
 }
 
-// A dryRun is a snapshot of a workspace, and the ids that were loaded into it. The other
-// methods of a Bulk have no use in it.
+// A txDB is a transaction that is read as a DB.
+type txDB struct {
+	DB // nil
+	tx Tx
+}
+
+func (d txDB) Read(_ context.Context, f func(Tx) error) error { return f(d.tx) }
+
+// A dryRun is a snapshot of a workspace, and the ids that were loaded into it.
 type dryRun struct {
-	petstore.Bulk // nil
+	*Store // without locks
 
-	store     *Store
-	tx        Tx
-	workspace int64
-	dialect   Dialect // without locks
-	taken     takenIDs
-	last      counters // with the ids that were issued here
-}
-
-// Pets implements [petstore.Bulk].
-func (r *dryRun) Pets(_ context.Context, _ int64, q petstore.PetQuery) ([]petstore.StockedPet, error) {
-	return readPets(r.tx, &r.dialect, r.workspace, &q)
-}
-
-// Categories implements [petstore.Bulk].
-func (r *dryRun) Categories(_ context.Context, _ int64, q petstore.CategoryQuery) ([]petstore.Category, error) {
-	return categoryList(&r.dialect, r.workspace, &q).read(r.tx)
+	tx    Tx
+	taken takenIDs
+	last  counters // with the ids that were issued here
 }
 
 // Load implements [petstore.Bulk].
-func (r *dryRun) Load(_ context.Context, _ int64, b *petstore.Batch) ([]petstore.Refusal, error) {
-	l := &load{Group: r.store.group(nil), shop: r.workspace, batch: b, last: r.last, taken: r.taken}
-	l.dialect = &r.dialect
+func (r *dryRun) Load(_ context.Context, workspace int64, b *petstore.Batch) ([]petstore.Refusal, error) {
+	l := &load{Group: r.group(nil), shop: workspace, batch: b, last: r.last, taken: r.taken}
 	err := l.insert(r.tx)
 	r.last = l.in.last
 	if err != nil && !errors.Is(err, petstore.ErrRefused) {

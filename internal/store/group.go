@@ -14,7 +14,6 @@ import (
 // again with Load.
 type Group struct {
 	store   *Store
-	dialect *Dialect
 	changes []*change
 	writes  []*change // carried out behind the changes
 	Patient bool      // it waits for the locks of its workspaces however long others hold them
@@ -96,7 +95,7 @@ func (r rows[T]) drop(id rowID) {
 }
 
 func (s *Store) group(changes []*change) *Group {
-	g := &Group{store: s, dialect: &s.dialect}
+	g := &Group{store: s}
 	for _, c := range changes {
 		if c.write != nil {
 			g.writes = append(g.writes, c)
@@ -221,7 +220,7 @@ func (g *Group) lock(b *Batch) {
 			err := row.Scan(&c.pets, &c.categories, &c.orders, &c.movements, &c.events, &c.forgotten, &c.letters)
 			w.last, w.open = *c, true
 			return err
-		}, selectCounters+g.dialect.Lock, w.id)
+		}, selectCounters+g.store.dialect.Lock, w.id)
 	}
 }
 
@@ -230,16 +229,16 @@ func (g *Group) loadRows(b *Batch, w *groupedWorkspace) {
 	petID := func(p *storedPet) int64 { return p.ID }
 	w.orders, w.pets, w.categories, w.uses = distinct(w.orders), distinct(w.pets), distinct(w.categories), distinct(w.uses)
 	if len(w.orders) > 0 {
-		among, ids := g.dialect.Among(w.orders)
+		among, ids := g.store.dialect.Among(w.orders)
 		loadAll(b, g.orders, scanStoredOrder, func(o *storedOrder) int64 { return o.ID }, ordersToChange+among, w.id, ids)
 		loadAll(b, g.pets, scanStored, petID, petsToChange+fmt.Sprintf(petsOf, among), w.id, ids)
 	}
 	if len(w.pets) > 0 {
-		among, ids := g.dialect.Among(w.pets)
+		among, ids := g.store.dialect.Among(w.pets)
 		loadAll(b, g.pets, scanStored, petID, petsToChange+among, w.id, ids)
 	}
 	if len(w.categories) > 0 {
-		among, ids := g.dialect.Among(w.categories)
+		among, ids := g.store.dialect.Among(w.categories)
 		loadAll(b, g.categories, scanCategory, func(c *petstore.Category) int64 { return c.ID }, categoriesToChange+among, w.id, ids)
 	}
 	for _, id := range w.uses {

@@ -25,12 +25,7 @@ func (s *Store) Pet(ctx context.Context, workspace, id int64) (petstore.StockedP
 
 // Pets implements [petstore.Store].
 func (s *Store) Pets(ctx context.Context, workspace int64, q petstore.PetQuery) ([]petstore.StockedPet, error) {
-	return read(ctx, s, func(tx Tx) ([]petstore.StockedPet, error) { return readPets(tx, &s.dialect, workspace, &q) })
-}
-
-// readPets returns the pets that a query selects.
-func readPets(tx Tx, d *Dialect, workspace int64, q *petstore.PetQuery) ([]petstore.StockedPet, error) {
-	page, err := petList(d, workspace, q).read(tx)
+	page, err := read(ctx, s, petList(&s.dialect, workspace, &q).read)
 	if len(q.IDs) > 0 { // they are few: their other columns are looked at here
 		page = slices.DeleteFunc(page, func(p petstore.StockedPet) bool { return !q.Has(p.ID) || !q.Selects(p.Pet) })
 		page = page[:min(len(page), max(q.Limit, 0))]

@@ -21,9 +21,9 @@ func (g *Group) write(b *Batch) {
 	writeRows(g, b, categoryTable, g.categories)
 	g.writePets(b)
 	writeRows(g, b, orderTable, g.orders)
-	g.dialect.write(b, movementTable.insert, g.movements)
+	g.store.dialect.write(b, movementTable.insert, g.movements)
 	g.keepReceipts(b)
-	g.dialect.write(b, eventTable.insert, g.events)
+	g.store.dialect.write(b, eventTable.insert, g.events)
 	for _, w := range g.workspaces {
 		if c := &w.last; *c != w.loaded {
 			b.Exec(updateCounters, c.pets, c.categories, c.orders, c.movements, c.events, c.forgotten, c.letters, w.id)
@@ -45,8 +45,8 @@ func writeRows[T comparable](g *Group, b *Batch, t *table[T], rows rows[T]) {
 			updates = append(updates, t.values(id.workspace, &r.row))
 		}
 	}
-	g.dialect.write(b, t.insert, inserts)
-	g.dialect.write(b, t.update, updates)
+	g.store.dialect.write(b, t.insert, inserts)
+	g.store.dialect.write(b, t.update, updates)
 }
 
 // writePets is writeRows for pets, of which mostly nothing but the stock changes. It also adds
@@ -63,8 +63,8 @@ func (g *Group) writePets(b *Batch) {
 		others[id] = p
 		name, last := petstore.Fold(p.row.Name), &g.workspace(id.workspace).last
 		last.letters = lettersOf(last.letters, name)
-		if p.isNew && !p.gone && g.dialect.AddName != nil {
-			g.dialect.AddName(b, id.workspace, id.id, name)
+		if p.isNew && !p.gone && g.store.dialect.AddName != nil {
+			g.store.dialect.AddName(b, id.workspace, id.id, name)
 		}
 	}
 	writeRows(g, b, petTable, others)
