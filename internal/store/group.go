@@ -144,15 +144,14 @@ func (g *Group) Run(tx Tx) error {
 	return nil
 }
 
-// The statements that load the rows of a group.
+// The statements that load the rows of a group. The %s is the condition for ids.
 const (
-	ordersToChange     = "SELECT " + orderColumns + ", placed FROM orders WHERE workspace = $1 AND id"
-	petsToChange       = "SELECT " + storedColumns + " FROM pets WHERE workspace = $1 AND id"
-	categoriesToChange = "SELECT " + categoryColumns + " FROM categories WHERE workspace = $1 AND id"
+	ordersToChange = "SELECT " + orderColumns + ", placed FROM orders WHERE workspace = $1 AND id%s"
+	petsToChange   = "SELECT " + storedColumns + " FROM pets WHERE workspace = $1 AND id%s"
+	petsOfOrders   = "SELECT " + storedColumns + ` FROM pets WHERE workspace = $1
+		AND id IN (SELECT pet FROM orders WHERE workspace = $1 AND id%s)`
+	categoriesToChange = "SELECT " + categoryColumns + " FROM categories WHERE workspace = $1 AND id%s"
 	selectCategoryUse  = "SELECT 1 FROM pets WHERE workspace = $1 AND category = $2 LIMIT 1"
-
-	// petsOf follows petsToChange. The %s is the condition for the ids of orders.
-	petsOf = " IN (SELECT pet FROM orders WHERE workspace = $1 AND id%s)"
 )
 
 // Load forgets an earlier try, and adds the statements that lock the workspaces and load
@@ -227,21 +226,12 @@ func (g *Group) lock(b *Batch) {
 // loadRows adds the statements that load the rows of a workspace which the changes need.
 func (g *Group) loadRows(b *Batch, w *groupedWorkspace) {
 	petID := func(p *storedPet) int64 { return p.ID }
-	w.orders, w.pets, w.categories, w.uses = distinct(w.orders), distinct(w.pets), distinct(w.categories), distinct(w.uses)
-	if len(w.orders) > 0 {
-		among, ids := g.store.dialect.Among(w.orders)
-		loadAll(b, g.orders, scanStoredOrder, func(o *storedOrder) int64 { return o.ID }, ordersToChange+among, w.id, ids)
-		loadAll(b, g.pets, scanStored, petID, petsToChange+fmt.Sprintf(petsOf, among), w.id, ids)
-	}
-	if len(w.pets) > 0 {
-		among, ids := g.store.dialect.Among(w.pets)
-		loadAll(b, g.pets, scanStored, petID, petsToChange+among, w.id, ids)
-	}
-	if len(w.categories) > 0 {
-		among, ids := g.store.dialect.Among(w.categories)
-		loadAll(b, g.categories, scanCategory, func(c *petstore.Category) int64 { return c.ID }, categoriesToChange+among, w.id, ids)
-	}
-	for _, id := range w.uses {
+	w.orders, w.pets, w.categories = distinct(w.orders), distinct(w.pets), distinct(w.categories)
+	loadAll(g, b, g.orders, scanStoredOrder, func(o *storedOrder) int64 { return o.ID }, ordersToChange, w.id, w.orders)
+	loadAll(g, b, g.pets, scanStored, petID, petsOfOrders, w.id, w.orders)
+	loadAll(g, b, g.pets, scanStored, petID, petsToChange, w.id, w.pets)
+	loadAll(g, b, g.categories, scanCategory, func(c *petstore.Category) int64 { return c.ID }, categoriesToChange, w.id, w.categories)
+	for _, id := range distinct(w.uses) {
 		b.Query(func(Row) error {
 			w.inUse = append(w.inUse, id)
 			return nil
@@ -249,13 +239,18 @@ func (g *Group) loadRows(b *Batch, w *groupedWorkspace) {
 	}
 }
 
-// loadAll adds the statement that loads rows of a workspace.
-func loadAll[T comparable](b *Batch, into rows[T], scan func(Row, *T) error, idOf func(*T) int64, query string, workspace int64, ids any) {
+// loadAll adds the statement that loads the rows of a workspace with some ids, if there are any.
+func loadAll[T comparable](g *Group, b *Batch, into rows[T], scan func(Row, *T) error, idOf func(*T) int64,
+	query string, workspace int64, ids []int64) {
+	if len(ids) == 0 {
+		return
+	}
+	among, arg := g.store.dialect.Among(ids)
 	b.Query(func(row Row) error {
 		r := new(loadedRow[T])
 		err := scan(row, &r.row)
 		r.loaded = r.row
 		into[rowID{workspace, idOf(&r.row)}] = r
 		return err
-	}, query, workspace, ids)
+	}, fmt.Sprintf(query, among), workspace, arg)
 }

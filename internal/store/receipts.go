@@ -91,15 +91,6 @@ func (s *Store) KeepFormAnswer(ctx context.Context, workspace int64, form string
 	})
 }
 
-// keepReceipts adds the statements that write the receipts of the changes.
-func (g *Group) keepReceipts(b *Batch) {
-	for _, c := range g.changes {
-		if c.receipt != nil {
-			keepReceipt(b, idOf(c.Change), c.receipt)
-		}
-	}
-}
-
 // Forget implements [petstore.Store]. It also removes the limiter's windows of old
 // days.
 func (s *Store) Forget(ctx context.Context) (removed int, err error) {

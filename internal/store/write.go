@@ -22,7 +22,11 @@ func (g *Group) write(b *Batch) {
 	g.writePets(b)
 	writeRows(g, b, orderTable, g.orders)
 	g.store.dialect.write(b, movementTable.insert, g.movements)
-	g.keepReceipts(b)
+	for _, c := range g.changes {
+		if c.receipt != nil {
+			keepReceipt(b, idOf(c.Change), c.receipt)
+		}
+	}
 	g.store.dialect.write(b, eventTable.insert, g.events)
 	for _, w := range g.workspaces {
 		if c := &w.last; *c != w.loaded {
@@ -74,8 +78,6 @@ func (g *Group) writePets(b *Batch) {
 // A table says how its rows are written. Its last two columns are the id and the
 // workspace, by which a row is found.
 type table[T any] struct {
-	name           string
-	columns        []string
 	insert, update rowStatement                        // with the values of a row
 	remove         string                              // with the id and the workspace
 	values         func(workspace int64, row *T) []any // in the order of the columns
@@ -87,20 +89,20 @@ type rowStatement struct{ one, all string }
 
 // newTable returns the table with the columns. They are bigint unless another type is said.
 func newTable[T any](name, columns string, values func(workspace int64, row *T) []any) *table[T] {
-	t := &table[T]{name: name, values: values}
-	var places, arrays, sets, news []string
+	t := &table[T]{values: values}
+	var names, places, arrays, sets, news []string
 	for i, column := range strings.Split(columns+", id, workspace", ", ") {
 		column, kind, said := strings.Cut(column, " ")
 		if !said {
 			kind = "bigint"
 		}
-		t.columns = append(t.columns, column)
+		names = append(names, column)
 		places = append(places, fmt.Sprintf("$%d", i+1))
 		arrays = append(arrays, fmt.Sprintf("$%d::%s[]", i+1, kind))
 		sets = append(sets, fmt.Sprintf("%s = $%d", column, i+1))
 		news = append(news, column+" = n."+column)
 	}
-	n, all := len(sets)-2, strings.Join(t.columns, ", ")
+	n, all := len(sets)-2, strings.Join(names, ", ")
 	from := "unnest(" + strings.Join(arrays, ", ") + ") AS n (" + all + ")"
 	t.insert = rowStatement{
 		fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", name, all, strings.Join(places, ", ")),
