@@ -199,10 +199,7 @@ func (s *Store) rotate(tx Tx, m access.KeyRequest, holder *access.Key) (access.K
 	if err := s.saveChanged(tx, old, m.By, "key.rotate", detail); err != nil {
 		return old, err
 	}
-	if err := s.insertBounded(tx, next); err != nil {
-		return old, err
-	}
-	return key(tx, next.ID)
+	return next, s.insertBounded(tx, next)
 }
 
 // UpdateKey implements [access.Store].
