@@ -3,6 +3,7 @@ package sqlite
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"strconv"
 	"time"
@@ -60,14 +61,8 @@ var dialect = store.Dialect{
 }
 
 func among(ids []int64) (condition string, arg any) {
-	text := []byte("[")
-	for i, id := range ids {
-		if i > 0 {
-			text = append(text, ',')
-		}
-		text = strconv.AppendInt(text, id, 10)
-	}
-	return " IN (SELECT value FROM json_each($2))", string(append(text, ']'))
+	text, _ := json.Marshal(ids) // never fails
+	return " IN (SELECT value FROM json_each($2))", string(text)
 }
 
 // How long a command waits for the server, and how often it asks the database meanwhile.
