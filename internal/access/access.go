@@ -265,10 +265,10 @@ func (k *Key) State(now time.Time) string {
 	return "active"
 }
 
-// CheckHolder returns CodeInvalidKey, CodeExpiredKey or CodeBannedKey unless k is valid
+// CheckValid returns CodeInvalidKey, CodeExpiredKey or CodeBannedKey unless k is valid
 // at now. It is called again during a request, since the key may have ended after the
 // request began.
-func (k *Key) CheckHolder(now time.Time) error {
+func (k *Key) CheckValid(now time.Time) error {
 	switch k.State(now) {
 	case "revoked":
 		return invalidKey()
@@ -302,9 +302,9 @@ func (k *Key) CheckRotation(now time.Time) error {
 func (k *Key) CheckGrant(s Scopes, end time.Time) error {
 	switch {
 	case !k.Scopes.Has(s):
-		return grantFault("/scopes", "A key gives no more scopes than it has: %s.", k.Scopes)
+		return grantFault("/scopes", "A new key cannot have more scopes than the key that creates it: %s.", k.Scopes)
 	case !k.ExpiresAt.IsZero() && (end.IsZero() || end.After(k.ExpiresAt)):
-		return grantFault("/expiresAt", "A key makes none that lasts longer than it does: until %s.", petstore.At(k.ExpiresAt))
+		return grantFault("/expiresAt", "A new key cannot last longer than the key that creates it, which expires at %s.", petstore.At(k.ExpiresAt))
 	}
 	return nil
 }

@@ -108,8 +108,8 @@ func TestCheckGrant(t *testing.T) {
 		{Key{Scopes: Read | Write, ExpiresAt: end}, Read, end.Add(-time.Second), ""},
 		{Key{Scopes: Read | Write, ExpiresAt: end}, Read, end.Add(time.Millisecond), "longer"},
 		{Key{Scopes: Read | Write, ExpiresAt: end}, Read, time.Time{}, "longer"},
-		{Key{Scopes: Write}, Read | Write, end, "no more scopes than it has: write"},
-		{Key{Scopes: Read | Write}, Manage, end, "no more scopes"},
+		{Key{Scopes: Write}, Read | Write, end, "more scopes than the key that creates it: write"},
+		{Key{Scopes: Read | Write}, Manage, end, "more scopes than the key"},
 	} {
 		err := test.maker.CheckGrant(test.scopes, test.end)
 		if (err == nil) != (test.bad == "") || err != nil && !strings.Contains(err.Error(), test.bad) {

@@ -87,7 +87,7 @@ func (d *Directory[S]) Refresh(ctx context.Context) error {
 	}
 	d.mu.Unlock()
 	if changed {
-		_ = d.store.Followed(ctx, state) // after an error, those who wait for it give up
+		_ = d.store.SetAppliedState(ctx, state) // after an error, those who wait for it give up
 	}
 	return nil
 }

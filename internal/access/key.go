@@ -52,12 +52,12 @@ func mintFrom(begin string, random io.Reader) (key, prefix string) {
 }
 
 // deriveKey returns the key that a request with an Idempotency-Key creates. It is
-// derived from holder, the secret key of the request, so it is the same whenever holder
+// derived from the secret of the caller's key, so it is the same whenever the caller
 // repeats the request, and cannot be learned from the database, which has only a hash
-// of holder.
-func deriveKey(holder, id string, once *petstore.Idempotency) (key, prefix string) {
+// of that secret.
+func deriveKey(secret, id string, once *petstore.Idempotency) (key, prefix string) {
 	const enough = 8 * secretLen // text62 leaves out one byte in 32
-	stream, err := hkdf.Key(sha256.New, []byte(holder), []byte(id), once.Operation+"\n"+once.Key, enough)
+	stream, err := hkdf.Key(sha256.New, []byte(secret), []byte(id), once.Operation+"\n"+once.Key, enough)
 	if err != nil {
 		panic(err) // only if the length is too great for SHA-256, and it is constant
 	}

@@ -11,18 +11,18 @@ import (
 )
 
 // A Keyring creates and changes keys on behalf of the operator, who may change all
-// keys, or of the holder of a key, who may change those of its workspace within the
+// keys, or of a caller with a key, who may change those of its workspace within the
 // limits of CheckGrant. The API, the consoles and the commands all use it.
 //
-// Its methods return CodeKeyNotFound for a key that the holder may not see: one of
+// Its methods return CodeKeyNotFound for a key that the caller may not see: one of
 // another workspace, or a revoked one. Methods that change something return the error
-// of CheckHolder if the holder's key is no longer valid.
+// of CheckValid if the caller's key is no longer valid.
 type Keyring struct {
 	Store  Store
 	Now    func() time.Time
 	By     Actor
-	Maker  *Key   // the key of the holder; nil for the operator
-	Secret string // of Maker; needed for calls with an Idempotency
+	Caller *Key   // the caller's key; nil for the operator
+	Secret string // of Caller; needed for calls with an Idempotency
 }
 
 // A NewKey describes a key that is to be created.
@@ -58,35 +58,35 @@ func (r Keyring) Create(ctx context.Context, workspace int64, n NewKey, once *pe
 		return IssuedKey{}, err
 	}
 	end := n.ExpiresAt.UTC()
-	if r.Maker != nil && end.IsZero() {
-		end = r.Maker.ExpiresAt
+	if r.Caller != nil && end.IsZero() {
+		end = r.Caller.ExpiresAt
 	}
 	k := Key{WorkspaceID: workspace, Name: n.Name, Scopes: n.Scopes, ExpiresAt: end}
-	return r.mint(ctx, KeyRequest{Key: k, Once: once, May: func(holder, _ *Key) error {
-		if holder == nil {
+	return r.mint(ctx, KeyRequest{Key: k, Once: once, May: func(caller, _ *Key) error {
+		if caller == nil {
 			return nil
 		}
-		return holder.CheckGrant(n.Scopes, end)
+		return caller.CheckGrant(n.Scopes, end)
 	}})
 }
 
 // Rotate creates a key that replaces the one with the id. Both are valid for the
 // overlap. If once is not nil, repeating the call has the same result.
 func (r Keyring) Rotate(ctx context.Context, id string, overlap time.Duration, once *petstore.Idempotency) (IssuedKey, error) {
-	m := KeyRequest{Replaces: id, Until: r.Now().Add(overlap), Once: once, May: func(holder, old *Key) error {
-		if err := r.sees(*old); err != nil || holder == nil {
+	m := KeyRequest{Replaces: id, Until: r.Now().Add(overlap), Once: once, May: func(caller, old *Key) error {
+		if err := r.sees(*old); err != nil || caller == nil {
 			return err
 		}
 		if err := old.CheckRotation(r.Now()); err != nil {
 			return err
 		}
-		if holder.CheckGrant(old.Scopes, old.ExpiresAt) != nil {
+		if caller.CheckGrant(old.Scopes, old.ExpiresAt) != nil {
 			return petstore.Errorf(CodeInsufficientScope, "The key %s has more scopes or lasts longer than the key that you use, so you can only revoke it.", old.ID)
 		}
 		return nil
 	}}
-	if r.Maker != nil {
-		m.Key.WorkspaceID = r.Maker.WorkspaceID
+	if r.Caller != nil {
+		m.Key.WorkspaceID = r.Caller.WorkspaceID
 	} else if once != nil { // the receipt needs the workspace
 		old, err := r.Store.Key(ctx, id)
 		if err != nil {
@@ -99,7 +99,7 @@ func (r Keyring) Rotate(ctx context.Context, id string, overlap time.Duration, o
 
 // mint gives a key its secret and has the store add it.
 func (r Keyring) mint(ctx context.Context, m KeyRequest) (IssuedKey, error) {
-	m.By, m.Holder, m.Key.ID, m.Key.CreatedAt = r.By, r.holder(), MintID(), r.Now()
+	m.By, m.Caller, m.Key.ID, m.Key.CreatedAt = r.By, r.callerID(), MintID(), r.Now()
 	secret, prefix := Mint()
 	if m.Once != nil {
 		secret, prefix = deriveKey(r.Secret, m.Key.ID, m.Once)
@@ -132,7 +132,7 @@ func (r Keyring) Update(ctx context.Context, id string, p KeyPatch, on petstore.
 	if err := petstore.Invalid(p.check(r.Now())); err != nil {
 		return Key{}, err
 	}
-	return r.change(ctx, id, on, func(holder, k *Key) error {
+	return r.change(ctx, id, on, func(caller, k *Key) error {
 		if p.Name.Present {
 			k.Name = p.Name.Value
 		}
@@ -145,8 +145,8 @@ func (r Keyring) Update(ctx context.Context, id string, p KeyPatch, on petstore.
 		end := p.ExpiresAt.Value.UTC()
 		longer := !k.ExpiresAt.IsZero() && (end.IsZero() || end.After(k.ExpiresAt))
 		k.ExpiresAt = end
-		if longer && holder != nil {
-			return holder.CheckGrant(k.Scopes, end)
+		if longer && caller != nil {
+			return caller.CheckGrant(k.Scopes, end)
 		}
 		return nil
 	})
@@ -164,29 +164,29 @@ func (r Keyring) Revoke(ctx context.Context, id string, on petstore.Condition) e
 	return err
 }
 
-func (r Keyring) change(ctx context.Context, id string, on petstore.Condition, edit func(holder, k *Key) error) (Key, error) {
-	return r.Store.UpdateKey(ctx, id, r.By, r.holder(), func(holder, k *Key) error {
+func (r Keyring) change(ctx context.Context, id string, on petstore.Condition, edit func(caller, k *Key) error) (Key, error) {
+	return r.Store.UpdateKey(ctx, id, r.By, r.callerID(), func(caller, k *Key) error {
 		if err := r.sees(*k); err != nil {
 			return err
 		}
 		if err := on.Check(k.View(r.Now())); err != nil {
 			return err
 		}
-		return edit(holder, k)
+		return edit(caller, k)
 	})
 }
 
-// holder returns the id of the holder's key, "" for the operator.
-func (r Keyring) holder() string {
-	if r.Maker == nil {
+// callerID returns the id of the caller's key, "" for the operator.
+func (r Keyring) callerID() string {
+	if r.Caller == nil {
 		return ""
 	}
-	return r.Maker.ID
+	return r.Caller.ID
 }
 
-// sees returns CodeKeyNotFound for a key that the holder may not see.
+// sees returns CodeKeyNotFound for a key that the caller may not see.
 func (r Keyring) sees(k Key) error {
-	if r.Maker == nil || k.WorkspaceID == r.Maker.WorkspaceID && k.RevokedAt.IsZero() {
+	if r.Caller == nil || k.WorkspaceID == r.Caller.WorkspaceID && k.RevokedAt.IsZero() {
 		return nil
 	}
 	return NoKey(k.ID)

@@ -63,7 +63,7 @@ func (m *memory) fail(err error) {
 	m.fault = err
 }
 
-func (m *memory) Followed(_ context.Context, state int64) error {
+func (m *memory) SetAppliedState(_ context.Context, state int64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.followed = state

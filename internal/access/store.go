@@ -70,16 +70,16 @@ type Store interface {
 
 	// MakeKey adds a key, which may replace another one. It returns CodeTooManyKeys if
 	// the workspace would have more than MaxKeys live keys; for a rotation the error of
-	// CheckRotation; for m.Once the errors of Replay; and for m.Holder the error of
-	// CheckHolder, also if the request is repeated.
+	// CheckRotation; for m.Once the errors of Replay; and for m.Caller the error of
+	// CheckValid, also if the request is repeated.
 	MakeKey(ctx context.Context, m KeyRequest) (CreatedKey, error)
 	// KeyPage returns a page of the keys of a workspace.
 	KeyPage(ctx context.Context, workspace int64, p KeyPage) ([]Key, error)
 	Key(ctx context.Context, id string) (Key, error)
 	// UpdateKey stores the name and the expiry, the revocation, or the ban that edit sets.
-	// holder is as in a KeyRequest. If edit returns an error, nothing is changed. edit may
+	// caller is as in a KeyRequest. If edit returns an error, nothing is changed. edit may
 	// be called several times.
-	UpdateKey(ctx context.Context, id string, by Actor, holder string, edit func(holder, k *Key) error) (Key, error)
+	UpdateKey(ctx context.Context, id string, by Actor, caller string, edit func(caller, k *Key) error) (Key, error)
 
 	// AccessState returns a number that changes whenever LiveKeys would return something
 	// else about an existing key. Reading it is cheap.
@@ -98,13 +98,13 @@ type Store interface {
 	// part of their daily quota.
 	BusiestKeys(ctx context.Context, limit int) ([]Use, error)
 
-	// Followed notes that the server uses the keys as they were when AccessState was
+	// SetAppliedState notes that the server uses the keys as they were when AccessState was
 	// state.
-	Followed(ctx context.Context, state int64) error
-	// AwaitFollower waits until the server on this database uses the present keys. It
+	SetAppliedState(ctx context.Context, state int64) error
+	// AwaitApplied waits until the server on this database uses the present keys. It
 	// returns true then, or if no server is running, and false after a second. A store
 	// that many servers may use does not wait: they use the keys within a second.
-	AwaitFollower(ctx context.Context) (bool, error)
+	AwaitApplied(ctx context.Context) (bool, error)
 
 	// Secret returns 32 random bytes made with the store, for signing cursors.
 	Secret(ctx context.Context) ([]byte, error)
@@ -171,11 +171,11 @@ type KeyRequest struct {
 	Key      Key       // with a new id and a new hash
 	Replaces string    // the id of the key that it replaces, whose workspace, name, scopes, expiry and ban it takes over; or ""
 	Until    time.Time // when the replaced key ends at the latest
-	Holder   string    // the id of the caller's key, which must be valid; "" for the operator
-	// May is called in the transaction with the holder's key, nil for the operator, and
+	Caller   string    // the id of the caller's key, which must be valid; "" for the operator
+	// May is called in the transaction with the caller's key, nil for the operator, and
 	// the key that is replaced, nil if there is none. If it returns an error, nothing
 	// is changed. May may be nil.
-	May  func(holder, old *Key) error
+	May  func(caller, old *Key) error
 	Once *petstore.Idempotency // see [petstore.Idempotency]; in the workspace of Key; may be nil
 	By   Actor
 }

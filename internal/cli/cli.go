@@ -42,6 +42,19 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	return a.exit(ctx, err)
 }
 
+const rootLong = `Petstore is an HTTP API for pets, categories, stock and orders.
+
+Every setting of the server can also be given as an environment variable, such as
+PETSTORE_LOG_LEVEL for --log-level, or in the YAML file of --config. A flag takes
+precedence over its variable, a variable over the file, and the file over the default.
+"petstore config print" shows each value and where it comes from.
+
+These flags have variables too: --config, --key, --secret, --token, -o (PETSTORE_OUTPUT)
+and --server (PETSTORE_SERVER for "petstore api"; PETSTORE_OPS_SERVER for "petstore
+workspace" and "petstore key"). All other flags can only be given on the command line.
+
+Exit codes: 0 success, 1 failure, 2 wrong usage, 130 interrupted.`
+
 // newRoot returns the command petstore. Those of its commands that are made from a description are empty unless one of
 // words, which the user gave, is their name, because a description takes some milliseconds to read.
 func newRoot(a *app, words ...string) *cobra.Command {
@@ -82,18 +95,7 @@ func newRoot(a *app, words ...string) *cobra.Command {
 	root.SetCompletionCommandGroupID("other")
 	root.Version = version().Version
 	root.SetVersionTemplate("petstore {{.Version}}\n")
-	root.Long = `Petstore is an HTTP API for pets, categories, stock and orders.
-
-Every setting of the server can also be given as an environment variable, such as
-PETSTORE_LOG_LEVEL for --log-level, or in the YAML file of --config. A flag takes
-precedence over its variable, a variable over the file, and the file over the default.
-"petstore config print" shows each value and where it comes from.
-
-These flags have variables too: --config, --key, --secret, --token, -o (PETSTORE_OUTPUT)
-and --server (PETSTORE_SERVER for "petstore api"; PETSTORE_OPS_SERVER for "petstore
-workspace" and "petstore key"). All other flags can only be given on the command line.
-
-Exit codes: 0 success, 1 failure, 2 wrong usage, 130 interrupted.`
+	root.Long = rootLong
 	root.Example = "  petstore serve --demo"
 	root.PersistentFlags().String(config.FileFlag, "", "read settings from the YAML `FILE`")
 	config.FromEnvironment(root.PersistentFlags(), config.FileFlag)

@@ -55,7 +55,7 @@ func (a *app) withStoreFor(ctx context.Context, o store.OpenOptions, f func(node
 
 // awaitServer waits until a server that runs on the database has read the change, so that its next response shows it.
 func (a *app) awaitServer(ctx context.Context, db node.Store) error {
-	followed, err := db.AwaitFollower(ctx)
+	followed, err := db.AwaitApplied(ctx)
 	if err == nil && !followed {
 		fmt.Fprintf(a.err, "petstore: the change is stored, but the server on %s has not picked it up within a second\n", a.database())
 	}

@@ -41,10 +41,10 @@ type Options struct {
 	// does not bound the zero Holder; 0 bounds nobody.
 	Each int64
 
-	// Queue is how many units may be waited for for which nobody gives way. A holder
+	// Queue bounds the units that holders wait for while no share gives way. A holder
 	// may wait for as many as are then left of it: so one alone waits for half of
-	// them, and there is room for one that comes and waits for little. However many others
-	// wait, each may wait for a 128th of Queue, which is beyond it if need be.
+	// them, and there is room for one that comes and waits for little. Each holder may wait
+	// for a 128th of Queue, even if all together then wait for more than Queue.
 	Queue int64
 
 	// Wait is how long each waits; 0 is as long as its context lasts.
@@ -105,7 +105,7 @@ type Share struct {
 // Options and ctx allow, behind those who hold less.
 //
 // The pool calls yield once, if it is not nil, when the share has to give way:
-// another needs the units who holds less. It must not block, and Leave must
+// a holder with less needs the units. It must not block, and Leave must
 // follow soon. The share that gives way is the oldest of the workspace that
 // holds most; among callers without a key, of the address that holds most, even
 // if the one that comes would hold as much or is of that address.

@@ -157,15 +157,15 @@ func (c *conn) answerAll() (more bool, err error) {
 			return true, nil
 		}
 		var one request
-		switch size, is := one.read(c.buf[:c.have], c.front.options.Plain); {
-		case c.mayBePlain(is):
+		switch size, result := one.read(c.buf[:c.have], c.front.options.Plain); {
+		case c.mayBePlain(result):
 			c.awaitHead()
 			return true, nil
-		case is == notPlain && c.served.Load() && mayBePreface(c.buf[:c.have]):
+		case result == notPlain && c.served.Load() && mayBePreface(c.buf[:c.have]):
 			err = c.answer(&request{method: "PRI", target: "*", header: http.Header{}, preface: true}, nil, c.have)
-		case is == notPlain || is == headBegun || size > len(c.buf) || one.header[c.front.options.NotPlain] != nil:
+		case result == notPlain || result == headBegun || size > len(c.buf) || one.header[c.front.options.NotPlain] != nil:
 			return false, nil
-		case is == headPlain:
+		case result == headPlain:
 			c.awaitBody(size)
 			return true, nil
 		default:
@@ -181,11 +181,11 @@ func (c *conn) answerAll() (more bool, err error) {
 
 // mayBePlain reports whether the buffer may hold the beginning of the head of a plain
 // request, or of the preface of HTTP/2.
-func (c *conn) mayBePlain(is verdict) bool {
-	if is == headBegun {
+func (c *conn) mayBePlain(result readResult) bool {
+	if result == headBegun {
 		return c.have < len(c.buf)
 	}
-	return is == notPlain && c.have < len(preface) && mayBePreface(c.buf[:c.have])
+	return result == notPlain && c.have < len(preface) && mayBePreface(c.buf[:c.have])
 }
 
 // skipEmptyLines skips CR and LF before a request (RFC 9112 §2.2): some clients send

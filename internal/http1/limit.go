@@ -202,17 +202,17 @@ func (m *countedConn) recognize(workspace int64, key string) {
 	}
 }
 
-// setCredential replaces the credential of the connection, if that still is was.
-func (m *countedConn) setCredential(was, is *credential) {
+// setCredential replaces the credential of the connection, unless it is no longer before.
+func (m *countedConn) setCredential(before, after *credential) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.ended || !m.credential.CompareAndSwap(was, is) {
+	if m.ended || !m.credential.CompareAndSwap(before, after) {
 		return
 	}
 	m.share.Move(m.holder())
 	m.limit.mu.Lock()
 	defer m.limit.mu.Unlock()
-	if is != nil {
+	if after != nil {
 		m.limit.identified[m] = struct{}{}
 	} else {
 		delete(m.limit.identified, m)

@@ -128,7 +128,7 @@ func (a *meteredWriter) cut() {
 	}
 	c := http.NewResponseController(a.ResponseWriter)
 	past := time.Unix(1, 0)
-	_ = c.SetReadDeadline(past) // the only
+	_ = c.SetReadDeadline(past) // fails only if the connection is closed
 	_ = c.SetWriteDeadline(past)
 }
 

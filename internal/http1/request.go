@@ -21,13 +21,13 @@ type request struct {
 	preface bool // it is the preface of HTTP/2 after a request of HTTP/1.1
 }
 
-// A verdict is what read found.
-type verdict uint8
+// A readResult is what read found.
+type readResult uint8
 
 const (
-	notPlain  verdict = iota
-	headBegun         // the head is incomplete, and may become that of a plain request
-	headPlain         // the head is plain, and the body is incomplete
+	notPlain  readResult = iota
+	headBegun            // the head is incomplete, and may become that of a plain request
+	headPlain            // the head is plain, and the body is incomplete
 	wholePlain
 )
 
@@ -50,7 +50,7 @@ func mayBePreface(b []byte) bool {
 // that of a plain request. size is the length of the whole request, 0 until the head is
 // complete. The result is exactly what net/http would read, see
 // FuzzPlainRequestIsNetHTTPs.
-func (r *request) read(b []byte, plain func(path string) bool) (size int, _ verdict) {
+func (r *request) read(b []byte, plain func(path string) bool) (size int, _ readResult) {
 	end := bytes.Index(b, []byte("\r\n\r\n"))
 	if end < 0 {
 		if r.begins(b, plain) {

@@ -151,7 +151,7 @@ func (f *feedReader) ended() bool {
 	default:
 	}
 	e := f.o.Keys.Entry(f.x.entry.Key.ID)
-	return e == nil || e.Key.CheckHolder(f.o.Now()) != nil
+	return e == nil || e.Key.CheckValid(f.o.Now()) != nil
 }
 
 // extend sets the deadlines of the connection so that the answer may take that much

@@ -25,7 +25,7 @@ func (a *API) keyRoutes() []route {
 // ring returns the Keyring of the caller.
 func (a *API) ring(x *exchange) access.Keyring {
 	secret, _ := presentedKey(x.r.Header) // the key was verified before
-	return access.Keyring{Store: a.o.Access, Now: a.o.Now, By: access.Actor(x.caller()), Maker: &x.entry.Key, Secret: secret}
+	return access.Keyring{Store: a.o.Access, Now: a.o.Now, By: access.Actor(x.caller()), Caller: &x.entry.Key, Secret: secret}
 }
 
 // refreshKeys has this node use changed keys at once, if it uses keys; the others do so within a second.

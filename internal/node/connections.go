@@ -115,7 +115,7 @@ func (b budget) limits(c *config.Config) http1.Limits {
 // directory. It does not read the store; the directory does so for many keys at once.
 func (n *node) keyIsValid(id string) bool {
 	e := n.keys.Held(id)
-	return e != nil && e.Key.CheckHolder(n.now()) == nil
+	return e != nil && e.Key.CheckValid(n.now()) == nil
 }
 
 // openDescriptors returns how many descriptors are open; 0 if the system does not say.

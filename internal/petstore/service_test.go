@@ -159,7 +159,6 @@ func TestReplacePet(t *testing.T) {
 	}
 }
 
-// Rule 9.
 func TestDelete(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -165,7 +165,6 @@ func TestStatusSettles(t *testing.T) {
 	}
 }
 
-// Rule 8.
 func TestStatusByHand(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -105,9 +105,9 @@ func (p *penalty) strikesLeft(cfg *Config, now int64) int {
 	return max(left, 1)
 }
 
-// set replaces the ban that runs by one of the store, another node or the operator. The limiter's raise the level
-// to theirs, if they are news. One that is over, as a store may repeat it, changes nothing else, but the operator's may run again when
-// the clock is set back.
+// set replaces the ban that runs by one of the store, another node or the operator. A ban that a limiter began raises the level
+// to its own, if it is new here. A ban that is over, which a store may repeat, changes nothing else; one of the operator may run
+// again when the clock is set back.
 func (p *penalty) set(b *Ban, now int64) {
 	from, until := b.From.UnixNano(), b.Until.UnixNano()
 	if until > p.cleanSince {

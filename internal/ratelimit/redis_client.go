@@ -35,12 +35,12 @@ type redisClient struct {
 	virtual  func() int64 // replaces the server's clock in tests, if it is not nil
 	counts   redisCounts
 
-	away     atomic.Bool  // Redis is not asked, but checked on
-	failures atomic.Int32 // calls and checks that failed in a row
-	logged   atomic.Int64 // when the log last said that Redis is away, in Unix seconds
-	told     atomic.Bool  // the log says that Redis is away
-	pings    atomic.Int64
-	checked  time.Time // when Check last asked Redis
+	away       atomic.Bool  // Redis is not asked, but checked on
+	failures   atomic.Int32 // calls and checks that failed in a row
+	logged     atomic.Int64 // when the log last said that Redis is away, in Unix seconds
+	awayLogged atomic.Bool  // the log says that Redis is away
+	pings      atomic.Int64
+	checked    time.Time // when Check last asked Redis
 }
 
 type redisCounts struct{ redis, cached, local, unavailable, failed atomic.Int64 }
@@ -123,7 +123,7 @@ func (r *redisClient) check() {
 		return
 	}
 	r.failures.Store(0)
-	if r.away.CompareAndSwap(true, false) && r.told.Swap(false) {
+	if r.away.CompareAndSwap(true, false) && r.awayLogged.Swap(false) {
 		r.log.Info("Redis answers; requests are counted there")
 	}
 }
@@ -136,7 +136,7 @@ func (r *redisClient) fail(err error) {
 	}
 	last, now := r.logged.Load(), time.Now().Unix()
 	if r.away.Load() && now-last >= 60 && r.logged.CompareAndSwap(last, now) {
-		r.told.Store(true)
+		r.awayLogged.Store(true)
 		r.log.Error("Redis cannot be used; requests are counted without it", "err", err)
 	}
 }

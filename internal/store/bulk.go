@@ -15,7 +15,7 @@ const largeImport = 10_000
 // transaction.
 func (s *Store) Load(ctx context.Context, workspace int64, b *petstore.Batch) ([]petstore.Refusal, error) {
 	l := &load{Group: s.group(nil), shop: workspace, batch: b}
-	err := s.db.Step(ctx, workspace, l.run)
+	err := s.db.WriteBulk(ctx, workspace, l.run)
 	switch {
 	case errors.Is(err, petstore.ErrRefused):
 		return l.refused, nil
@@ -25,7 +25,10 @@ func (s *Store) Load(ctx context.Context, workspace int64, b *petstore.Batch) ([
 	l.notify()
 	if i := b.Imported; i != nil && i.Categories+i.Pets+i.Orders >= largeImport {
 		for more := true; more && err == nil; { // what fails, the database does by itself some time
-			more, err = result(ctx, s.db.Write, s.dialect.Tidy)
+			err = s.db.WriteBulk(ctx, 0, func(tx Tx) (err error) {
+				more, err = s.dialect.Tidy(tx)
+				return err
+			})
 		}
 	}
 	return l.refused, nil
@@ -130,8 +133,8 @@ func (l *load) keep(u *petstore.Unit) error {
 	return nil
 }
 
-// change decides a change on the rows as the units before it left them. Of a category that an
-// earlier batch of a dry run has brought along no more than the id is known.
+// change decides a change on the rows as the units before it left them. In a dry run only the
+// id is known of a category that an earlier batch added.
 func (l *load) change(c *petstore.Change) error {
 	if id := c.Needs.CategoryID; l.taken.has(petstore.CategoryRow, id) {
 		l.categories.saved(rowID{l.shop, id}).ID = id
@@ -177,7 +180,7 @@ func (l *load) find(b *Batch) {
 	}
 	l.lock(b)
 	l.loadRows(b, w)
-	among, ids := l.store.dialect.Among(w.pets)
+	among, ids := l.store.dialect.InList(w.pets)
 	b.Query(func(row Row) error {
 		var id int64
 		err := row.Scan(&id)

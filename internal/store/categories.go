@@ -28,7 +28,7 @@ func (s *Store) Categories(ctx context.Context, workspace int64, q petstore.Cate
 
 // CategorySizes implements [petstore.Store].
 func (s *Store) CategorySizes(ctx context.Context, workspace int64, categories []int64, most int) (map[int64]int64, error) {
-	among, ids := s.dialect.Among(categories)
+	among, ids := s.dialect.InList(categories)
 	sizes := make(map[int64]int64, len(categories))
 	_, err := readRows(ctx, s, func(row Row, size *int64) error {
 		var id int64

@@ -100,7 +100,7 @@ func compareAll[T any](tx Tx, c *feedCheck, query string, scan func(Row, *T) err
 // compare compares a resource with its last event, if that is known.
 func (c *feedCheck) compare(kind string, id int64, data []byte) {
 	r := resource{kind, id}
-	if last, told := c.last[r]; told && last != maphash.Bytes(seed, data) {
+	if last, known := c.last[r]; known && last != maphash.Bytes(seed, data) {
 		c.report("events: workspace %d: the %s %d is not as its last event says", c.shop, kind, id)
 	}
 	delete(c.last, r)

@@ -7,9 +7,9 @@ type Dialect struct {
 	// Lock ends a statement that selects rows and locks them.
 	Lock string
 
-	// Among returns a condition for a column to have one of the ids, as the parameter $2,
+	// InList returns a condition for a column to have one of the ids, as the parameter $2,
 	// and the argument for that.
-	Among func(ids []int64) (condition string, arg any)
+	InList func(ids []int64) (condition string, arg any)
 
 	// AddName adds the statement that adds the folded name of a new pet to a separate index of
 	// names. It may be nil.

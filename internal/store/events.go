@@ -188,7 +188,7 @@ func (s *Store) ForgetEvents(ctx context.Context, before petstore.Time) (removed
 	feeds, err := s.numbers(ctx, selectOldFeeds, before.Millis)
 	for _, workspace := range feeds {
 		for n := int64(stepRows); n == stepRows && err == nil; removed += n {
-			err = s.db.Step(ctx, 0, func(tx Tx) (err error) {
+			err = s.db.WriteBulk(ctx, 0, func(tx Tx) (err error) {
 				n, err = forgetEvents(tx, &s.dialect, workspace, before.Millis)
 				return err
 			})

@@ -245,7 +245,7 @@ func loadAll[T comparable](g *Group, b *Batch, into rows[T], scan func(Row, *T) 
 	if len(ids) == 0 {
 		return
 	}
-	among, arg := g.store.dialect.Among(ids)
+	among, arg := g.store.dialect.InList(ids)
 	b.Query(func(row Row) error {
 		r := new(loadedRow[T])
 		err := scan(row, &r.row)

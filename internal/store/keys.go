@@ -70,12 +70,12 @@ func (s *Store) MakeKey(ctx context.Context, m access.KeyRequest) (access.Create
 		m.Key.CreatedAt = s.now()
 	}
 	return result(ctx, s.db.Change, func(tx Tx) (made access.CreatedKey, err error) {
-		holder, err := s.actingKey(tx, m.Holder)
+		caller, err := s.actingKey(tx, m.Caller)
 		if err != nil {
 			return made, err
 		}
 		made.Body, made.Replayed, err = once(tx, -m.Key.WorkspaceID, m.Once, petstore.At(s.now()), func() (_ []byte, err error) {
-			made.Key, err = s.makeKey(tx, m, holder)
+			made.Key, err = s.makeKey(tx, m, caller)
 			return petstore.JSON(made.Key.View(s.now())), err
 		})
 		return made, err
@@ -83,7 +83,7 @@ func (s *Store) MakeKey(ctx context.Context, m access.KeyRequest) (access.Create
 }
 
 // actingKey returns the key with the id, as it is in the transaction, or the error of
-// [access.Key.CheckHolder]. It returns nil for "", which is the operator.
+// [access.Key.CheckValid]. It returns nil for "", which is the operator.
 func (s *Store) actingKey(tx Tx, id string) (*access.Key, error) {
 	if id == "" {
 		return nil, nil //nolint:nilnil // the operator has no key
@@ -95,15 +95,15 @@ func (s *Store) actingKey(tx Tx, id string) (*access.Key, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &k, k.CheckHolder(s.now())
+	return &k, k.CheckValid(s.now())
 }
 
-func (s *Store) makeKey(tx Tx, m access.KeyRequest, holder *access.Key) (access.Key, error) {
+func (s *Store) makeKey(tx Tx, m access.KeyRequest, caller *access.Key) (access.Key, error) {
 	if m.Replaces != "" {
-		return s.rotate(tx, m, holder)
+		return s.rotate(tx, m, caller)
 	}
 	if m.May != nil {
-		if err := m.May(holder, nil); err != nil {
+		if err := m.May(caller, nil); err != nil {
 			return access.Key{}, err
 		}
 	}
@@ -173,13 +173,13 @@ func (s *Store) Key(ctx context.Context, id string) (access.Key, error) {
 	return read(ctx, s, func(tx Tx) (access.Key, error) { return key(tx, id) })
 }
 
-func (s *Store) rotate(tx Tx, m access.KeyRequest, holder *access.Key) (access.Key, error) {
+func (s *Store) rotate(tx Tx, m access.KeyRequest, caller *access.Key) (access.Key, error) {
 	old, err := key(tx, m.Replaces)
 	if err != nil {
 		return old, err
 	}
 	if m.May != nil {
-		if err := m.May(holder, &old); err != nil {
+		if err := m.May(caller, &old); err != nil {
 			return old, err
 		}
 	}
@@ -203,9 +203,9 @@ func (s *Store) rotate(tx Tx, m access.KeyRequest, holder *access.Key) (access.K
 }
 
 // UpdateKey implements [access.Store].
-func (s *Store) UpdateKey(ctx context.Context, id string, by access.Actor, holder string, edit func(holder, k *access.Key) error) (access.Key, error) {
+func (s *Store) UpdateKey(ctx context.Context, id string, by access.Actor, caller string, edit func(caller, k *access.Key) error) (access.Key, error) {
 	return result(ctx, s.db.Change, func(tx Tx) (before access.Key, err error) {
-		holder, err := s.actingKey(tx, holder)
+		caller, err := s.actingKey(tx, caller)
 		if err != nil {
 			return before, err
 		}
@@ -213,7 +213,7 @@ func (s *Store) UpdateKey(ctx context.Context, id string, by access.Actor, holde
 			return before, err
 		}
 		after := before.Clone()
-		if err := edit(holder, &after); err != nil {
+		if err := edit(caller, &after); err != nil {
 			return before, err
 		}
 		action, detail := difference(before, after)

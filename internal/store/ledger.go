@@ -34,7 +34,7 @@ func (s *Store) Movements(ctx context.Context, workspace, petID, from int64, lim
 
 // OrderMovements implements [petstore.Store].
 func (s *Store) OrderMovements(ctx context.Context, workspace int64, orders []int64) ([]petstore.Movement, error) {
-	of, ids := s.dialect.Among(orders)
+	of, ids := s.dialect.InList(orders)
 	return read(ctx, s, func(tx Tx) (all []petstore.Movement, err error) {
 		for _, from := range []string{
 			" WHERE workspace = $1 AND id IN (SELECT placed FROM orders WHERE workspace = $1 AND id" + of + ") ORDER BY id",

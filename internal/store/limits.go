@@ -51,7 +51,7 @@ func save[T any](ctx context.Context, s *Store, rows []T, most int, order func(a
 		for _, row := range some {
 			add(&b, row)
 		}
-		if err := s.db.Step(ctx, 0, func(tx Tx) error { return tx.Run(&b) }); err != nil {
+		if err := s.db.WriteBulk(ctx, 0, func(tx Tx) error { return tx.Run(&b) }); err != nil {
 			return err
 		}
 	}

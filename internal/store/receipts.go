@@ -94,7 +94,7 @@ func (s *Store) KeepFormAnswer(ctx context.Context, workspace int64, form string
 // Forget implements [petstore.Store]. It also removes the limiter's windows of old
 // days.
 func (s *Store) Forget(ctx context.Context) (removed int, err error) {
-	if err := s.db.Step(ctx, 0, s.forgetWindows); err != nil {
+	if err := s.db.WriteBulk(ctx, 0, s.forgetWindows); err != nil {
 		return 0, err
 	}
 	return s.steps(ctx, DeleteSome("receipts", "workspace, operation, key", "created_at < $1 ORDER BY created_at LIMIT $2"),

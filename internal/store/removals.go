@@ -51,7 +51,7 @@ func CheckShop(tx Tx, shop int64, lock string) error {
 // again and again until it removes fewer. It returns how many they were.
 func (s *Store) steps(ctx context.Context, query string, args ...any) (removed int, err error) {
 	for n := int64(stepRows); n == stepRows; {
-		err = s.db.Step(ctx, 0, func(tx Tx) (err error) {
+		err = s.db.WriteBulk(ctx, 0, func(tx Tx) (err error) {
 			n, err = tx.Exec(query, args...)
 			return err
 		})
@@ -95,7 +95,7 @@ func (s *Store) RemoveBeyond(ctx context.Context, most int, shop int64) error {
 func (s *Store) removeShop(ctx context.Context, shop int64) (err error) {
 	s.written(shop) // its readers see that it has ended
 	for more := true; more && err == nil; {
-		err = s.db.Step(ctx, shop, func(tx Tx) (err error) {
+		err = s.db.WriteBulk(ctx, shop, func(tx Tx) (err error) {
 			more, err = removeSome(tx, shop)
 			return err
 		})

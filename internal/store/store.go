@@ -35,9 +35,9 @@ type DB interface {
 	// Write calls f in a transaction beside those of Change. f changes no pets, and
 	// may be called again.
 	Write(ctx context.Context, f func(Tx) error) error
-	// Step is Write for one of many transactions that write much. It lets others go
+	// WriteBulk is Write for one of many transactions that write much. It lets others go
 	// first. f may change pets of the workspace; 0 is none.
-	Step(ctx context.Context, workspace int64, f func(Tx) error) error
+	WriteBulk(ctx context.Context, workspace int64, f func(Tx) error) error
 	// Group carries out a group of changes in a transaction, and returns after it is
 	// durable. [petstore.Unavailable] says that the outcome is lost; any other error is
 	// the fault of one of the changes, and nothing has happened. It may return [ErrLocked]
@@ -47,8 +47,8 @@ type DB interface {
 
 // A Follower is what [access.Store] says of the servers that follow its changes.
 type Follower interface {
-	Followed(ctx context.Context, state int64) error
-	AwaitFollower(ctx context.Context) (bool, error)
+	SetAppliedState(ctx context.Context, state int64) error
+	AwaitApplied(ctx context.Context) (bool, error)
 }
 
 // A Store is an [access.Store].

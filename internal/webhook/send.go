@@ -164,8 +164,8 @@ func Sign(h http.Header, m Message, at time.Time) error {
 // and of one whose address is refused, so that nobody learns which names a private
 // network has.
 func reason(ctx context.Context, err error) string {
-	if told, ok := errors.AsType[failure](err); ok {
-		return string(told)
+	if failed, ok := errors.AsType[failure](err); ok {
+		return string(failed)
 	}
 	name, isName := errors.AsType[*net.DNSError](err)
 	certificate, isCertificate := errors.AsType[*tls.CertificateVerificationError](err)

@@ -126,7 +126,7 @@ func addShop(t *page.Table[*visit]) {
 	t.Look(petPicker.path, petPicker.tell)
 	t.Form(access.Write, "/console/pets/new", newPet)
 	upload := t.Form(access.Write, "/console/pets/import", importPets)
-	upload.Alone, upload.MaxBody = true, maxUpload+page.MaxForm
+	upload.Lasts, upload.MaxBody = true, maxUpload+page.MaxForm
 	t.Form(access.Write, "/console/pets/low", setLowStock)
 	t.Form(access.Write, "/console/pets/{id}", showPet(0))
 	t.Form(access.Write, "/console/pets/{id}/add", showPet(1))
@@ -169,5 +169,5 @@ func addEvents(t *page.Table[*visit]) {
 	t.Form(access.Manage, one+"/replay", replayWebhook)
 	t.Form(access.Manage, one+"/delete", deleteWebhook)
 	t.Form(access.Manage, one+"/delivery", showDelivery)
-	t.Form(access.Manage, one+"/test", testWebhook).Alone = true // it waits for the receiver
+	t.Form(access.Manage, one+"/test", testWebhook).Lasts = true // it waits for the receiver
 }

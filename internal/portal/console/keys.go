@@ -92,7 +92,7 @@ func keyLine(k page.KeyRow) []string {
 
 // keyring returns the keys of the workspace, as far as the one may change them that is signed in with.
 func (v *visit) keyring() access.Keyring {
-	return access.Keyring{Store: v.Access, Now: v.Now, By: access.Actor(v.actor()), Maker: &v.who.Key, Secret: v.Token}
+	return access.Keyring{Store: v.Access, Now: v.Now, By: access.Actor(v.actor()), Caller: &v.who.Key, Secret: v.Token}
 }
 
 func keyMaker(v *visit) page.KeyMaker {

@@ -173,7 +173,7 @@ type allowance struct {
 type reader struct {
 	workspace int64
 	network   netip.Addr
-	follows   bool // the script reads, which takes none of the pages of who looks at them
+	follows   bool // the page's script reads, which is counted apart from the pages that the user opens
 }
 
 // take counts one page. It returns how long to wait if there were too many; then it counts nothing.

@@ -81,7 +81,7 @@ type KeyMaker struct {
 
 // Form asks for a new key of the workspace, with what its maker may give.
 func (f KeyMaker) Form(workspace int64, lead string) Form {
-	maker := f.Ring.Maker
+	maker := f.Ring.Caller
 	if maker == nil {
 		maker = &access.Key{Scopes: access.Read | access.Write | access.Manage}
 	}

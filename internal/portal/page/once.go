@@ -60,12 +60,12 @@ func (v *Visit) answerOnce(do func() error) error {
 	if to, said, found := strings.Cut(string(answered), "\n"); found {
 		return v.Then(to, said+" It was sent twice, and done once.", nil)
 	}
-	if err := do(); err != nil || v.ledTo == "" {
+	if err := do(); err != nil || v.redirectedTo == "" {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(v.R.Context()), answerWait)
 	defer cancel()
-	if err := v.Access.KeepFormAnswer(ctx, v.guest.Workspace(), v.form, []byte(v.ledTo+"\n"+v.said)); err != nil {
+	if err := v.Access.KeepFormAnswer(ctx, v.guest.Workspace(), v.form, []byte(v.redirectedTo+"\n"+v.notice)); err != nil {
 		v.Log.Warn("the answer to a form was not kept", "path", v.R.URL.Path, "err", err) // it is done all the same
 	}
 	return nil

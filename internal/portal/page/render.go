@@ -137,7 +137,7 @@ func (v *Visit) send() {
 
 // Redirect redirects the browser to another page of the console, with GET.
 func (v *Visit) Redirect(to string) error {
-	v.ledTo = to
+	v.redirectedTo = to
 	v.W.Header().Set("Location", v.At(to))
 	v.answer = answer{status: http.StatusSeeOther}
 	return nil

@@ -14,7 +14,7 @@ type Route struct {
 	Takes    access.Scopes // what its form needs, of a page that is one
 	Free     bool          // it counts against nothing: one can always sign in and out
 	Download bool
-	Alone    bool  // it finds room for itself: it lasts
+	Lasts    bool  // its handler takes a share itself, since it runs for long
 	MaxBody  int64 // bytes of what is sent; 0 is maxForm
 	handle   func(Guest) error
 }
@@ -45,7 +45,7 @@ func (t *Table[G]) Look(path string, h func(G) error) {
 
 // Download adds a file of rows.
 func (t *Table[G]) Download(path string, h func(G) error) {
-	t.Add(Route{Method: http.MethodGet, Path: path, Needs: access.Read, Alone: true, Download: true}, h)
+	t.Add(Route{Method: http.MethodGet, Path: path, Needs: access.Read, Lasts: true, Download: true}, h)
 }
 
 // Form adds a form, which readers may see, and its handler, for users with the scopes. It returns the route of the

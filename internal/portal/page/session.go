@@ -239,7 +239,7 @@ func (v *Visit) clearCookie(name string) {
 
 // note stores a text for the page that is shown next.
 func (v *Visit) note(text string) {
-	v.said = text
+	v.notice = text
 	v.setCookie(noteCookie, v.sessions.seal(noteCookie, v.Now().Add(noteLife), text), noteLife)
 }
 

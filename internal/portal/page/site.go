@@ -146,9 +146,9 @@ type Visit struct {
 	takes  access.Scopes // what the form of the page needs; 0 if it is none
 	answer answer        // unless it was written while it was made
 
-	form        string // identifies the form that was sent, with what it says; "" without a token
-	oldForm     bool   // its token holds no more, or was of another workspace
-	ledTo, said string // by Redirect, by note
+	form                 string // identifies the form that was sent, with what it says; "" without a token
+	oldForm              bool   // its token holds no more, or was of another workspace
+	redirectedTo, notice string // by Redirect and note
 }
 
 func (v *Visit) visit() *Visit { return v } //nolint:unused // the guests of both consoles have it
@@ -179,8 +179,8 @@ func (s *Site) Serve(w http.ResponseWriter, r *http.Request, guest func(*Visit) 
 	v.send()
 }
 
-// The greatest lengths, in bytes, of a form that is sent and of the query of a page, whose links repeat it. Who is not signed
-// in has a key or a link to send, and where to go on.
+// The greatest lengths, in bytes, of a form that is sent and of the query of a page, whose links repeat it. A client that
+// is not signed in sends only a key or a link, and the page to go on to.
 const (
 	MaxForm     = 64 << 10
 	maxOpenForm = 16 << 10
@@ -231,7 +231,7 @@ func (r Route) answer(v *Visit, why Notice) error {
 		return v.Refuse(http.StatusForbidden, "This key cannot do that", "Sign in with a key that has the scope "+r.Needs.String()+" to change that.")
 	case r.Needs == access.Manage && !v.mayWrite():
 		return v.Refuse(http.StatusForbidden, "This key may not see that", "Sign in with a key that has the scope manage.")
-	case r.Alone:
+	case r.Lasts:
 		return r.handle(v.guest)
 	}
 	if write {

@@ -11,8 +11,8 @@ const (
 
 // dialect holds the SQL that differs from SQLite's.
 var dialect = store.Dialect{
-	Lock:  " FOR UPDATE",
-	Among: func(ids []int64) (string, any) { return " = ANY ($2::bigint[])", ids },
+	Lock:   " FOR UPDATE",
+	InList: func(ids []int64) (string, any) { return " = ANY ($2::bigint[])", ids },
 	Tidy: func(tx store.Tx) (bool, error) { // autovacuum does so only a minute later; until then reads keep plans for small tables
 		_, err := tx.Exec("ANALYZE categories, pets, orders, movements")
 		return false, err

@@ -38,7 +38,7 @@ func (a engine) Write(ctx context.Context, f func(store.Tx) error) error {
 	return a.db.change(ctx, func(tx sqlTx) error { return f(tx) })
 }
 
-func (a engine) Step(ctx context.Context, _ int64, f func(store.Tx) error) error {
+func (a engine) WriteBulk(ctx context.Context, _ int64, f func(store.Tx) error) error {
 	return a.Write(ctx, f)
 }
 
@@ -114,9 +114,9 @@ func storable(args []any) []any {
 	return args
 }
 
-// Followed implements [access.Store]. It does nothing, since there may be many servers.
-func (engine) Followed(context.Context, int64) error { return nil }
+// SetAppliedState implements [access.Store]. It does nothing, since there may be many servers.
+func (engine) SetAppliedState(context.Context, int64) error { return nil }
 
-// AwaitFollower implements [access.Store]. It does not wait: the servers are notified
+// AwaitApplied implements [access.Store]. It does not wait: the servers are notified
 // of a change at once, and also look for changes each quarter of a second.
-func (engine) AwaitFollower(context.Context) (bool, error) { return true, nil }
+func (engine) AwaitApplied(context.Context) (bool, error) { return true, nil }

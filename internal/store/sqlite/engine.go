@@ -33,7 +33,7 @@ func (a engine) Snapshot(ctx context.Context, f func(store.Tx) error) error {
 	return a.db.read(ctx, snapshot(func(c *conn) error { return f(c) }))
 }
 
-func (a engine) Step(ctx context.Context, workspace int64, f func(store.Tx) error) error {
+func (a engine) WriteBulk(ctx context.Context, workspace int64, f func(store.Tx) error) error {
 	time.Sleep(bulkPause)
 	return a.db.change(ctx, func(c *conn) error {
 		c.changedPets = append(c.changedPets, workspace)
@@ -45,7 +45,7 @@ func (a engine) Step(ctx context.Context, workspace int64, f func(store.Tx) erro
 // writes at a time. Without a hint SQLite would scan the primary key rather than use an
 // index.
 var dialect = store.Dialect{
-	Among:    among,
+	InList:   inList,
 	AddName:  addName,
 	Contains: "instr(folded, ?) > 0",
 	LowStock: "quantity <= ? AND quantity <= 100",
@@ -60,7 +60,7 @@ var dialect = store.Dialect{
 	Size:            "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
 }
 
-func among(ids []int64) (condition string, arg any) {
+func inList(ids []int64) (condition string, arg any) {
 	text, _ := json.Marshal(ids) // never fails
 	return " IN (SELECT value FROM json_each($2))", string(text)
 }
@@ -71,13 +71,13 @@ const (
 	lookFollower  = 5 * time.Millisecond
 )
 
-// Followed implements [access.Store].
-func (a engine) Followed(ctx context.Context, state int64) error {
+// SetAppliedState implements [access.Store].
+func (a engine) SetAppliedState(ctx context.Context, state int64) error {
 	return a.Change(ctx, func(tx store.Tx) error { return store.SetMeta(tx, "followed", strconv.AppendInt(nil, state, 10)) })
 }
 
-// AwaitFollower implements [access.Store].
-func (a engine) AwaitFollower(ctx context.Context) (bool, error) {
+// AwaitApplied implements [access.Store].
+func (a engine) AwaitApplied(ctx context.Context) (bool, error) {
 	if err := whileUnserved(a.db.path, func() error { return nil }); !errors.Is(err, ErrInUse) {
 		return true, err
 	}

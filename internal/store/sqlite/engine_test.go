@@ -20,15 +20,15 @@ type troubled struct {
 
 var errLost = errors.New("the connection was lost")
 
-func (e *troubled) Step(ctx context.Context, workspace int64, f func(store.Tx) error) error {
+func (e *troubled) WriteBulk(ctx context.Context, workspace int64, f func(store.Tx) error) error {
 	if e.steps++; e.steps > 1 {
-		return e.engine.Step(ctx, workspace, f)
+		return e.engine.WriteBulk(ctx, workspace, f)
 	}
-	err := e.engine.Step(ctx, workspace, func(tx store.Tx) error { return errors.Join(f(tx), errLost) })
+	err := e.engine.WriteBulk(ctx, workspace, func(tx store.Tx) error { return errors.Join(f(tx), errLost) })
 	if !errors.Is(err, errLost) {
 		return err
 	}
-	return e.Step(ctx, workspace, f)
+	return e.WriteBulk(ctx, workspace, f)
 }
 
 // TestLoadAgain: a load that is tried again issues ids that nobody has.

@@ -47,14 +47,14 @@ func serverOf(path string) string {
 
 func acquire(ctx context.Context, f *os.File, path string, wait time.Duration, waiting func(process string)) error {
 	deadline := time.Now().Add(wait)
-	for told := false; ; told = true {
+	for logged := false; ; logged = true {
 		if got, err := tryLock(f, false); got || err != nil {
 			return err
 		}
 		if ctx.Err() != nil || !time.Now().Before(deadline) {
 			return cmp.Or(ctx.Err(), fmt.Errorf("is served by the process %s: stop that first", serverOf(path)))
 		}
-		if !told {
+		if !logged {
 			waiting(serverOf(path))
 		}
 		select {

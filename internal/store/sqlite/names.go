@@ -11,7 +11,7 @@ import (
 )
 
 // The index of names is a table of FTS5 with every three letters of each name, see
-// migrations/0001_init.sql. Its rows are numbered by workspace and id. The pets of a
+// migrations/0001_petstore.sql. Its rows are numbered by workspace and id. The pets of a
 // workspace that has other numbers than these are tested one by one.
 const (
 	idBits         = 40
@@ -75,7 +75,7 @@ func mergeNames(tx store.Tx) (more bool, err error) {
 	c := tx.(*conn) //nolint:forcetypeassert // that of Group
 	before, err := c.number("SELECT total_changes()")
 	if err == nil {
-		err = c.exec("INSERT INTO pet_names (pet_names, rank) VALUES ('merge', 250)") // pages
+		err = c.exec("INSERT INTO pet_names (pet_names, rank) VALUES ('merge', 100)") // pages
 	}
 	after, failed := c.number("SELECT total_changes()")
 	return after-before > 1, cmp.Or(err, failed)

@@ -124,8 +124,8 @@ func (e explained) Read(ctx context.Context, f func(store.Tx) error) error {
 	return e.engine.Read(ctx, func(tx store.Tx) error { return f(e.tx(tx)) })
 }
 
-func (e explained) Step(ctx context.Context, workspace int64, f func(store.Tx) error) error {
-	return e.engine.Step(ctx, workspace, func(tx store.Tx) error { return f(e.tx(tx)) })
+func (e explained) WriteBulk(ctx context.Context, workspace int64, f func(store.Tx) error) error {
+	return e.engine.WriteBulk(ctx, workspace, func(tx store.Tx) error { return f(e.tx(tx)) })
 }
 
 type explainedTx struct {

@@ -15,7 +15,7 @@ var accessTests = map[string]func(*tenant){
 	"workspaces": testWorkspaces, "rename and contents": testRename, "delete": testDeleteWorkspace, "missing": testMissingAccess, "bans": testBans,
 	"state of access": testAccessState, "secret": testSecret, "audit": testAudit, "links": testLinks, "sessions": testSessions, "tokens": testTokens,
 	"keys": testKeys, "rotate": testRotate, "live keys": testLiveKeys, "key bounds": testKeyBounds, "expired keys": testExpiredKeys, "key pages": testKeyPages,
-	"keyring": testKeyring, "holder of a key": testHolder,
+	"keyring": testKeyring, "caller's key": testCallersKey,
 }
 
 // testWorkspaces: they are kept, listed and counted. A name is found however its letters are composed, and is one workspace's,

@@ -12,7 +12,7 @@ func testKeyring(s *tenant) {
 	end := s.clock.Now().Add(time.Hour)
 	forever, maker := s.key("forever", time.Time{}), s.key("maker", end)
 	foreign := s.beside("other").key("foreign", time.Time{})
-	ring := access.Keyring{Store: s.Stores, Now: s.clock.Now, By: "api:key_x", Maker: &maker}
+	ring := access.Keyring{Store: s.Stores, Now: s.clock.Now, By: "api:key_x", Caller: &maker}
 	boss := access.Keyring{Store: s.Stores, Now: s.clock.Now, By: "operator"}
 	update := func(r access.Keyring, id string, until time.Time) error {
 		return errOf(r.Update(s.ctx, id, access.KeyPatch{ExpiresAt: petstore.Some(petstore.At(until))}, petstore.Condition{}))
@@ -41,8 +41,8 @@ func testKeyring(s *tenant) {
 	s.wantCode("Update of an expired one", update(boss, maker.ID, s.clock.Now().Add(time.Hour)), access.CodeKeyExpired)
 }
 
-// testHolder: what a key does, it does as it is then, whatever it was when the request began.
-func testHolder(s *tenant) {
+// testCallersKey: what a key does, it does as it is then, whatever it was when the request began.
+func testCallersKey(s *tenant) {
 	end := s.clock.Now().Add(time.Hour)
 	ends := map[petstore.Code]func(k access.Key) error{
 		access.CodeInvalidKey: func(k access.Key) error { return s.revoke(k.ID, s.clock.Now()) },
@@ -58,7 +58,7 @@ func testHolder(s *tenant) {
 	}
 	for want, ended := range ends {
 		maker, one, short := s.key("maker", time.Time{}), s.key("one", time.Time{}), s.key("short", end)
-		ring := access.Keyring{Store: s.Stores, Now: s.clock.Now, By: "api:key_x", Maker: &maker, Secret: "what the maker sent"}
+		ring := access.Keyring{Store: s.Stores, Now: s.clock.Now, By: "api:key_x", Caller: &maker, Secret: "what the maker sent"}
 		n, once := access.NewKey{Name: "new", Scopes: access.Read}, &petstore.Idempotency{Operation: "POST /keys", Key: maker.ID}
 		s.must(ring.Create(s.ctx, s.workspace, n, once))
 		must(s, ended(maker))
@@ -73,6 +73,6 @@ func testHolder(s *tenant) {
 		s.wantKey(short)
 	}
 	gone := access.Key{ID: access.MintID(), WorkspaceID: s.workspace, Scopes: access.Read}
-	ring := access.Keyring{Store: s.Stores, Now: s.clock.Now, By: "api:key_x", Maker: &gone}
+	ring := access.Keyring{Store: s.Stores, Now: s.clock.Now, By: "api:key_x", Caller: &gone}
 	s.wantCode("Create by one that is gone", errOf(ring.Create(s.ctx, s.workspace, access.NewKey{Name: "new", Scopes: access.Read}, nil)), access.CodeInvalidKey)
 }
