@@ -47,7 +47,8 @@ func handles(nodes []*Redis, limits Limits) (all []*Caller) {
 	return all
 }
 
-// awaitMinute returns when the day has more than a minute left, so that it does not end in the test.
+// awaitMinute returns when the day does not end in the test. It waits for real time, since Redis counts by the machine's
+// clock: for ten seconds at most, once a day.
 func awaitMinute(t *testing.T) {
 	t.Helper()
 	processtest.Eventually(t, "a new day", func() bool {
