@@ -284,49 +284,52 @@ func TestEveryOperationIsACommand(t *testing.T) {
 	}
 }
 
+// usages are the commands, arguments and flags that scripts use.
+var usages = map[string]string{
+	"api account":                 "",
+	"api categories create NAME":  "description",
+	"api categories delete ID":    "",
+	"api categories get ID":       "",
+	"api categories list":         "name limit cursor all newest",
+	"api categories update ID":    "name description",
+	"api inventory get PET":       "",
+	"api inventory list":          "status max-quantity limit cursor all newest",
+	"api inventory movements PET": "limit cursor all",
+	"api keys create NAME":        "scope expires",
+	"api keys get ID":             "",
+	"api keys list":               "limit cursor all",
+	"api keys revoke ID":          "",
+	"api keys rotate ID":          "overlap",
+	"api keys update ID":          "name expires",
+	"api orders cancel ID":        "",
+	"api orders create PET":       "quantity ship-date complete idempotency-key",
+	"api orders get ID":           "",
+	"api orders list":             "pet complete from to limit cursor all newest",
+	"api orders update ID":        "ship-date complete",
+	"api pets create NAME":        "category status",
+	"api pets delete ID":          "",
+	"api pets get ID":             "",
+	"api pets list":               "id status category name limit cursor all newest",
+	"api pets update ID":          "name category status",
+	"key create WORKSPACE":        "name scope expires token",
+	"webhook create URL":          "type description",
+	"webhook delete ID":           "",
+	"webhook deliveries ID":       "limit cursor all",
+	"webhook list":                "limit cursor all",
+	"webhook replay ID":           "after",
+	"webhook rotate ID":           "",
+	"webhook show ID":             "",
+	"webhook test ID":             "",
+	"webhook update ID":           "url state type description",
+	"workspace create NAME":       "plan per-minute per-day token",
+}
+
 // TestNamesStay: the commands, arguments and flags that scripts use are still there, whatever the description calls them.
 // Those that TestRequests and TestOperatorsRequests use with all of their flags are not named again.
 func TestNamesStay(t *testing.T) {
 	t.Parallel()
 	root := newRoot(&app{config: config.New()}, "api", "key")
-	for usage, flags := range map[string]string{
-		"api account":                 "",
-		"api categories create NAME":  "description",
-		"api categories delete ID":    "",
-		"api categories get ID":       "",
-		"api categories list":         "name limit cursor all newest",
-		"api categories update ID":    "name description",
-		"api inventory get PET":       "",
-		"api inventory list":          "status max-quantity limit cursor all newest",
-		"api inventory movements PET": "limit cursor all",
-		"api keys create NAME":        "scope expires",
-		"api keys get ID":             "",
-		"api keys list":               "limit cursor all",
-		"api keys revoke ID":          "",
-		"api keys rotate ID":          "overlap",
-		"api keys update ID":          "name expires",
-		"api orders cancel ID":        "",
-		"api orders create PET":       "quantity ship-date complete idempotency-key",
-		"api orders get ID":           "",
-		"api orders list":             "pet complete from to limit cursor all newest",
-		"api orders update ID":        "ship-date complete",
-		"api pets create NAME":        "category status",
-		"api pets delete ID":          "",
-		"api pets get ID":             "",
-		"api pets list":               "id status category name limit cursor all newest",
-		"api pets update ID":          "name category status",
-		"key create WORKSPACE":        "name scope expires token",
-		"webhook create URL":          "type description",
-		"webhook delete ID":           "",
-		"webhook deliveries ID":       "limit cursor all",
-		"webhook list":                "limit cursor all",
-		"webhook replay ID":           "after",
-		"webhook rotate ID":           "",
-		"webhook show ID":             "",
-		"webhook test ID":             "",
-		"webhook update ID":           "url state type description",
-		"workspace create NAME":       "plan per-minute per-day token",
-	} {
+	for usage, flags := range usages {
 		words := strings.Fields(usage)
 		cmd, args, err := root.Find(words)
 		if err != nil || cmd.HasSubCommands() || cmd.Args(cmd, args) != nil {
