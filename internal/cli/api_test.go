@@ -284,62 +284,54 @@ func TestEveryOperationIsACommand(t *testing.T) {
 	}
 }
 
+// usages are the commands and arguments that scripts use, by their flags.
+var usages = map[string][]string{
+	"": {
+		"api account", "api categories delete ID", "api categories get ID", "api inventory get PET", "api keys get ID", "api keys revoke ID", "api orders cancel ID",
+		"api orders get ID", "api pets delete ID", "api pets get ID", "webhook delete ID", "webhook rotate ID", "webhook show ID", "webhook test ID",
+	},
+	"after":           {"webhook replay ID"},
+	"category status": {"api pets create NAME"},
+	"description":     {"api categories create NAME"},
+	"id status category name limit cursor all newest": {"api pets list"},
+	"limit cursor all":             {"api inventory movements PET", "api keys list", "webhook deliveries ID", "webhook list"},
+	"name category status":         {"api pets update ID"},
+	"name description":             {"api categories update ID"},
+	"name expires":                 {"api keys update ID"},
+	"name limit cursor all newest": {"api categories list"},
+	"name scope expires token":     {"key create WORKSPACE"},
+	"overlap":                      {"api keys rotate ID"},
+	"pet complete from to limit cursor all newest": {"api orders list"},
+	"plan per-minute per-day token":                {"workspace create NAME"},
+	"quantity ship-date complete idempotency-key":  {"api orders create PET"},
+	"scope expires":      {"api keys create NAME"},
+	"ship-date complete": {"api orders update ID"},
+	"status max-quantity limit cursor all newest": {"api inventory list"},
+	"type description":                            {"webhook create URL"},
+	"url state type description":                  {"webhook update ID"},
+}
+
 // TestNamesStay: the commands, arguments and flags that scripts use are still there, whatever the description calls them.
 // Those that TestRequests and TestOperatorsRequests use with all of their flags are not named again.
 func TestNamesStay(t *testing.T) {
 	t.Parallel()
 	root := newRoot(&app{config: config.New()}, "api", "key")
-	for usage, flags := range map[string]string{
-		"api account":                 "",
-		"api categories create NAME":  "description",
-		"api categories delete ID":    "",
-		"api categories get ID":       "",
-		"api categories list":         "name limit cursor all newest",
-		"api categories update ID":    "name description",
-		"api inventory get PET":       "",
-		"api inventory list":          "status max-quantity limit cursor all newest",
-		"api inventory movements PET": "limit cursor all",
-		"api keys create NAME":        "scope expires",
-		"api keys get ID":             "",
-		"api keys list":               "limit cursor all",
-		"api keys revoke ID":          "",
-		"api keys rotate ID":          "overlap",
-		"api keys update ID":          "name expires",
-		"api orders cancel ID":        "",
-		"api orders create PET":       "quantity ship-date complete idempotency-key",
-		"api orders get ID":           "",
-		"api orders list":             "pet complete from to limit cursor all newest",
-		"api orders update ID":        "ship-date complete",
-		"api pets create NAME":        "category status",
-		"api pets delete ID":          "",
-		"api pets get ID":             "",
-		"api pets list":               "id status category name limit cursor all newest",
-		"api pets update ID":          "name category status",
-		"key create WORKSPACE":        "name scope expires token",
-		"webhook create URL":          "type description",
-		"webhook delete ID":           "",
-		"webhook deliveries ID":       "limit cursor all",
-		"webhook list":                "limit cursor all",
-		"webhook replay ID":           "after",
-		"webhook rotate ID":           "",
-		"webhook show ID":             "",
-		"webhook test ID":             "",
-		"webhook update ID":           "url state type description",
-		"workspace create NAME":       "plan per-minute per-day token",
-	} {
-		words := strings.Fields(usage)
-		cmd, args, err := root.Find(words)
-		if err != nil || cmd.HasSubCommands() || cmd.Args(cmd, args) != nil {
-			t.Errorf("%s is %s with %v, %v", usage, cmd.CommandPath(), args, err)
-			continue
-		}
-		for flag := range strings.FieldsSeq(flags + " output server") {
-			if cmd.Flags().Lookup(flag) == nil {
-				t.Errorf("%s has no --%s", usage, flag)
+	for flags, all := range usages {
+		for _, usage := range all {
+			words := strings.Fields(usage)
+			cmd, args, err := root.Find(words)
+			if err != nil || cmd.HasSubCommands() || cmd.Args(cmd, args) != nil {
+				t.Errorf("%s is %s with %v, %v", usage, cmd.CommandPath(), args, err)
+				continue
 			}
-		}
-		if use := cmd.Use + " "; !strings.Contains(use, " "+strings.Join(append(args, ""), " ")) {
-			t.Errorf("the usage of %s is %s", usage, use)
+			for flag := range strings.FieldsSeq(flags + " output server") {
+				if cmd.Flags().Lookup(flag) == nil {
+					t.Errorf("%s has no --%s", usage, flag)
+				}
+			}
+			if use := cmd.Use + " "; !strings.Contains(use, " "+strings.Join(append(args, ""), " ")) {
+				t.Errorf("the usage of %s is %s", usage, use)
+			}
 		}
 	}
 }

@@ -136,58 +136,61 @@ func TestLists(t *testing.T) {
 	}
 }
 
+func env(name, value string) source { return source{env: map[string]string{name: value}} }
+
+// faults are settings that are wrong.
+var faults = []struct {
+	name string
+	give source
+	want string // the error begins with it, after the directory of the file
+}{
+	{"unknown member", source{file: "db: x\nadr: y\n"}, `petstore.yaml:2: there is no setting "adr"`},
+	{"member twice", source{file: "db: x\n\ndb: y\n"}, "petstore.yaml: the configuration must be YAML, with lines of NAME: VALUE, each name once: line 3"},
+	{"value in the file", source{file: "\naddr: here\n"}, `petstore.yaml:2: "here": must be HOST:PORT`},
+	{"null", source{file: "addr: :1\nredis:\n"}, "petstore.yaml:2: redis must be a value, or a list of values"},
+	{"empty list", source{file: "ops-hosts: []\n"}, "petstore.yaml:1: ops-hosts must be a value, or a list of values"},
+	{"list of null", source{file: "ops-hosts: [~]\n"}, "petstore.yaml:1: ops-hosts must be a value, or a list of values"},
+	{"only null", source{file: "~\n"}, "petstore.yaml: the configuration must be lines of NAME: VALUE"},
+	{"null for a name", source{file: "~: x\n"}, "petstore.yaml: the configuration must be lines of NAME: VALUE"},
+	{"unknown anchor", source{file: "redis: *secret\n"}, "petstore.yaml: the configuration must be YAML, with lines of NAME: VALUE, each name once: a value that begins with * or & must be in quotes"},
+	{"nested", source{file: "addr:\n  strikes: 1\n"}, "petstore.yaml:2: addr must be a value"},
+	{"scalar", source{file: "# Settings\nsecret\n"}, "petstore.yaml: the configuration must be YAML, with lines of NAME: VALUE, each name once: line 2"},
+	{"list on lines of its own", source{file: "trusted-proxies:\n  - 10.0.0.0/8\n  - proxy\n"}, `petstore.yaml:2: "10.0.0.0/8,proxy": `},
+	{"folder", source{args: []string{"--config=."}}, ".: the configuration cannot be read: "},
+	{"large file", source{file: "addr: :1\n" + strings.Repeat("#", 1<<20)}, "petstore.yaml: the configuration cannot be read: is larger than 1 MiB"},
+	{"two documents", source{file: "addr: :1\n---\naddr: :2\n"}, "petstore.yaml: the configuration must be one document"},
+	{"no YAML", source{file: "db: x\n\taddr: y\n"}, "petstore.yaml: the configuration must be YAML, with lines of NAME: VALUE, each name once: line 2: found a tab"},
+	{"no such file", source{args: []string{"--config=/nowhere/petstore.yaml"}}, "petstore.yaml: the configuration cannot be read: "},
+	{"port", env("PETSTORE_ADDR", "127.0.0.1:65536"), "PETSTORE_ADDR: "},
+	{"off is for operations only", env("PETSTORE_ADDR", "off"), "PETSTORE_ADDR: "},
+	{"base URL", env("PETSTORE_BASE_URL", "pets.example"), "PETSTORE_BASE_URL: "},
+	{"sunset", env("PETSTORE_SUNSET", "2030-12-05"), "PETSTORE_SUNSET: "},
+	{"proxies", env("PETSTORE_TRUSTED_PROXIES", "10.0.0.0/8,proxy"), `PETSTORE_TRUSTED_PROXIES: "10.0.0.0/8,proxy": "proxy" is neither`},
+	{"level", env("PETSTORE_LOG_LEVEL", "loud"), "PETSTORE_LOG_LEVEL: "},
+	{"format", env("PETSTORE_LOG_FORMAT", "xml"), "PETSTORE_LOG_FORMAT: "},
+	{"duration", env("PETSTORE_DRAIN_TIMEOUT", "30"), "PETSTORE_DRAIN_TIMEOUT: "},
+	{"negative", env("PETSTORE_DRAIN_DELAY", "-1s"), "PETSTORE_DRAIN_DELAY: "},
+	{"too long", env("PETSTORE_EVENT_RETENTION", "65535d2000000h"), `PETSTORE_EVENT_RETENTION: "65535d2000000h": must be a duration`},
+	{"short ban", env("PETSTORE_BAN_FIRST", "999ms"), `PETSTORE_BAN_FIRST: "999ms": must be at least 1s`},
+	{"number", env("PETSTORE_BAN_STRIKES", "0"), "PETSTORE_BAN_STRIKES: "},
+	{"bans", env("PETSTORE_BAN_MAX", "1m"), "PETSTORE_BAN_MAX: the longest ban, 1m0s, is shorter"},
+	{"backups without a folder", env("PETSTORE_BACKUP_EVERY", "1h"), "PETSTORE_BACKUP_EVERY: backups need a folder"},
+	{"events for a moment", source{args: []string{"--event-retention=1s"}}, "--event-retention: must be at least 1h, or 0"},
+	{"backups too often", source{args: []string{"--backup-every=1s", "--backup-dir=d"}}, "--backup-every: must be at least 1m"},
+	{"certificate without a key", source{args: []string{"--tls-cert=c.pem"}}, "--tls-cert: tls-key must be given too"},
+	{"key without a certificate", source{args: []string{"--tls-key=k.pem"}}, "--tls-key: tls-cert must be given too"},
+	{"bans, the other way", source{args: []string{"--ban-first=25h"}}, "--ban-max: the longest ban, 24h0m0s, is shorter than the first of --ban-first, 25h0m0s"},
+	{"backups of PostgreSQL", source{args: []string{"--db=postgres://h/d", "--backup-every=1h", "--backup-dir=d"}}, "--backup-every: backups by the server are for SQLite"},
+	{"other database", env("PETSTORE_DB", "mysql://u:secret@h/d"), `PETSTORE_DB: "mysql://u:xxxxx@h/d" is neither`},
+	{"slash in the password", env("PETSTORE_DB", "postgres://u:12/secret@h/d"), "PETSTORE_DB: an @ comes after a slash"},
+	{"keywords", env("PETSTORE_DB", "host=localhost dbname=shop password=secret"), "PETSTORE_DB: PostgreSQL is given as a URL, postgres://user@host/dbname"},
+	{"mistyped scheme", source{args: []string{"--db=postgres:/u:secret@h/d"}}, "--db: PostgreSQL is given as a URL"},
+	{"Redis", source{file: "redis: http://:secret@h\n"}, "petstore.yaml:1: must be a URL such as redis://"},
+}
+
 func TestFaults(t *testing.T) {
 	t.Parallel()
-	env := func(name, value string) source { return source{env: map[string]string{name: value}} }
-	tests := []struct {
-		name string
-		give source
-		want string // the error begins with it, after the directory of the file
-	}{
-		{"unknown member", source{file: "db: x\nadr: y\n"}, `petstore.yaml:2: there is no setting "adr"`},
-		{"member twice", source{file: "db: x\n\ndb: y\n"}, "petstore.yaml: the configuration must be YAML, with lines of NAME: VALUE, each name once: line 3"},
-		{"value in the file", source{file: "\naddr: here\n"}, `petstore.yaml:2: "here": must be HOST:PORT`},
-		{"null", source{file: "addr: :1\nredis:\n"}, "petstore.yaml:2: redis must be a value, or a list of values"},
-		{"empty list", source{file: "ops-hosts: []\n"}, "petstore.yaml:1: ops-hosts must be a value, or a list of values"},
-		{"list of null", source{file: "ops-hosts: [~]\n"}, "petstore.yaml:1: ops-hosts must be a value, or a list of values"},
-		{"only null", source{file: "~\n"}, "petstore.yaml: the configuration must be lines of NAME: VALUE"},
-		{"null for a name", source{file: "~: x\n"}, "petstore.yaml: the configuration must be lines of NAME: VALUE"},
-		{"unknown anchor", source{file: "redis: *secret\n"}, "petstore.yaml: the configuration must be YAML, with lines of NAME: VALUE, each name once: a value that begins with * or & must be in quotes"},
-		{"nested", source{file: "addr:\n  strikes: 1\n"}, "petstore.yaml:2: addr must be a value"},
-		{"scalar", source{file: "# Settings\nsecret\n"}, "petstore.yaml: the configuration must be YAML, with lines of NAME: VALUE, each name once: line 2"},
-		{"list on lines of its own", source{file: "trusted-proxies:\n  - 10.0.0.0/8\n  - proxy\n"}, `petstore.yaml:2: "10.0.0.0/8,proxy": `},
-		{"folder", source{args: []string{"--config=."}}, ".: the configuration cannot be read: "},
-		{"large file", source{file: "addr: :1\n" + strings.Repeat("#", 1<<20)}, "petstore.yaml: the configuration cannot be read: is larger than 1 MiB"},
-		{"two documents", source{file: "addr: :1\n---\naddr: :2\n"}, "petstore.yaml: the configuration must be one document"},
-		{"no YAML", source{file: "db: x\n\taddr: y\n"}, "petstore.yaml: the configuration must be YAML, with lines of NAME: VALUE, each name once: line 2: found a tab"},
-		{"no such file", source{args: []string{"--config=/nowhere/petstore.yaml"}}, "petstore.yaml: the configuration cannot be read: "},
-		{"port", env("PETSTORE_ADDR", "127.0.0.1:65536"), "PETSTORE_ADDR: "},
-		{"off is for operations only", env("PETSTORE_ADDR", "off"), "PETSTORE_ADDR: "},
-		{"base URL", env("PETSTORE_BASE_URL", "pets.example"), "PETSTORE_BASE_URL: "},
-		{"sunset", env("PETSTORE_SUNSET", "2030-12-05"), "PETSTORE_SUNSET: "},
-		{"proxies", env("PETSTORE_TRUSTED_PROXIES", "10.0.0.0/8,proxy"), `PETSTORE_TRUSTED_PROXIES: "10.0.0.0/8,proxy": "proxy" is neither`},
-		{"level", env("PETSTORE_LOG_LEVEL", "loud"), "PETSTORE_LOG_LEVEL: "},
-		{"format", env("PETSTORE_LOG_FORMAT", "xml"), "PETSTORE_LOG_FORMAT: "},
-		{"duration", env("PETSTORE_DRAIN_TIMEOUT", "30"), "PETSTORE_DRAIN_TIMEOUT: "},
-		{"negative", env("PETSTORE_DRAIN_DELAY", "-1s"), "PETSTORE_DRAIN_DELAY: "},
-		{"too long", env("PETSTORE_EVENT_RETENTION", "65535d2000000h"), `PETSTORE_EVENT_RETENTION: "65535d2000000h": must be a duration`},
-		{"short ban", env("PETSTORE_BAN_FIRST", "999ms"), `PETSTORE_BAN_FIRST: "999ms": must be at least 1s`},
-		{"number", env("PETSTORE_BAN_STRIKES", "0"), "PETSTORE_BAN_STRIKES: "},
-		{"bans", env("PETSTORE_BAN_MAX", "1m"), "PETSTORE_BAN_MAX: the longest ban, 1m0s, is shorter"},
-		{"backups without a folder", env("PETSTORE_BACKUP_EVERY", "1h"), "PETSTORE_BACKUP_EVERY: backups need a folder"},
-		{"events for a moment", source{args: []string{"--event-retention=1s"}}, "--event-retention: must be at least 1h, or 0"},
-		{"backups too often", source{args: []string{"--backup-every=1s", "--backup-dir=d"}}, "--backup-every: must be at least 1m"},
-		{"certificate without a key", source{args: []string{"--tls-cert=c.pem"}}, "--tls-cert: tls-key must be given too"},
-		{"key without a certificate", source{args: []string{"--tls-key=k.pem"}}, "--tls-key: tls-cert must be given too"},
-		{"bans, the other way", source{args: []string{"--ban-first=25h"}}, "--ban-max: the longest ban, 24h0m0s, is shorter than the first of --ban-first, 25h0m0s"},
-		{"backups of PostgreSQL", source{args: []string{"--db=postgres://h/d", "--backup-every=1h", "--backup-dir=d"}}, "--backup-every: backups by the server are for SQLite"},
-		{"other database", env("PETSTORE_DB", "mysql://u:secret@h/d"), `PETSTORE_DB: "mysql://u:xxxxx@h/d" is neither`},
-		{"slash in the password", env("PETSTORE_DB", "postgres://u:12/secret@h/d"), "PETSTORE_DB: an @ comes after a slash"},
-		{"keywords", env("PETSTORE_DB", "host=localhost dbname=shop password=secret"), "PETSTORE_DB: PostgreSQL is given as a URL, postgres://user@host/dbname"},
-		{"mistyped scheme", source{args: []string{"--db=postgres:/u:secret@h/d"}}, "--db: PostgreSQL is given as a URL"},
-		{"Redis", source{file: "redis: http://:secret@h\n"}, "petstore.yaml:1: must be a URL such as redis://"},
-	}
-	for _, test := range tests {
+	for _, test := range faults {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			_, _, err := load(t, test.give)

@@ -56,47 +56,50 @@ func TestValueCannotEndItsLine(t *testing.T) {
 	}
 }
 
+// responses are what handlers do, and what is answered.
+var responses = []struct {
+	name, method string
+	draining     bool
+	handle       http.HandlerFunc
+	status       int
+	length       int64
+	body         string
+	last         bool
+}{
+	{"nothing", "GET", false, func(http.ResponseWriter, *http.Request) {}, 200, 0, "", false},
+	{"body alone", "GET", false, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ab") }, 200, 2, "ab", false},
+	{"two parts", "GET", false, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "ab")
+		_, _ = io.WriteString(w, "cd")
+	}, 200, 4, "abcd", false},
+	{"announced", "GET", false, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "2")
+		w.WriteHeader(http.StatusCreated)
+		_, _ = io.WriteString(w, "ab")
+	}, 201, 2, "ab", false},
+	{"HEAD", "HEAD", false, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "2")
+		_, _ = io.WriteString(w, "ab")
+	}, 200, 2, "", false},
+	{"204", "DELETE", false, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }, 204, 0, "", false},
+	{"304 with a body", "GET", false, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusNotModified)
+		_, _ = io.WriteString(w, "ab")
+	}, 304, 0, "", false},
+	{"status once", "GET", false, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusProcessing)
+		w.WriteHeader(http.StatusNotFound)
+		w.WriteHeader(http.StatusOK)
+	}, 404, 0, "", false},
+	{"close", "GET", false, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Connection", "close") }, 200, 0, "", true},
+	{"drain", "GET", true, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ab") }, 200, 2, "ab", true},
+	{"close in a drain", "GET", true, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Connection", "close") }, 200, 0, "", true},
+	{"204 in a drain", "DELETE", true, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }, 204, 0, "", true},
+}
+
 func TestResponse(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct {
-		name, method string
-		draining     bool
-		handle       http.HandlerFunc
-		status       int
-		length       int64
-		body         string
-		last         bool
-	}{
-		{"nothing", "GET", false, func(http.ResponseWriter, *http.Request) {}, 200, 0, "", false},
-		{"body alone", "GET", false, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ab") }, 200, 2, "ab", false},
-		{"two parts", "GET", false, func(w http.ResponseWriter, _ *http.Request) {
-			_, _ = io.WriteString(w, "ab")
-			_, _ = io.WriteString(w, "cd")
-		}, 200, 4, "abcd", false},
-		{"announced", "GET", false, func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Length", "2")
-			w.WriteHeader(http.StatusCreated)
-			_, _ = io.WriteString(w, "ab")
-		}, 201, 2, "ab", false},
-		{"HEAD", "HEAD", false, func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Length", "2")
-			_, _ = io.WriteString(w, "ab")
-		}, 200, 2, "", false},
-		{"204", "DELETE", false, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }, 204, 0, "", false},
-		{"304 with a body", "GET", false, func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(http.StatusNotModified)
-			_, _ = io.WriteString(w, "ab")
-		}, 304, 0, "", false},
-		{"status once", "GET", false, func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(http.StatusProcessing)
-			w.WriteHeader(http.StatusNotFound)
-			w.WriteHeader(http.StatusOK)
-		}, 404, 0, "", false},
-		{"close", "GET", false, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Connection", "close") }, 200, 0, "", true},
-		{"drain", "GET", true, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ab") }, 200, 2, "ab", true},
-		{"close in a drain", "GET", true, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Connection", "close") }, 200, 0, "", true},
-		{"204 in a drain", "DELETE", true, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }, 204, 0, "", true},
-	} {
+	for _, test := range responses {
 		w := newResponse(test.method, test.draining)
 		test.handle(w, nil)
 		resp, body := parse(t, w, test.method)

@@ -33,6 +33,52 @@ func TestTwoLengths(t *testing.T) {
 	answer{t: t, status: w.Code, body: w.Body.Bytes()}.want(400, "invalid_parameter").field("Content-Length", "invalid_format")
 }
 
+type faults map[string]string // pointer to code
+
+// badBodies are what can be wrong with a body, and the code of each member that the error names.
+var badBodies = []struct {
+	method, path, body, code string
+	want                     faults
+}{
+	{"POST", "/pets", ``, "malformed_json", nil},
+	{"POST", "/pets", ` `, "malformed_json", nil},
+	{"POST", "/pets", `{"name":"a","categoryId":1} {}`, "malformed_json", nil},
+	{"POST", "/pets", `{"name":"a","name":"b","categoryId":1}`, "malformed_json", nil},
+	{"POST", "/pets", `{"name":"a","categoryId":1,"\u006eame":"b"}`, "malformed_json", nil},
+	{"POST", "/pets", "{\"name\":\"\xff\",\"categoryId\":1}", "malformed_json", nil},
+	{"POST", "/pets", `{"name":"\ud800","categoryId":1}`, "malformed_json", nil},
+	{"POST", "/pets", `{"name":"a","categoryId":1,}`, "malformed_json", nil},
+	{"POST", "/pets", `{'name':'a'}`, "malformed_json", nil},
+	{"POST", "/pets", `{"name":NaN}`, "malformed_json", nil},
+	{"POST", "/pets", `{"categoryId":01}`, "malformed_json", nil},
+	{"POST", "/pets", `{"name":` + strings.Repeat("[", 16) + strings.Repeat("]", 16) + `}`, "malformed_json", nil},
+	{"POST", "/pets", `{"name":` + strings.Repeat("[", 15) + strings.Repeat("]", 15) + `,"categoryId":1}`, "validation_failed", faults{"/name": "invalid_type"}},
+	{"POST", "/pets", `[]`, "validation_failed", faults{"": "invalid_type"}},
+	{"POST", "/pets", `{}`, "validation_failed", faults{"/name": "required", "/categoryId": "required"}},
+	{"POST", "/pets", `{"name":7,"categoryId":"1"}`, "validation_failed", faults{"/name": "invalid_type", "/categoryId": "invalid_type"}},
+	{"POST", "/pets", `{"name":"","categoryId":1}`, "validation_failed", faults{"/name": "too_short"}},
+	{"POST", "/pets", `{"name":"a","categoryId":1e2}`, "validation_failed", faults{"/categoryId": "invalid_type"}},
+	{"POST", "/pets", `{"name":"a","categoryId":9223372036854775808}`, "validation_failed", faults{"/categoryId": "out_of_range"}},
+	{"POST", "/pets", `{"name":"a","categoryId":999}`, "validation_failed", faults{"/categoryId": "not_found"}},
+	{"POST", "/pets", `{"name":"a","categoryId":1,"status":null}`, "validation_failed", faults{"/status": "invalid_type"}},
+	{"POST", "/pets", `{"name":"a","categoryId":1,"id":5}`, "validation_failed", faults{"/id": "read_only"}},
+	{"POST", "/pets", `{"Name":"a","categoryId":1}`, "validation_failed", faults{"/Name": "unknown_field", "/name": "required"}},
+	{"POST", "/pets", `{"name":"a","categoryId":1,"a/b~c":1}`, "validation_failed", faults{"/a~1b~0c": "unknown_field"}},
+	{"PUT", "/pets/1", `{"name":"a","categoryId":1,"id":2}`, "validation_failed", faults{"/id": "read_only"}},
+	{"PUT", "/pets/1", `{"name":"a"}`, "validation_failed", faults{"/categoryId": "required"}},
+	{"PATCH", "/pets/1", `{"name":null}`, "validation_failed", faults{"/name": "invalid_type"}},
+	{"PATCH", "/pets/1", `{"categoryId":999}`, "validation_failed", faults{"/categoryId": "not_found"}},
+	{"POST", "/store/orders", `{}`, "validation_failed", faults{"/petId": "required"}},
+	{"POST", "/store/orders", `{"petId":999}`, "validation_failed", faults{"/petId": "not_found"}},
+	{"POST", "/store/orders", `{"petId":1,"shipDate":"tomorrow","complete":"yes","id":1}`, "validation_failed",
+		faults{"/shipDate": "invalid_format", "/complete": "invalid_type", "/id": "read_only"}},
+	{"POST", "/store/orders", `{"petId":1,"shipDate":"2026-01-01T00:00:00"}`, "validation_failed", faults{"/shipDate": "invalid_format"}},
+	{"PATCH", "/store/orders/1", `{"quantity":5,"petId":2}`, "validation_failed", faults{"/quantity": "read_only", "/petId": "read_only"}},
+	{"PATCH", "/inventory/1", `{}`, "validation_failed", faults{"/quantity": "required"}},
+	{"PATCH", "/inventory/1", `{"quantity":null}`, "validation_failed", faults{"/quantity": "invalid_type"}},
+	{"PATCH", "/inventory/1", `{"quantity":5,"status":"sold"}`, "validation_failed", faults{"/status": "read_only"}},
+}
+
 // TestBadBodies sends what is wrong with a body in every way, and checks that
 // the error says where and that nothing has changed.
 func TestBadBodies(t *testing.T) {
@@ -40,50 +86,7 @@ func TestBadBodies(t *testing.T) {
 	s := openService(t)
 	s.stock()
 	before := s.get("/pets").body
-	type faults map[string]string // pointer to code
-	tests := []struct {
-		method, path, body, code string
-		want                     faults
-	}{
-		{"POST", "/pets", ``, "malformed_json", nil},
-		{"POST", "/pets", ` `, "malformed_json", nil},
-		{"POST", "/pets", `{"name":"a","categoryId":1} {}`, "malformed_json", nil},
-		{"POST", "/pets", `{"name":"a","name":"b","categoryId":1}`, "malformed_json", nil},
-		{"POST", "/pets", `{"name":"a","categoryId":1,"\u006eame":"b"}`, "malformed_json", nil},
-		{"POST", "/pets", "{\"name\":\"\xff\",\"categoryId\":1}", "malformed_json", nil},
-		{"POST", "/pets", `{"name":"\ud800","categoryId":1}`, "malformed_json", nil},
-		{"POST", "/pets", `{"name":"a","categoryId":1,}`, "malformed_json", nil},
-		{"POST", "/pets", `{'name':'a'}`, "malformed_json", nil},
-		{"POST", "/pets", `{"name":NaN}`, "malformed_json", nil},
-		{"POST", "/pets", `{"categoryId":01}`, "malformed_json", nil},
-		{"POST", "/pets", `{"name":` + strings.Repeat("[", 16) + strings.Repeat("]", 16) + `}`, "malformed_json", nil},
-		{"POST", "/pets", `{"name":` + strings.Repeat("[", 15) + strings.Repeat("]", 15) + `,"categoryId":1}`, "validation_failed", faults{"/name": "invalid_type"}},
-		{"POST", "/pets", `[]`, "validation_failed", faults{"": "invalid_type"}},
-		{"POST", "/pets", `{}`, "validation_failed", faults{"/name": "required", "/categoryId": "required"}},
-		{"POST", "/pets", `{"name":7,"categoryId":"1"}`, "validation_failed", faults{"/name": "invalid_type", "/categoryId": "invalid_type"}},
-		{"POST", "/pets", `{"name":"","categoryId":1}`, "validation_failed", faults{"/name": "too_short"}},
-		{"POST", "/pets", `{"name":"a","categoryId":1e2}`, "validation_failed", faults{"/categoryId": "invalid_type"}},
-		{"POST", "/pets", `{"name":"a","categoryId":9223372036854775808}`, "validation_failed", faults{"/categoryId": "out_of_range"}},
-		{"POST", "/pets", `{"name":"a","categoryId":999}`, "validation_failed", faults{"/categoryId": "not_found"}},
-		{"POST", "/pets", `{"name":"a","categoryId":1,"status":null}`, "validation_failed", faults{"/status": "invalid_type"}},
-		{"POST", "/pets", `{"name":"a","categoryId":1,"id":5}`, "validation_failed", faults{"/id": "read_only"}},
-		{"POST", "/pets", `{"Name":"a","categoryId":1}`, "validation_failed", faults{"/Name": "unknown_field", "/name": "required"}},
-		{"POST", "/pets", `{"name":"a","categoryId":1,"a/b~c":1}`, "validation_failed", faults{"/a~1b~0c": "unknown_field"}},
-		{"PUT", "/pets/1", `{"name":"a","categoryId":1,"id":2}`, "validation_failed", faults{"/id": "read_only"}},
-		{"PUT", "/pets/1", `{"name":"a"}`, "validation_failed", faults{"/categoryId": "required"}},
-		{"PATCH", "/pets/1", `{"name":null}`, "validation_failed", faults{"/name": "invalid_type"}},
-		{"PATCH", "/pets/1", `{"categoryId":999}`, "validation_failed", faults{"/categoryId": "not_found"}},
-		{"POST", "/store/orders", `{}`, "validation_failed", faults{"/petId": "required"}},
-		{"POST", "/store/orders", `{"petId":999}`, "validation_failed", faults{"/petId": "not_found"}},
-		{"POST", "/store/orders", `{"petId":1,"shipDate":"tomorrow","complete":"yes","id":1}`, "validation_failed",
-			faults{"/shipDate": "invalid_format", "/complete": "invalid_type", "/id": "read_only"}},
-		{"POST", "/store/orders", `{"petId":1,"shipDate":"2026-01-01T00:00:00"}`, "validation_failed", faults{"/shipDate": "invalid_format"}},
-		{"PATCH", "/store/orders/1", `{"quantity":5,"petId":2}`, "validation_failed", faults{"/quantity": "read_only", "/petId": "read_only"}},
-		{"PATCH", "/inventory/1", `{}`, "validation_failed", faults{"/quantity": "required"}},
-		{"PATCH", "/inventory/1", `{"quantity":null}`, "validation_failed", faults{"/quantity": "invalid_type"}},
-		{"PATCH", "/inventory/1", `{"quantity":5,"status":"sold"}`, "validation_failed", faults{"/status": "read_only"}},
-	}
-	for _, test := range tests {
+	for _, test := range badBodies {
 		a := s.do(request{method: test.method, path: test.path, body: test.body, header: map[string]string{"Content-Type": "application/json"}})
 		if a.want(400, test.code); len(a.errors()) != len(test.want) {
 			t.Errorf("%s names %d members, want %d: %s", a.what, len(a.errors()), len(test.want), a.body)

@@ -275,22 +275,18 @@ func (s *service) refusals() {
 // specificFaults makes operations give the answers that are theirs alone.
 func (s *service) specificFaults(t *testing.T) {
 	const none = "999999"
-	for _, c := range []struct{ path, code string }{
-		{"/pets/", "pet_not_found"}, {"/categories/", "category_not_found"},
-		{"/store/orders/", "order_not_found"}, {"/inventory/", "pet_not_found"},
+	for _, c := range []struct{ path, code, put, patch string }{
+		{"/pets/", "pet_not_found", `{"name":"x","categoryId":1}`, `{}`}, {"/categories/", "category_not_found", `{"name":"x"}`, `{}`},
+		{"/store/orders/", "order_not_found", "", `{}`}, {"/inventory/", "pet_not_found", "", `{"quantity":1}`},
 	} {
 		s.get(c.path+none).want(404, c.code)
+		s.patch(c.path+none, c.patch).want(404, c.code)
 		if c.path != "/inventory/" {
 			s.del(c.path+none).want(404, c.code)
 		}
-		if c.path == "/pets/" || c.path == "/categories/" {
-			s.put(c.path+none, map[string]string{"/pets/": `{"name":"x","categoryId":1}`, "/categories/": `{"name":"x"}`}[c.path]).want(404, c.code)
+		if c.put != "" {
+			s.put(c.path+none, c.put).want(404, c.code)
 		}
-		body := map[string]string{"/inventory/": `{"quantity":1}`}[c.path]
-		if body == "" {
-			body = `{}`
-		}
-		s.patch(c.path+none, body).want(404, c.code)
 	}
 	stale := map[string]string{"If-Match": `"stale"`}
 	for id, r := range samples() {

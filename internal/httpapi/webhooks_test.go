@@ -119,19 +119,15 @@ func (a answer) webhook() (w webhookAnswer) {
 	return w
 }
 
-// TestLifeOfAWebhook makes a webhook, tests it, changes it, rotates its secret and deletes
-// it, all over HTTP.
-func TestLifeOfAWebhook(t *testing.T) {
-	t.Parallel()
-	s := openService(t)
-	s.stock()
-	var secret string
+// teapot returns a receiver of tests of a webhook, signed with its secret.
+func teapot(t *testing.T, secret *string) *httptest.Server {
+	t.Helper()
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil || !strings.Contains(string(body), `"type":"webhook.test"`) {
 			t.Errorf("received %s, %v", body, err)
 		}
-		v, err := standardwebhooks.NewWebhook(secret)
+		v, err := standardwebhooks.NewWebhook(*secret)
 		if err != nil {
 			t.Error(err)
 		} else if err := v.Verify(body, r.Header); err != nil {
@@ -141,6 +137,17 @@ func TestLifeOfAWebhook(t *testing.T) {
 		fmt.Fprint(w, "short and stout")
 	}))
 	t.Cleanup(receiver.Close)
+	return receiver
+}
+
+// TestLifeOfAWebhook makes a webhook, tests it, changes it, rotates its secret and deletes
+// it, all over HTTP.
+func TestLifeOfAWebhook(t *testing.T) {
+	t.Parallel()
+	s := openService(t)
+	s.stock()
+	var secret string
+	receiver := teapot(t, &secret)
 	made := s.post("/webhooks", `{"url":"`+receiver.URL+`","types":["order.created"],"description":"till"}`).want(201, "")
 	if log, err := s.db.AuditPage(t.Context(), 0, 0, 1); err != nil || log[0].Action != "webhook.create" || log[0].Actor != access.Actor("api:"+s.idOfKey(s.key)) {
 		t.Errorf("AuditPage = %+v, %v, want the creation by the key", log, err)

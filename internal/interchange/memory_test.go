@@ -76,47 +76,57 @@ func heapPeak(f func()) (peak int64) {
 	return peak
 }
 
+const (
+	size   = 1 << 18 // a quarter of what may be sent, for the race detector
+	record = 1 << 17 // what a record may have
+)
+
+// rows returns a file of the size.
+func rows(head string, row func(i int) string) string {
+	var b strings.Builder
+	b.Grow(size)
+	b.WriteString(head + "\n")
+	for i := 0; ; i++ {
+		r := row(i)
+		if b.Len()+len(r) > size {
+			return b.String()
+		}
+		b.WriteString(r)
+	}
+}
+
+// spelt returns a row whose category is one name in a spelling of its own.
+func spelt(i int) string {
+	name := []byte("abcdefghijklmnopqr")
+	for bit := range name {
+		if i>>bit&1 == 1 {
+			name[bit] -= 'a' - 'A'
+		}
+	}
+	return "a," + string(name) + "\n"
+}
+
+// largeFiles are files of the size, and what the trial says of each.
+var largeFiles = []struct{ name, file, want string }{
+	{"columns without number", "name,category" + strings.Repeat(",x", record/3), "the line has more than 1000 columns"},
+	{"a thousand columns", "name,category" + strings.Repeat(",x", 900), `"x…; the columns are id, name, category, status, stock, add, version; --ignore-columns leaves others out`},
+	{"commas alone", rows("name,category", func(int) string { return strings.Repeat(",", record-20) + "\n" }), "the line has more than 1000 columns"},
+	{"commas after a quotation mark too many", rows("name,category", func(int) string { return "a\"" + strings.Repeat(",", record-20) + "\n" }), "a quotation mark within a cell"},
+	{"a long name of a column", "name,category," + strings.Repeat("x", record-100), `there is no column "xxxxxx`},
+	{"a long cell", "name,category,stock\na,b," + strings.Repeat("\x01", record-100), `stock: "\x01\x01`},
+	{"CR alone", strings.ReplaceAll(rows("name,category", func(int) string { return "a,b\n" }), "\n", "\r"), ""},
+	{"no end of a quotation", "name,category\na,\"" + strings.Repeat("b\n", size/2-20), "the record that begins here has more than 131072 bytes; is a quotation mark missing?"},
+	{"short rows", rows("name,category", func(int) string { return "a,b\n" }), ""},
+	{"faults alone", rows("name,category", func(int) string { return ",b\n" }), "name must have at least 1 character"},
+	{"new categories", rows("name,category", func(i int) string { return fmt.Sprintf("a,%x\n", i) }), "more than 2500 categories"},
+	{"spellings of one", rows("name,category", spelt), ""},
+	{"ids", rows("id,stock", func(i int) string { return fmt.Sprintf("%d,5\n", i+1) }), ""},
+}
+
 // TestTryIsSmall: what the trial of a file takes is a small multiple of the file, and what it says of it is bounded,
 // whatever stands in the file.
 func TestTryIsSmall(t *testing.T) { //nolint:paralleltest // it measures the heap
-	const size = 1 << 18   // a quarter of what may be sent, for the race detector
-	const record = 1 << 17 // what a record may have
-	rows := func(head string, row func(i int) string) string {
-		var b strings.Builder
-		b.Grow(size)
-		b.WriteString(head + "\n")
-		for i := 0; ; i++ {
-			r := row(i)
-			if b.Len()+len(r) > size {
-				return b.String()
-			}
-			b.WriteString(r)
-		}
-	}
-	spelt := func(i int) string {
-		name := []byte("abcdefghijklmnopqr")
-		for bit := range name {
-			if i>>bit&1 == 1 {
-				name[bit] -= 'a' - 'A'
-			}
-		}
-		return "a," + string(name) + "\n"
-	}
-	for _, test := range []struct{ name, file, want string }{
-		{"columns without number", "name,category" + strings.Repeat(",x", record/3), "the line has more than 1000 columns"},
-		{"a thousand columns", "name,category" + strings.Repeat(",x", 900), `"x…; the columns are id, name, category, status, stock, add, version; --ignore-columns leaves others out`},
-		{"commas alone", rows("name,category", func(int) string { return strings.Repeat(",", record-20) + "\n" }), "the line has more than 1000 columns"},
-		{"commas after a quotation mark too many", rows("name,category", func(int) string { return "a\"" + strings.Repeat(",", record-20) + "\n" }), "a quotation mark within a cell"},
-		{"a long name of a column", "name,category," + strings.Repeat("x", record-100), `there is no column "xxxxxx`},
-		{"a long cell", "name,category,stock\na,b," + strings.Repeat("\x01", record-100), `stock: "\x01\x01`},
-		{"CR alone", strings.ReplaceAll(rows("name,category", func(int) string { return "a,b\n" }), "\n", "\r"), ""},
-		{"no end of a quotation", "name,category\na,\"" + strings.Repeat("b\n", size/2-20), "the record that begins here has more than 131072 bytes; is a quotation mark missing?"},
-		{"short rows", rows("name,category", func(int) string { return "a,b\n" }), ""},
-		{"faults alone", rows("name,category", func(int) string { return ",b\n" }), "name must have at least 1 character"},
-		{"new categories", rows("name,category", func(i int) string { return fmt.Sprintf("a,%x\n", i) }), "more than 2500 categories"},
-		{"spellings of one", rows("name,category", spelt), ""},
-		{"ids", rows("id,stock", func(i int) string { return fmt.Sprintf("%d,5\n", i+1) }), ""},
-	} {
+	for _, test := range largeFiles {
 		t.Run(test.name, func(t *testing.T) {
 			said, longest := "", 0
 			peak := heapPeak(func() {

@@ -239,6 +239,22 @@ func (m *merge) change(shop *petstore.Service, workspace int64, steps int) {
 	}
 }
 
+// compare fails the test unless the pets after the import are as wanted.
+func (m *merge) compare(after *shelf, want map[int64]row, text string) {
+	for id, got := range after.pets {
+		w := want[id]
+		if made := m.now.categories[got.CategoryID] == "" && !m.wrong; made {
+			got.category = alike(got.category)
+		}
+		if got.Name != w.Name || got.category != w.category || got.Status != w.Status || got.Quantity != w.Quantity {
+			m.Errorf("pet %d is %+v, want %+v\nbefore: %+v\nexported: %+v\nfile:\n%s", id, got, w, m.now.pets[id], m.was.pets[id], text)
+		}
+	}
+	if len(after.pets) != len(m.now.pets) {
+		m.Errorf("there are %d pets, want %d", len(after.pets), len(m.now.pets))
+	}
+}
+
 // TestMerge: whatever the shop, the edits of a file and what the shop did since the export, the result is the merge, cell by
 // cell; or, if a cell was changed by both or a rule is broken, nothing. The trial says the same before.
 func TestMerge(t *testing.T) {
@@ -280,18 +296,7 @@ func TestMerge(t *testing.T) {
 			} else if kept.Changed != tried.Changed || kept.Left != tried.Left || kept.Categories != tried.Categories {
 				r.Errorf("the import reports %+v, its trial %+v", kept, tried)
 			}
-			for id, got := range after.pets {
-				w := want[id]
-				if made := m.now.categories[got.CategoryID] == "" && !m.wrong; made {
-					got.category = alike(got.category)
-				}
-				if got.Name != w.Name || got.category != w.category || got.Status != w.Status || got.Quantity != w.Quantity {
-					r.Errorf("pet %d is %+v, want %+v\nbefore: %+v\nexported: %+v\nfile:\n%s", id, got, w, m.now.pets[id], m.was.pets[id], text)
-				}
-			}
-			if len(after.pets) != len(m.now.pets) {
-				r.Errorf("there are %d pets, want %d", len(after.pets), len(m.now.pets))
-			}
+			m.compare(after, want, text)
 		})
 		if problems, err := db.Check(t.Context()); err != nil || len(problems) > 0 {
 			t.Errorf("Check() = %v, %v, want none", problems, err)

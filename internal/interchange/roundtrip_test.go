@@ -166,59 +166,65 @@ func inUTF16(text string, unit uint16) string {
 	return string(out)
 }
 
+const (
+	head = `{"type":"petstore","version":1}` + "\n"
+	dogs = `{"type":"category","id":1,"name":"Dogs"}` + "\n"
+	rex  = `{"type":"pet","id":1,"name":"Rex","categoryId":1,"status":"available","quantity":2}` + "\n"
+)
+
+// faultyFiles are files that cannot be imported, and what the error says.
+var faultyFiles = []struct {
+	name   string
+	format interchange.Format
+	text   string
+	want   string
+}{
+	{"empty", interchange.NDJSON, "", "1: the file is empty"},
+	{"no head", interchange.NDJSON, dogs, "1: the file does not begin with a line of the type petstore"},
+	{"newer", interchange.NDJSON, `{"type":"petstore","version":2}`, "1: the file has the version 2; this program reads version 1"},
+	{"not JSON", interchange.NDJSON, head + "{", "2: the line is not JSON: it ends too early"},
+	{"not UTF-8", interchange.NDJSON, head + "{\"type\":\"pet\xff\"}", "2: the text is not UTF-8"},
+	{"twice", interchange.NDJSON, head + `{"type":"category","id":1,"id":2,"name":"a"}`, "2: a member occurs twice"},
+	{"unknown member", interchange.NDJSON, head + `{"type":"category","id":1,"name":"a","colour":1}`, `no member "colour"`},
+	{"fraction", interchange.NDJSON, head + `{"type":"category","id":1.0,"name":"a"}`, "2: id must be a whole number"},
+	{"unknown type", interchange.NDJSON, head + `{"type":"cat"}`, `2: there is no type "cat"`},
+	{"blank name", interchange.NDJSON, head + `{"type":"category","id":1,"name":" "}`, "2: name must not be blank."},
+	{"no category", interchange.NDJSON, head + rex, "2: There is no category with the id 1."},
+	{"clash", interchange.NDJSON, head + dogs + "\n" + dogs, "4: There is a category with the id 1 already."},
+	{"order apart", interchange.NDJSON, head + dogs + rex + `{"type":"order","id":1,"petId":2,"quantity":1,"complete":false}`, "4: The order 1 is open, and its pet 2 does not come before it."},
+	{"ledger", interchange.NDJSON, head + dogs + rex + `{"type":"movement","petId":1,"number":1,"kind":"created","delta":1,"quantity":1,"at":"2026-01-01T00:00:00Z"}`, "3: quantity is 2, and the ledger says 1."},
+	{"cut off", interchange.NDJSON, `{"type":"petstore","version":1,"exportedAt":"2026-01-01T00:00:00Z"}` + "\n" + dogs, "the file is cut off"},
+	{"after its end", interchange.NDJSON, head + dogs + `{"type":"end"}` + "\n" + dogs, "4: the file continues after its end"},
+	{"no id", interchange.NDJSON, head + `{"type":"category","name":"a"}`, "2: id must be between 1 and 9007199254740991"},
+	{"no object", interchange.NDJSON, head + `[1]`, "2: the line is not a JSON object"},
+	{"no instant", interchange.NDJSON, head + `{"type":"movement","petId":1,"at":"today"}`, "2: at must be a date-time of RFC 3339"},
+	{"continued", interchange.NDJSON, head + dogs[:len(dogs)-1] + "{}", "2: the line is not JSON at byte"},
+	{"UTF-16 without a mark", interchange.CSV, "n\x00,\x00", "1: the file is UTF-16 without a byte order mark, or UTF-32; save it in UTF-8 (in a spreadsheet: CSV UTF-8)"},
+	{"UTF-16 without a mark, big end first", interchange.CSV, "\x00n\x00,", "1: the file is UTF-16 without a byte order mark, or UTF-32"},
+	{"UTF-32", interchange.CSV, "\x00\x00\xfe\xff\x00\x00\x00n", "1: the file is UTF-16 without a byte order mark, or UTF-32"},
+	{"UTF-32, little end first", interchange.CSV, "\xff\xfe\x00\x00n\x00\x00\x00", "1: the file is UTF-16 without a byte order mark, or UTF-32"},
+	{"half a character", interchange.CSV, inUTF16("name,category\nRe\ufffd,Dogs\n", 0xd83d), "2: a character is damaged: it is U+FFFD, or half of one in UTF-16"},
+	{"half a character", interchange.NDJSON, inUTF16(head+dogs+strings.Replace(rex, "Rex", "Re\ufffd", 1), 0xde00), "3: a character is damaged"},
+	{"wrong column", interchange.CSV, "name,species\n", `1: there is no column "species"; the columns are id,`},
+	{"duplicate column", interchange.CSV, "name,category,Name\n", "1: the column name occurs twice, as number 1 and 3"},
+	{"missing column", interchange.CSV, "name,stock\n", "1: the column category is missing"},
+	{"latin-1", interchange.CSV, "name,category\nR\xe9x,Dogs\n", "2: the text is not UTF-8"},
+	{"no category", interchange.CSV, "name,category\r\nRex\r\n", "2: category: a new pet needs one"},
+	{"too many cells", interchange.CSV, "name,category,,\nRex,Dogs,,,\nTom,the cat,Cats\n", `3: column 3: "Cats" stands in a column without a name; are there too many separators?`},
+	{"after a quoted newline", interchange.CSV, "name,category,stock\nRex,\"Do\ngs\",x\nA,B,x\n", `2: stock: "x" is not a whole number`},
+	{"open quote", interchange.CSV, "name,category\nRex,\"Dogs\nA,B\n", "2: a quoted cell is not closed properly"},
+	{"open quote before blank lines", interchange.CSV, "name,category\nRex,\"" + strings.Repeat("\n", 1<<18), "2: the record that begins here has more than 131072 bytes; is a quotation mark missing?"},
+	{"status", interchange.CSV, "name,category,status\nRex,Dogs,gone\n", `2: status: "gone" is none of available, pending and sold`},
+	{"stock with a sign", interchange.CSV, "name,category,stock\nRex,Dogs,-1\n", `2: stock: "-1" has a sign; stock says how many there are, and the column add how many came or went`},
+	{"unknown id", interchange.CSV, "id,stock\n99,1\n", "2: There is no pet with the id 99."},
+	{"wrong id", interchange.CSV, "id,stock\nx,1\n", `2: id: "x" is not the id of a pet; leave the cell empty for a new one`},
+	{"new pet without a name", interchange.CSV, "id,stock\n,1\n", "2: a row without an id is a new pet, which needs the columns name and category"},
+	{"stock beyond all", interchange.CSV, "name,category,stock\nRex,Dogs,99999999999999999999\n", "2: stock: must be between 0 and 1000000000"},
+}
+
 func TestFaultsNameTheirLine(t *testing.T) {
 	t.Parallel()
-	const head = `{"type":"petstore","version":1}` + "\n"
-	const dogs = `{"type":"category","id":1,"name":"Dogs"}` + "\n"
-	const rex = `{"type":"pet","id":1,"name":"Rex","categoryId":1,"status":"available","quantity":2}` + "\n"
-	for _, c := range []struct {
-		name   string
-		format interchange.Format
-		text   string
-		want   string
-	}{
-		{"empty", interchange.NDJSON, "", "1: the file is empty"},
-		{"no head", interchange.NDJSON, dogs, "1: the file does not begin with a line of the type petstore"},
-		{"newer", interchange.NDJSON, `{"type":"petstore","version":2}`, "1: the file has the version 2; this program reads version 1"},
-		{"not JSON", interchange.NDJSON, head + "{", "2: the line is not JSON: it ends too early"},
-		{"not UTF-8", interchange.NDJSON, head + "{\"type\":\"pet\xff\"}", "2: the text is not UTF-8"},
-		{"twice", interchange.NDJSON, head + `{"type":"category","id":1,"id":2,"name":"a"}`, "2: a member occurs twice"},
-		{"unknown member", interchange.NDJSON, head + `{"type":"category","id":1,"name":"a","colour":1}`, `no member "colour"`},
-		{"fraction", interchange.NDJSON, head + `{"type":"category","id":1.0,"name":"a"}`, "2: id must be a whole number"},
-		{"unknown type", interchange.NDJSON, head + `{"type":"cat"}`, `2: there is no type "cat"`},
-		{"blank name", interchange.NDJSON, head + `{"type":"category","id":1,"name":" "}`, "2: name must not be blank."},
-		{"no category", interchange.NDJSON, head + rex, "2: There is no category with the id 1."},
-		{"clash", interchange.NDJSON, head + dogs + "\n" + dogs, "4: There is a category with the id 1 already."},
-		{"order apart", interchange.NDJSON, head + dogs + rex + `{"type":"order","id":1,"petId":2,"quantity":1,"complete":false}`, "4: The order 1 is open, and its pet 2 does not come before it."},
-		{"ledger", interchange.NDJSON, head + dogs + rex + `{"type":"movement","petId":1,"number":1,"kind":"created","delta":1,"quantity":1,"at":"2026-01-01T00:00:00Z"}`, "3: quantity is 2, and the ledger says 1."},
-		{"cut off", interchange.NDJSON, `{"type":"petstore","version":1,"exportedAt":"2026-01-01T00:00:00Z"}` + "\n" + dogs, "the file is cut off"},
-		{"after its end", interchange.NDJSON, head + dogs + `{"type":"end"}` + "\n" + dogs, "4: the file continues after its end"},
-		{"no id", interchange.NDJSON, head + `{"type":"category","name":"a"}`, "2: id must be between 1 and 9007199254740991"},
-		{"no object", interchange.NDJSON, head + `[1]`, "2: the line is not a JSON object"},
-		{"no instant", interchange.NDJSON, head + `{"type":"movement","petId":1,"at":"today"}`, "2: at must be a date-time of RFC 3339"},
-		{"continued", interchange.NDJSON, head + dogs[:len(dogs)-1] + "{}", "2: the line is not JSON at byte"},
-		{"UTF-16 without a mark", interchange.CSV, "n\x00,\x00", "1: the file is UTF-16 without a byte order mark, or UTF-32; save it in UTF-8 (in a spreadsheet: CSV UTF-8)"},
-		{"UTF-16 without a mark, big end first", interchange.CSV, "\x00n\x00,", "1: the file is UTF-16 without a byte order mark, or UTF-32"},
-		{"UTF-32", interchange.CSV, "\x00\x00\xfe\xff\x00\x00\x00n", "1: the file is UTF-16 without a byte order mark, or UTF-32"},
-		{"UTF-32, little end first", interchange.CSV, "\xff\xfe\x00\x00n\x00\x00\x00", "1: the file is UTF-16 without a byte order mark, or UTF-32"},
-		{"half a character", interchange.CSV, inUTF16("name,category\nRe\ufffd,Dogs\n", 0xd83d), "2: a character is damaged: it is U+FFFD, or half of one in UTF-16"},
-		{"half a character", interchange.NDJSON, inUTF16(head+dogs+strings.Replace(rex, "Rex", "Re\ufffd", 1), 0xde00), "3: a character is damaged"},
-		{"wrong column", interchange.CSV, "name,species\n", `1: there is no column "species"; the columns are id,`},
-		{"duplicate column", interchange.CSV, "name,category,Name\n", "1: the column name occurs twice, as number 1 and 3"},
-		{"missing column", interchange.CSV, "name,stock\n", "1: the column category is missing"},
-		{"latin-1", interchange.CSV, "name,category\nR\xe9x,Dogs\n", "2: the text is not UTF-8"},
-		{"no category", interchange.CSV, "name,category\r\nRex\r\n", "2: category: a new pet needs one"},
-		{"too many cells", interchange.CSV, "name,category,,\nRex,Dogs,,,\nTom,the cat,Cats\n", `3: column 3: "Cats" stands in a column without a name; are there too many separators?`},
-		{"after a quoted newline", interchange.CSV, "name,category,stock\nRex,\"Do\ngs\",x\nA,B,x\n", `2: stock: "x" is not a whole number`},
-		{"open quote", interchange.CSV, "name,category\nRex,\"Dogs\nA,B\n", "2: a quoted cell is not closed properly"},
-		{"open quote before blank lines", interchange.CSV, "name,category\nRex,\"" + strings.Repeat("\n", 1<<18), "2: the record that begins here has more than 131072 bytes; is a quotation mark missing?"},
-		{"status", interchange.CSV, "name,category,status\nRex,Dogs,gone\n", `2: status: "gone" is none of available, pending and sold`},
-		{"stock with a sign", interchange.CSV, "name,category,stock\nRex,Dogs,-1\n", `2: stock: "-1" has a sign; stock says how many there are, and the column add how many came or went`},
-		{"unknown id", interchange.CSV, "id,stock\n99,1\n", "2: There is no pet with the id 99."},
-		{"wrong id", interchange.CSV, "id,stock\nx,1\n", `2: id: "x" is not the id of a pet; leave the cell empty for a new one`},
-		{"new pet without a name", interchange.CSV, "id,stock\n,1\n", "2: a row without an id is a new pet, which needs the columns name and category"},
-		{"stock beyond all", interchange.CSV, "name,category,stock\nRex,Dogs,99999999999999999999\n", "2: stock: must be between 0 and 1000000000"},
-	} {
+	for _, c := range faultyFiles {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			db := openStore(t)

@@ -29,40 +29,43 @@ func faults(fields []Field) []fault {
 	return list
 }
 
+// checkedNames are names, with what they become or what is wrong with them.
+var checkedNames = []struct {
+	what, in, want string
+	code           FieldCode
+}{
+	{what: "plain", in: "Laika", want: "Laika"},
+	{what: "one", in: "L", want: "L"},
+	{what: "spaces around", in: " Laika ", want: " Laika "},
+	{what: "composed", in: "e\u0301", want: "\u00e9"},
+	{what: "ordered marks", in: "a\u0315\u0300", want: "\u00e0\u0315"},
+	{what: "Hangul", in: "\u1112\u1161\u11ab", want: "\ud55c"},
+	{what: "singleton", in: "\u212b", want: "\u00c5"},
+	{what: "compatibility stays", in: "\ufb01", want: "\ufb01"},
+	{what: "100 ASCII", in: strings.Repeat("a", 100), want: strings.Repeat("a", 100)},
+	{what: "100 of four bytes", in: strings.Repeat("𝄞", 100), want: strings.Repeat("𝄞", 100)},
+	{what: "200 that compose to 100", in: strings.Repeat("e\u0301", 100), want: strings.Repeat("é", 100)},
+	{what: "exclusion that decomposes beyond", in: strings.Repeat("\u0958", 51), code: TooLong},
+	{what: "101", in: strings.Repeat("a", 101), code: TooLong},
+	{what: "202 that compose to 101", in: strings.Repeat("e\u0301", 101), code: TooLong},
+	{what: "huge", in: strings.Repeat("a", 60_000), code: TooLong},
+	{what: "empty", in: "", code: TooShort},
+	{what: "space", in: " ", code: InvalidFormat},
+	{what: "Unicode spaces", in: "\u00a0\u1680\u2003\u2028\u202f\u3000", code: InvalidFormat},
+	{what: "format characters", in: "\u200b\u2060 \u00ad", code: InvalidFormat},
+	{what: "NUL", in: "a\x00", code: InvalidFormat},
+	{what: "tab", in: "a\tb", code: InvalidFormat},
+	{what: "newline", in: "a\n", code: InvalidFormat},
+	{what: "DEL", in: "a\x7f", code: InvalidFormat},
+	{what: "C1", in: "a\u0085", code: InvalidFormat},
+	{what: "only control", in: "\n", code: InvalidFormat},
+	{what: "invalid UTF-8", in: "a\xff", code: InvalidFormat},
+	{what: "surrogate", in: "a\xed\xa0\x80", code: InvalidFormat},
+}
+
 func TestCheckName(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct {
-		what, in, want string
-		code           FieldCode
-	}{
-		{what: "plain", in: "Laika", want: "Laika"},
-		{what: "one", in: "L", want: "L"},
-		{what: "spaces around", in: " Laika ", want: " Laika "},
-		{what: "composed", in: "e\u0301", want: "\u00e9"},
-		{what: "ordered marks", in: "a\u0315\u0300", want: "\u00e0\u0315"},
-		{what: "Hangul", in: "\u1112\u1161\u11ab", want: "\ud55c"},
-		{what: "singleton", in: "\u212b", want: "\u00c5"},
-		{what: "compatibility stays", in: "\ufb01", want: "\ufb01"},
-		{what: "100 ASCII", in: strings.Repeat("a", 100), want: strings.Repeat("a", 100)},
-		{what: "100 of four bytes", in: strings.Repeat("𝄞", 100), want: strings.Repeat("𝄞", 100)},
-		{what: "200 that compose to 100", in: strings.Repeat("e\u0301", 100), want: strings.Repeat("é", 100)},
-		{what: "exclusion that decomposes beyond", in: strings.Repeat("\u0958", 51), code: TooLong},
-		{what: "101", in: strings.Repeat("a", 101), code: TooLong},
-		{what: "202 that compose to 101", in: strings.Repeat("e\u0301", 101), code: TooLong},
-		{what: "huge", in: strings.Repeat("a", 60_000), code: TooLong},
-		{what: "empty", in: "", code: TooShort},
-		{what: "space", in: " ", code: InvalidFormat},
-		{what: "Unicode spaces", in: "\u00a0\u1680\u2003\u2028\u202f\u3000", code: InvalidFormat},
-		{what: "format characters", in: "\u200b\u2060 \u00ad", code: InvalidFormat},
-		{what: "NUL", in: "a\x00", code: InvalidFormat},
-		{what: "tab", in: "a\tb", code: InvalidFormat},
-		{what: "newline", in: "a\n", code: InvalidFormat},
-		{what: "DEL", in: "a\x7f", code: InvalidFormat},
-		{what: "C1", in: "a\u0085", code: InvalidFormat},
-		{what: "only control", in: "\n", code: InvalidFormat},
-		{what: "invalid UTF-8", in: "a\xff", code: InvalidFormat},
-		{what: "surrogate", in: "a\xed\xa0\x80", code: InvalidFormat},
-	} {
+	for _, test := range checkedNames {
 		var want []fault
 		if test.code != "" {
 			want = []fault{{"/name", test.code}}

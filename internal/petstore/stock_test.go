@@ -81,81 +81,89 @@ func TestCreateOrderTakesStock(t *testing.T) {
 	}
 }
 
+func completes(s *shop) error {
+	return errOf(s.UpdateOrder(context.Background(), home, orderID, OrderPatch{Complete: Some(true)}, Condition{}))
+}
+
+func cancels(units int64) func(*shop) error {
+	return func(s *shop) error {
+		s.has.Order.Quantity = units
+		return s.CancelOrder(context.Background(), home, orderID, Condition{})
+	}
+}
+
+func releases(s *shop) error {
+	return errOf(s.UpdatePet(context.Background(), home, petID, PetPatch{Status: Null[Status]()}, Condition{}))
+}
+
+func sets(quantity int64) func(*shop) error {
+	return func(s *shop) error {
+		return errOf(s.UpdateInventory(context.Background(), home, petID, quantity, Condition{}))
+	}
+}
+
+func adds(units int64) func(*shop) error {
+	return func(s *shop) error { return errOf(s.AddStock(context.Background(), home, petID, units, nil)) }
+}
+
+// settled are the changes of a pet, and its status after each.
+var settled = []struct {
+	name           string
+	status         Status
+	quantity, open int64
+	do             func(*shop) error
+	after          Status
+	left, openLeft int64
+}{
+	{"complete the last, none left", Pending, 0, 1, completes, Sold, 0, 0},
+	{"complete one of two, none left", Pending, 0, 2, completes, Pending, 0, 1},
+	{"complete the last, some left", Available, 3, 1, completes, Available, 3, 0},
+	{"complete one of two, some left", Available, 3, 2, completes, Available, 3, 1},
+	{"complete the last, held", Pending, 3, 1, completes, Pending, 3, 0},
+	{"complete one of two, held", Pending, 3, 2, completes, Pending, 3, 1},
+
+	{"cancel the last, none left", Pending, 0, 1, cancels(1), Available, 1, 0},
+	{"cancel one of two, none left", Pending, 0, 2, cancels(1), Available, 1, 1},
+	{"cancel the last, some left", Available, 3, 1, cancels(1), Available, 4, 0},
+	{"cancel one of two, some left", Available, 3, 2, cancels(1), Available, 4, 1},
+	{"cancel, held", Pending, 3, 1, cancels(1), Pending, 4, 0},
+	{"cancel up to the most", Available, MaxQuantity - 5, 1, cancels(5), Available, MaxQuantity, 0},
+	{"cancel beyond the most", Available, MaxQuantity - 4, 1, cancels(5), Available, MaxQuantity, 0},
+	{"cancel with the most", Available, MaxQuantity, 1, cancels(MaxOrder), Available, MaxQuantity, 0},
+
+	{"set 0 from some", Available, 3, 0, sets(0), Sold, 0, 0},
+	{"set 0 from some with open orders", Available, 3, 1, sets(0), Pending, 0, 1},
+	{"set 0 from held", Pending, 3, 0, sets(0), Sold, 0, 0},
+	{"set 0 from held with open orders", Pending, 3, 1, sets(0), Pending, 0, 1},
+	{"set 0 from sold", Sold, 0, 0, sets(0), Sold, 0, 0},
+	{"set 0 from a hold on nothing", Pending, 0, 0, sets(0), Sold, 0, 0},
+	{"set 0 from sold out with open orders", Pending, 0, 1, sets(0), Pending, 0, 1},
+	{"set some from sold", Sold, 0, 0, sets(4), Available, 4, 0},
+	{"set some from a hold on nothing", Pending, 0, 0, sets(4), Available, 4, 0},
+	{"set some from sold out with open orders", Pending, 0, 1, sets(4), Available, 4, 1},
+	{"set more", Available, 3, 0, sets(4), Available, 4, 0},
+	{"set less", Available, 3, 1, sets(1), Available, 1, 1},
+	{"set the same", Available, 3, 1, sets(3), Available, 3, 1},
+	{"set more, held", Pending, 3, 0, sets(4), Pending, 4, 0},
+	{"set less, held", Pending, 3, 1, sets(1), Pending, 1, 1},
+	{"set the most", Available, 3, 0, sets(MaxQuantity), Available, MaxQuantity, 0},
+	{"add to sold", Sold, 0, 0, adds(4), Available, 4, 0},
+	{"add to the most", Available, 3, 0, adds(MaxQuantity - 3), Available, MaxQuantity, 0},
+	{"take some away, held", Pending, 3, 1, adds(-1), Pending, 2, 1},
+	{"take all away", Available, 3, 0, adds(-3), Sold, 0, 0},
+
+	{"release a hold on some", Pending, 3, 0, releases, Available, 3, 0},
+	{"release a hold with open orders", Pending, 3, 1, releases, Available, 3, 1},
+	{"release a hold on nothing", Pending, 0, 0, releases, Sold, 0, 0},
+	{"release with all in open orders", Pending, 0, 1, releases, Pending, 0, 1},
+	{"release what is available", Available, 3, 0, releases, Available, 3, 0},
+	{"release what is sold", Sold, 0, 0, releases, Sold, 0, 0},
+}
+
 // Rules 4 to 7 and 8's null: every way in which a status settles.
 func TestStatusSettles(t *testing.T) {
 	t.Parallel()
-	ctx := context.Background()
-	complete := func(s *shop) error {
-		return errOf(s.UpdateOrder(ctx, home, orderID, OrderPatch{Complete: Some(true)}, Condition{}))
-	}
-	cancelOf := func(units int64) func(s *shop) error {
-		return func(s *shop) error {
-			s.has.Order.Quantity = units
-			return s.CancelOrder(ctx, home, orderID, Condition{})
-		}
-	}
-	cancel := cancelOf(1)
-	release := func(s *shop) error {
-		return errOf(s.UpdatePet(ctx, home, petID, PetPatch{Status: Null[Status]()}, Condition{}))
-	}
-	set := func(quantity int64) func(*shop) error {
-		return func(s *shop) error { return errOf(s.UpdateInventory(ctx, home, petID, quantity, Condition{})) }
-	}
-	add := func(units int64) func(*shop) error {
-		return func(s *shop) error { return errOf(s.AddStock(ctx, home, petID, units, nil)) }
-	}
-	for _, test := range []struct {
-		name           string
-		status         Status
-		quantity, open int64
-		do             func(*shop) error
-		after          Status
-		left, openLeft int64
-	}{
-		{"complete the last, none left", Pending, 0, 1, complete, Sold, 0, 0},
-		{"complete one of two, none left", Pending, 0, 2, complete, Pending, 0, 1},
-		{"complete the last, some left", Available, 3, 1, complete, Available, 3, 0},
-		{"complete one of two, some left", Available, 3, 2, complete, Available, 3, 1},
-		{"complete the last, held", Pending, 3, 1, complete, Pending, 3, 0},
-		{"complete one of two, held", Pending, 3, 2, complete, Pending, 3, 1},
-
-		{"cancel the last, none left", Pending, 0, 1, cancel, Available, 1, 0},
-		{"cancel one of two, none left", Pending, 0, 2, cancel, Available, 1, 1},
-		{"cancel the last, some left", Available, 3, 1, cancel, Available, 4, 0},
-		{"cancel one of two, some left", Available, 3, 2, cancel, Available, 4, 1},
-		{"cancel, held", Pending, 3, 1, cancel, Pending, 4, 0},
-		{"cancel up to the most", Available, MaxQuantity - 5, 1, cancelOf(5), Available, MaxQuantity, 0},
-		{"cancel beyond the most", Available, MaxQuantity - 4, 1, cancelOf(5), Available, MaxQuantity, 0},
-		{"cancel with the most", Available, MaxQuantity, 1, cancelOf(MaxOrder), Available, MaxQuantity, 0},
-
-		{"set 0 from some", Available, 3, 0, set(0), Sold, 0, 0},
-		{"set 0 from some with open orders", Available, 3, 1, set(0), Pending, 0, 1},
-		{"set 0 from held", Pending, 3, 0, set(0), Sold, 0, 0},
-		{"set 0 from held with open orders", Pending, 3, 1, set(0), Pending, 0, 1},
-		{"set 0 from sold", Sold, 0, 0, set(0), Sold, 0, 0},
-		{"set 0 from a hold on nothing", Pending, 0, 0, set(0), Sold, 0, 0},
-		{"set 0 from sold out with open orders", Pending, 0, 1, set(0), Pending, 0, 1},
-		{"set some from sold", Sold, 0, 0, set(4), Available, 4, 0},
-		{"set some from a hold on nothing", Pending, 0, 0, set(4), Available, 4, 0},
-		{"set some from sold out with open orders", Pending, 0, 1, set(4), Available, 4, 1},
-		{"set more", Available, 3, 0, set(4), Available, 4, 0},
-		{"set less", Available, 3, 1, set(1), Available, 1, 1},
-		{"set the same", Available, 3, 1, set(3), Available, 3, 1},
-		{"set more, held", Pending, 3, 0, set(4), Pending, 4, 0},
-		{"set less, held", Pending, 3, 1, set(1), Pending, 1, 1},
-		{"set the most", Available, 3, 0, set(MaxQuantity), Available, MaxQuantity, 0},
-		{"add to sold", Sold, 0, 0, add(4), Available, 4, 0},
-		{"add to the most", Available, 3, 0, add(MaxQuantity - 3), Available, MaxQuantity, 0},
-		{"take some away, held", Pending, 3, 1, add(-1), Pending, 2, 1},
-		{"take all away", Available, 3, 0, add(-3), Sold, 0, 0},
-
-		{"release a hold on some", Pending, 3, 0, release, Available, 3, 0},
-		{"release a hold with open orders", Pending, 3, 1, release, Available, 3, 1},
-		{"release a hold on nothing", Pending, 0, 0, release, Sold, 0, 0},
-		{"release with all in open orders", Pending, 0, 1, release, Pending, 0, 1},
-		{"release what is available", Available, 3, 0, release, Available, 3, 0},
-		{"release what is sold", Sold, 0, 0, release, Sold, 0, 0},
-	} {
+	for _, test := range settled {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			s := newShop(t).stocked(test.status, test.quantity, test.open)

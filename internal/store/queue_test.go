@@ -43,34 +43,25 @@ func TestGroups(t *testing.T) {
 			groups = append(groups, got)
 			return nil
 		})
-		ctx, withdraw := context.WithCancel(t.Context())
-		errWithdrawn := make(chan error, 2)
+		withdrawn, withdraw := context.WithCancel(t.Context())
 		var callers sync.WaitGroup
 		for n := range int64(10) {
-			c := &petstore.Change{Workspace: n}
+			ctx, want := t.Context(), refused
 			if n == 0 || n == 3 {
-				go func() {
-					_, err := s.Do(ctx, c)
-					errWithdrawn <- err
-				}()
-			} else {
-				callers.Go(func() {
-					if _, err := s.Do(t.Context(), c); !errors.Is(err, refused) {
-						t.Errorf("Do = %v, want that it was refused", err)
-					}
-				})
+				ctx, want = withdrawn, context.Canceled
 			}
+			callers.Go(func() {
+				if _, err := s.Do(ctx, &petstore.Change{Workspace: n}); !errors.Is(err, want) {
+					t.Errorf("Do of change %d = %v, want %v", n, err, want)
+				}
+			})
 			synctest.Wait() // in this order
 		}
 		if got := s.Waiting(); got != 10 {
 			t.Errorf("%d changes wait, want 10", got)
 		}
 		withdraw()
-		for range cap(errWithdrawn) {
-			if err := <-errWithdrawn; !errors.Is(err, context.Canceled) {
-				t.Errorf("Do that was withdrawn = %v", err)
-			}
-		}
+		synctest.Wait()
 		s.CommitChanges(1)
 		callers.Wait()
 		s.EndChanges()

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -168,15 +169,19 @@ func fullForBackup(r *run) error {
 	return os.Remove(filepath.Join(r.dir, file))
 }
 
-// fullForCounts fills the disk for longer than the second after which counts are
-// saved. What was counted then is saved when there is room, and outlives a kill.
+// fullForCounts fills the disk until counts could not be saved. What was counted
+// then is saved when there is room, and outlives a kill.
 func fullForCounts(r *run) error {
+	failed := func() int {
+		n, _ := strconv.Atoi(r.server.Metric("petstore_limiter_failed_saves_total"))
+		return n
+	}
 	if err := r.fill(); err != nil {
 		return err
 	}
 	err := r.refusing()
-	full := time.Now()
-	err = errors.Join(err, r.poll("two seconds", func() bool { return time.Since(full) > 2*time.Second }))
+	before := failed()
+	err = errors.Join(err, r.poll("a save of counts fails", func() bool { return failed() > before }))
 	counted, err2 := servertest.UsedToday(r.server.URL, r.buyers.key)
 	if err = errors.Join(err, err2, r.relieve()); err != nil {
 		return err

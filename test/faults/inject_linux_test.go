@@ -96,11 +96,12 @@ func passing(calls, how string) func(*run) error {
 		if err != nil {
 			return err
 		}
+		// The fault lasts for some real time: a delayed call and a connection that is refused leave nothing to poll.
 		select {
 		case <-r.server.Ended:
 			end()
 			return fmt.Errorf("%s of %s ended the server:\n%s", how, calls, r.server.LogText())
-		case <-time.After(time.Duration(200+r.rand.IntN(300)) * time.Millisecond): // how long the fault lasts
+		case <-time.After(time.Duration(200+r.rand.IntN(300)) * time.Millisecond): // how long it lasts
 		}
 		end()
 		if r.work(20) {

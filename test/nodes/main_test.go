@@ -115,7 +115,8 @@ func (d *deployment) shop(name string, units int) servertest.Key {
 }
 
 // awaitDay returns when the UTC day has some minutes left, so that no quota
-// begins afresh in the test.
+// begins afresh in the test. It waits for real time, since nodes and database have
+// the machine's clock: for a minute and a half at most, once a day.
 func awaitDay(t *testing.T) {
 	t.Helper()
 	for time.Until(time.Now().UTC().Truncate(24*time.Hour).Add(24*time.Hour)) < 90*time.Second {

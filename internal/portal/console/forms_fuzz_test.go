@@ -68,9 +68,8 @@ func (h *house) session(secret string) string {
 	return cookie
 }
 
-// FuzzForms sends any body to any form of a workspace that is as it was made. It is carried out, or the page shows the form with what
-// was entered and what was wrong with it; and what was stored can be shown and sent.
-func FuzzForms(f *testing.F) {
+// addForms adds forms as the pages send them, and odd ones.
+func addForms(f *testing.F) {
 	for i, form := range forms() {
 		f.Add(uint8(i), form[1])
 	}
@@ -81,6 +80,12 @@ func FuzzForms(f *testing.F) {
 	f.Add(uint8(8), "shipDate=%zz")
 	f.Add(uint8(1), "name=a&name=b;c")
 	f.Add(uint8(12), "next=//x/console/")
+}
+
+// FuzzForms sends any body to any form of a workspace that is as it was made. It is carried out, or the page shows the form with what
+// was entered and what was wrong with it; and what was stored can be shown and sent.
+func FuzzForms(f *testing.F) {
+	addForms(f)
 	var (
 		h      = newHouse(f)
 		n      int

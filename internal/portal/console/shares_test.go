@@ -338,26 +338,33 @@ func TestDownloadsAreOneByOne(t *testing.T) {
 	g.get("/console/orders.csv").want(200, "")
 }
 
+// endings are the ways in which a session or its key ends.
+var endings = map[string]func(*house, access.Key){
+	"revoked": func(h *house, k access.Key) { h.revoke(k.ID) },
+	"banned": func(h *house, k access.Key) {
+		h.ban(access.Ban{KeyID: k.ID, From: h.now(), Until: h.now().Add(time.Hour), Reason: "test", By: ratelimit.ByOperator})
+	},
+	"signed out": func(h *house, k access.Key) {
+		if err := h.db.EndSessions(h.t.Context(), k.ID); err != nil {
+			h.t.Error(err)
+		}
+	},
+}
+
 // TestSessionsAreCheckedAgain: after a wait no page and no download is sent to somebody whose session or key has ended meanwhile, or
 // whose key is banned. A download is broken off once a part of it was sent, and a form does nothing of which the rest came later.
 func TestSessionsAreCheckedAgain(t *testing.T) {
 	t.Parallel()
-	for what, end := range map[string]func(*house, access.Key){
-		"revoked": func(h *house, k access.Key) { h.revoke(k.ID) },
-		"banned": func(h *house, k access.Key) {
-			h.ban(access.Ban{KeyID: k.ID, From: h.now(), Until: h.now().Add(time.Hour), Reason: "test", By: ratelimit.ByOperator})
-		},
-		"signed out": func(h *house, k access.Key) {
-			if err := h.db.EndSessions(h.t.Context(), k.ID); err != nil {
-				h.t.Error(err)
-			}
-		},
-	} {
+	for what, end := range endings {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			h := newHouse(t)
 			w := h.workspace("shop")
 			h.signedIn(w, access.Read|access.Write).upload("import", "name,category\n"+strings.Repeat(strings.Repeat("M", 93)+",Dogs\n", 500)).leadsTo("/console/pets")
+			gate := openGate{new(atomic.Int64), new(atomic.Int64)}
+			over := func(k access.Key) func() {
+				return func() { h.advance(2 * time.Second); end(h, k) }
+			}
 			signIn := func() (*guest, access.Key) {
 				k, secret := h.key(w, access.Read|access.Write, time.Time{})
 				g := h.guest()
@@ -369,10 +376,7 @@ func TestSessionsAreCheckedAgain(t *testing.T) {
 				"/console/pets/import":    func(g *guest) answer { return g.upload("import", "name,category\nTom,Late\n") },
 			} {
 				early, k := signIn()
-				early.house = &house{t: t, url: h.serve(heldGate{openGate{new(atomic.Int64), new(atomic.Int64)}, path, func() {
-					h.advance(2 * time.Second)
-					end(h, k)
-				}}, func(*http.Request) {})}
+				early.house = &house{t: t, url: h.serve(heldGate{gate, path, over(k)}, func(*http.Request) {})}
 				a := send(early)
 				if signIn := strings.HasPrefix(a.header.Get("Location"), "/console/signin"); signIn == (what == "banned") || !signIn && a.status != http.StatusTooManyRequests {
 					t.Errorf("the rest of %s is answered %d, %q", path, a.status, a.header)
@@ -383,22 +387,14 @@ func TestSessionsAreCheckedAgain(t *testing.T) {
 			}
 			for _, path := range []string{"/console/categories.csv", "/console/categories"} {
 				early, k := signIn()
-				early.house = &house{t: t, url: h.serve(endingGate{openGate{new(atomic.Int64), new(atomic.Int64)}, func() {
-					h.advance(2 * time.Second)
-					end(h, k)
-				}}, func(*http.Request) {})}
+				early.house = &house{t: t, url: h.serve(endingGate{gate, over(k)}, func(*http.Request) {})}
 				if a := early.get(path); a.status == http.StatusOK || a.header.Get("Content-Disposition") != "" || strings.Contains(a.body, "Dogs") {
 					t.Errorf("after the wait %s is answered %d, %q", path, a.status, a.header)
 				}
 			}
 			late, k := signIn()
-			var once sync.Once
-			url := h.serve(openGate{new(atomic.Int64), new(atomic.Int64)}, func(*http.Request) {
-				once.Do(func() {
-					h.advance(2 * time.Second)
-					end(h, k)
-				})
-			})
+			once := sync.OnceFunc(over(k))
+			url := h.serve(gate, func(*http.Request) { once() })
 			resp, err := late.client.Get(url + "/console/pets.csv")
 			must(t, err)
 			defer resp.Body.Close()

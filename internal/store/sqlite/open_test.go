@@ -26,46 +26,49 @@ func script(t *testing.T, path, sql string) {
 	must(t, sqlitex.ExecuteScript(c, sql, nil))
 }
 
+// refused are files that are not opened, and what the error says.
+var refused = []struct {
+	name    string
+	prepare func(t *testing.T, path string) string // returns the path to open
+	o       Options
+	want    string
+}{
+	{"no path", func(*testing.T, string) string { return "" }, Options{}, "no path is given"},
+	{"no directory", func(_ *testing.T, path string) string { return filepath.Join(path, "x", "petstore.db") },
+		Options{}, "does not exist"},
+	{"a directory", func(_ *testing.T, path string) string { return filepath.Dir(path) }, Options{}, "is a directory"},
+	{"below a file", func(t *testing.T, path string) string {
+		writeFile(t, path, "x")
+		return filepath.Join(path, "petstore.db")
+	}, Options{}, "not a directory"},
+	{"text", func(t *testing.T, path string) string {
+		writeFile(t, path, strings.Repeat("not a database ", 100))
+		return path
+	}, Options{}, "is not an SQLite database"},
+	{"another program's", func(t *testing.T, path string) string {
+		script(t, path, "CREATE TABLE bookmarks (url TEXT)")
+		return path
+	}, Options{}, "is an SQLite database of another program"},
+	{"another application id", func(t *testing.T, path string) string {
+		script(t, path, "PRAGMA application_id=7")
+		return path
+	}, Options{}, "is an SQLite database of another program"},
+	{"newer", func(t *testing.T, path string) string {
+		openAndClose(t, path)
+		script(t, path, "INSERT INTO migrations (version, name, at) VALUES (999, 'future', 0)")
+		return path
+	}, Options{}, "was made by a newer version of petstore (schema 999; this one knows 1 to "},
+	{"missing", func(_ *testing.T, path string) string { return path }, Options{NoMigrate: true}, "the file does not exist"},
+	{"missing, to read", func(_ *testing.T, path string) string { return path }, Options{ReadOnly: true}, "the file does not exist"},
+	{"not migrated", func(t *testing.T, path string) string {
+		writeFile(t, path, "")
+		return path
+	}, Options{NoMigrate: true}, " migrations; run petstore migrate up"},
+}
+
 func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct {
-		name    string
-		prepare func(t *testing.T, path string) string // returns the path to open
-		o       Options
-		want    string
-	}{
-		{"no path", func(*testing.T, string) string { return "" }, Options{}, "no path is given"},
-		{"no directory", func(_ *testing.T, path string) string { return filepath.Join(path, "x", "petstore.db") },
-			Options{}, "does not exist"},
-		{"a directory", func(_ *testing.T, path string) string { return filepath.Dir(path) }, Options{}, "is a directory"},
-		{"below a file", func(t *testing.T, path string) string {
-			writeFile(t, path, "x")
-			return filepath.Join(path, "petstore.db")
-		}, Options{}, "not a directory"},
-		{"text", func(t *testing.T, path string) string {
-			writeFile(t, path, strings.Repeat("not a database ", 100))
-			return path
-		}, Options{}, "is not an SQLite database"},
-		{"another program's", func(t *testing.T, path string) string {
-			script(t, path, "CREATE TABLE bookmarks (url TEXT)")
-			return path
-		}, Options{}, "is an SQLite database of another program"},
-		{"another application id", func(t *testing.T, path string) string {
-			script(t, path, "PRAGMA application_id=7")
-			return path
-		}, Options{}, "is an SQLite database of another program"},
-		{"newer", func(t *testing.T, path string) string {
-			openAndClose(t, path)
-			script(t, path, "INSERT INTO migrations (version, name, at) VALUES (999, 'future', 0)")
-			return path
-		}, Options{}, "was made by a newer version of petstore (schema 999; this one knows 1 to "},
-		{"missing", func(_ *testing.T, path string) string { return path }, Options{NoMigrate: true}, "the file does not exist"},
-		{"missing, to read", func(_ *testing.T, path string) string { return path }, Options{ReadOnly: true}, "the file does not exist"},
-		{"not migrated", func(t *testing.T, path string) string {
-			writeFile(t, path, "")
-			return path
-		}, Options{NoMigrate: true}, " migrations; run petstore migrate up"},
-	} {
+	for _, test := range refused {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			path := test.prepare(t, filepath.Join(t.TempDir(), "petstore.db"))

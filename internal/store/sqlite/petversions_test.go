@@ -94,17 +94,12 @@ func TestVersionsAreNeverBehind(t *testing.T) {
 		for old := least.Load(); n > old && !least.CompareAndSwap(old, n); old = least.Load() {
 		}
 	}
-	done := make(chan struct{})
+	var done atomic.Bool
 	var readers sync.WaitGroup
 	for range 2 {
 		readers.Go(func() {
 			var name, version int64 = 0, -1
-			for {
-				select {
-				case <-done:
-					return
-				default:
-				}
+			for !done.Load() {
 				runtime.Gosched() // the writer has its turn on one processor too
 				atLeast := least.Load()
 				if now, known := db.PetVersion(ws); known && int64(now) == version {
@@ -131,7 +126,7 @@ func TestVersionsAreNeverBehind(t *testing.T) {
 		must(t, nameAnew(db, ws, id, fmt.Sprint(n+1)))
 		seen(n + 1)
 	}
-	close(done)
+	done.Store(true)
 	readers.Wait()
 	if held.Load() == 0 {
 		t.Error("nothing was ever held")

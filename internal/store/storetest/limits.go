@@ -93,14 +93,22 @@ func testKeyUses(s *tenant) {
 	for limit := range 4 {
 		same(s, "BusiestKeys", busy[:limit])(s.BusiestKeys(s.ctx, limit))
 	}
+	s.wantOverQuota(big)
+	same(s, "BusiestKeys on the next day", []access.Use{})(s.BusiestKeys(s.ctx, 9))
+}
+
+// wantOverQuota uses up what two tenants have until the day is over.
+func (s *tenant) wantOverQuota(big *tenant) {
+	s.Helper()
+	today, now := start.Unix()/86400, start.UnixMilli()
 	over := func(when string, want int64) {
 		s.Helper()
 		same(s, "CountOverQuota when "+when, want)(s.CountOverQuota(s.ctx))
 	}
 	over("the day is not used up", 0)
 	s.saveWindows(
-		ratelimit.SavedWindow{Subject: of(s.workspace), MinuteStart: now, MinuteUsed: access.FreeQuota.PerMinute, Day: today, DayUsed: access.FreeQuota.PerDay},
-		ratelimit.SavedWindow{Subject: of(big.workspace), MinuteStart: now, MinuteUsed: 10, Day: today, DayUsed: 902})
+		ratelimit.SavedWindow{Subject: fmt.Sprint("w:", s.workspace), MinuteStart: now, MinuteUsed: access.FreeQuota.PerMinute, Day: today, DayUsed: access.FreeQuota.PerDay},
+		ratelimit.SavedWindow{Subject: fmt.Sprint("w:", big.workspace), MinuteStart: now, MinuteUsed: 10, Day: today, DayUsed: 902})
 	over("one by its day and its minute, one by its minute", 2)
 	s.clock.Advance(-time.Second)
 	over("its minute began by a clock that is ahead", 2)
@@ -109,7 +117,6 @@ func testKeyUses(s *tenant) {
 	over("the minute is over", 1)
 	s.clock.Advance(24 * time.Hour)
 	over("the day is over", 0)
-	same(s, "BusiestKeys on the next day", []access.Use{})(s.BusiestKeys(s.ctx, 9))
 }
 
 // testOldDays: rows that still count are never left out, whatever a clock that
