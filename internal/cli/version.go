@@ -10,8 +10,11 @@ import (
 )
 
 // What a release was built from; its linker sets them, to the same for the same
-// sources. Empty in other builds.
-var release, commit, date string
+// sources. In other builds release is the version that the sources are, or follow.
+var (
+	release      = "v1.0.0"
+	commit, date string
+)
 
 // versionView is the version as it is printed.
 type versionView struct {
@@ -27,7 +30,6 @@ type versionView struct {
 func version() versionView {
 	v := versionView{Version: release, Commit: commit, Date: date, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	if info, ok := debug.ReadBuildInfo(); ok {
-		v.Version = cmp.Or(v.Version, info.Main.Version)
 		for _, s := range info.Settings {
 			switch s.Key {
 			case "vcs.revision":
@@ -37,7 +39,6 @@ func version() versionView {
 			}
 		}
 	}
-	v.Version = cmp.Or(v.Version, "(devel)")
 	return v
 }
 
