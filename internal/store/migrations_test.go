@@ -1,7 +1,12 @@
 package store
 
 import (
+	"crypto/sha256"
 	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -42,5 +47,30 @@ func TestLacking(t *testing.T) {
 	}
 	if err := Lacking(status[:1]); err != nil {
 		t.Errorf("Lacking = %v, want nil", err)
+	}
+}
+
+// TestReleasedMigrations fails if a migration was changed, added or removed.
+func TestReleasedMigrations(t *testing.T) {
+	t.Parallel()
+	want := map[string]string{ // each file and its SHA-256
+		"postgres/migrations/0001_schema.sql": "a4d0deb5e000f8056cb9d349330e7c32aefef70b15c29cfbc6e1110e6a488a16",
+		"sqlite/migrations/0001_init.sql":     "d34b4d95b2d6c21f1f61442fac066d1c6d83fb7b3d5b65df4ad3cc0dc42d7b5a",
+	}
+	names, err := filepath.Glob("*/migrations/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, name := range names {
+		script, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[name] = fmt.Sprintf("%x", sha256.Sum256(script))
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("the migrations are %q, want %q; one that was released never changes, since databases have it: "+
+			"undo the change and write a new file; a new file gets its line here", got, want)
 	}
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // patience is how long a program may take before a test fails.
-const patience = 3 * time.Minute
+const patience = 10 * time.Minute
 
 // description is the path of the description under test.
 func description(t *testing.T) string {

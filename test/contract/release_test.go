@@ -1,7 +1,9 @@
 package contract
 
 import (
+	"crypto/sha256"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -92,6 +94,25 @@ func TestReleasedDescriptionsHaveTheirVersion(t *testing.T) {
 	path := baseline(t)
 	if got, want := version(parse(t, read(t, path))), versionIn(path); got != want {
 		t.Errorf("%s describes version %s, want %s", path, got, want)
+	}
+}
+
+// TestReleasedDescriptionsStay fails if a released description was changed, even together with api/openapi.yaml and without
+// the tag that scripts/release-description looks for.
+func TestReleasedDescriptionsStay(t *testing.T) {
+	t.Parallel()
+	want := map[string]string{ // each version and the SHA-256 of its description
+		"1.0.0": "5aea203f23b419d10956b741e7ee432500cee5ea19446a96a340fa58c7b98d41",
+	}
+	paths, err := filepath.Glob("../../api/released/*.yaml")
+	must(t, err)
+	got := map[string]string{}
+	for _, path := range paths {
+		got[versionIn(path)] = fmt.Sprintf("%x", sha256.Sum256(read(t, path)))
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("api/released has %q, want %q; a released description never changes: restore it, and give api/openapi.yaml another "+
+			"version, as docs/lifecycle.md says; one that has no tag yet gets its line here", got, want)
 	}
 }
 
