@@ -55,7 +55,7 @@ func TestReleasedMigrations(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{ // each file and its SHA-256
 		"postgres/migrations/0001_petstore.sql": "a4d0deb5e000f8056cb9d349330e7c32aefef70b15c29cfbc6e1110e6a488a16",
-		"sqlite/migrations/0001_petstore.sql":     "d34b4d95b2d6c21f1f61442fac066d1c6d83fb7b3d5b65df4ad3cc0dc42d7b5a",
+		"sqlite/migrations/0001_petstore.sql":   "d34b4d95b2d6c21f1f61442fac066d1c6d83fb7b3d5b65df4ad3cc0dc42d7b5a",
 	}
 	names, err := filepath.Glob("*/migrations/*")
 	if err != nil {
