@@ -16,6 +16,7 @@ import (
 
 	"example.com/petstore/client"
 	"example.com/petstore/internal/cli"
+	"example.com/petstore/internal/processtest"
 )
 
 // The server under test, which TestMain starts: the real one, on a database of its own.
@@ -116,9 +117,4 @@ func newShop(t *testing.T, opts ...client.Option) *client.Client {
 }
 
 // must ends the test if err is not nil.
-func must(tb testing.TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
-	}
-}
+var must = processtest.Must

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
-	"io"
 	"maps"
 	"net/http"
 	"net/url"
@@ -36,29 +35,22 @@ func newDemo(t *testing.T, flags ...string) demo {
 // An example is a request made of the examples of the description.
 type example struct {
 	method, path, operation, name string
-	header                        http.Header
+	header                        map[string]string
 	body                          string
 }
 
 // send sends the request and returns the status and the text of the answer.
 func (d demo) send(t *testing.T, e example) (int, string) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), e.method, d.url+e.path, strings.NewReader(e.body))
+	a, err := servertest.Send(t.Context(), http.DefaultClient, servertest.Request{Method: e.method, URL: d.url + e.path, Key: d.key, Body: e.body, Header: e.header})
 	must(t, err)
-	maps.Copy(r.Header, e.header)
-	r.Header.Set("Authorization", "Bearer "+d.key)
-	w, err := http.DefaultClient.Do(r)
-	must(t, err)
-	defer w.Body.Close()
-	text, err := io.ReadAll(w.Body)
-	must(t, err)
-	return w.StatusCode, string(text)
+	return a.Status, a.Body
 }
 
 // examplesOf returns the requests of an operation: one for each example of its
 // body, or one, with the examples of all parameters.
 func examplesOf(path, method string, o *openapi3.Operation) []example {
-	e := example{method: method, path: path, operation: o.OperationID, header: http.Header{}}
+	e := example{method: method, path: path, operation: o.OperationID, header: map[string]string{}}
 	query := url.Values{}
 	for _, ref := range o.Parameters {
 		p := ref.Value
@@ -76,7 +68,7 @@ func examplesOf(path, method string, o *openapi3.Operation) []example {
 			case "query":
 				query.Add(p.Name, fmt.Sprint(v))
 			case "header":
-				e.header.Set(p.Name, fmt.Sprint(v))
+				e.header[p.Name] = fmt.Sprint(v)
 			}
 		}
 	}
@@ -99,8 +91,8 @@ func withBodies(e example, content openapi3.Content) []example {
 				panic(err) // it was JSON
 			}
 			one := e
-			one.name, one.body, one.header = media+" "+name, string(body), e.header.Clone()
-			one.header.Set("Content-Type", media)
+			one.name, one.body, one.header = media+" "+name, string(body), maps.Clone(e.header)
+			one.header["Content-Type"] = media
 			all = append(all, one)
 		}
 	}

@@ -59,18 +59,11 @@ func TestFirstRequestGuide(t *testing.T) {
 	}
 }
 
-func fileText(t *testing.T, name string) string {
-	t.Helper()
-	text, err := os.ReadFile(name)
-	must(t, err)
-	return string(text)
-}
-
 // guidePanels returns what the panels of a guide have in a language.
 func guidePanels(t *testing.T, path, language string) string {
 	t.Helper()
 	var all []string
-	for _, panel := range regexp.MustCompile("(?s)\\(snippet \"[^\"]*\" \""+language+"\" `(.*?)`\\)").FindAllStringSubmatch(fileText(t, path), -1) {
+	for _, panel := range regexp.MustCompile("(?s)\\(snippet \"[^\"]*\" \""+language+"\" `(.*?)`\\)").FindAllStringSubmatch(servertest.Text(t, path), -1) {
 		all = append(all, panel[1])
 	}
 	if len(all) == 0 {
@@ -91,7 +84,7 @@ func TestWebhooksGuide(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			to := servertest.FreeAddr(t)
-			said := started(t, env, string(petstore), append(command, "http://"+to+"/")...)
+			said := servertest.Started(t, env, string(petstore), append(command, "http://"+to+"/")...)
 			secret := regexp.MustCompile(`whsec_[\w+/=]+`)
 			servertest.Eventually(t, "a secret is printed", func() bool { return secret.MatchString(said()) })
 			got := guideReceiver(t, to, secret.FindString(said()))
@@ -106,31 +99,11 @@ func guideReceiver(t *testing.T, addr, secret string) (said func() string) {
 	t.Helper()
 	node, dir := servertest.Need(t, "node", "nodejs"), t.TempDir()
 	_, port, _ := strings.Cut(addr, ":")
-	verify, receive := fileText(t, "../examples/verify/verify.mjs"), fileText(t, "../examples/verify/receive.mjs")
+	verify, receive := servertest.Text(t, "../examples/verify/verify.mjs"), servertest.Text(t, "../examples/verify/receive.mjs")
 	for name, text := range map[string]string{"verify.mjs": verify, "receive.mjs": strings.Replace(receive, "3000", port, 1)} {
 		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
-	return started(t, []string{"SECRET=" + secret}, node, filepath.Join(dir, "receive.mjs"))
-}
-
-// started starts a program, until the test ends, and returns what tells what it has printed.
-func started(t *testing.T, env []string, program string, args ...string) (said func() string) {
-	t.Helper()
-	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
-	must(t, err)
-	defer out.Close()
-	said = func() string { return fileText(t, out.Name()) }
-	cmd := exec.Command(program, args...) //nolint:gosec // a program of the test
-	cmd.Env, cmd.Stdout, cmd.Stderr = env, out, out
-	must(t, cmd.Start())
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // it may have ended
-		_ = cmd.Wait()         // of a killed process it says so
-		if t.Failed() {
-			t.Logf("%s printed %s", filepath.Base(program), said())
-		}
-	})
-	return said
+	return servertest.Started(t, []string{"SECRET=" + secret}, node, filepath.Join(dir, "receive.mjs"))
 }
 
 // TestMirror runs the program of the guide to events, in one folder: it follows changes while it runs, makes up for those
@@ -173,7 +146,7 @@ func TestMirror(t *testing.T) {
 	} {
 		t.Run(step.name, func(t *testing.T) {
 			step.before()
-			started(t, []string{"PETSTORE_URL=" + d.url, "PETSTORE_KEY=" + d.key}, "sh", "-c", `cd "$0" && exec "$@"`, dir, python, program)
+			servertest.Started(t, []string{"PETSTORE_URL=" + d.url, "PETSTORE_KEY=" + d.key}, "sh", "-c", `cd "$0" && exec "$@"`, dir, python, program)
 			step.while()
 			want := d.lists(t)
 			servertest.Eventually(t, "the copy is what the lists have", func() bool { return queryCopy(t, python, dir, dumpCopy) == want })

@@ -29,11 +29,7 @@ type seen struct {
 
 func (m *movedShop) ask(base, method, path, body, once string) seen {
 	m.Helper()
-	r := servertest.Request{Method: method, URL: base + path, Key: m.key, Body: body, Header: map[string]string{}}
-	if once != "" {
-		r.Header["Idempotency-Key"] = once
-	}
-	a, err := servertest.Send(m.Context(), http.DefaultClient, r)
+	a, err := servertest.Send(m.Context(), http.DefaultClient, servertest.Request{Method: method, URL: base + path, Key: m.key, Body: body, Once: once})
 	must(m, err)
 	return seen{a.Status, a.Body, a.Header.Get("ETag"), a.Header.Get("Idempotency-Replayed"), strings.ReplaceAll(a.Header.Get("Link"), base, "")}
 }
@@ -41,9 +37,7 @@ func (m *movedShop) ask(base, method, path, body, once string) seen {
 // serve runs a node on a database until stop is called.
 func (m *movedShop) serve(db string) (url string, stop func()) {
 	m.Helper()
-	s, err := petstore.Serve(servertest.Options{Dir: m.dir, Flags: []string{"--db=" + db}})
-	must(m, err)
-	m.Cleanup(s.Kill)
+	s := petstore.Start(m, servertest.Options{Dir: m.dir, Flags: []string{"--db=" + db}})
 	return s.URL, func() {
 		if err := s.Stop(); err != nil {
 			m.Errorf("the end of the server: %v", err)
@@ -169,27 +163,15 @@ func (m *movedShop) fill(pets int) {
 	for n := range pets {
 		fmt.Fprintf(&csv, "Pet %d,Kind %d,%d\n", n, n%7, 5+n%3)
 	}
-	err := os.WriteFile(filepath.Join(m.dir, "pets.csv"), []byte(csv.String()), 0o600)
-	if err == nil {
-		_, err = petstore.Run(m.dir, "migrate", "up")
-	}
-	if err == nil {
-		err = petstore.NewWorkspace(m.dir, "acme", "business")
-	}
-	must(m, err)
-	key, err := petstore.NewKey(m.dir, "acme")
-	if err == nil {
-		m.key = key.Key
-		_, err = petstore.Run(m.dir, "import", "acme", "pets.csv")
-	}
-	must(m, err)
+	must(m, os.WriteFile(filepath.Join(m.dir, "pets.csv"), []byte(csv.String()), 0o600))
+	m.key = petstore.Shop(m, m.dir, "acme", "business").Key
+	petstore.Must(m, m.dir, "import", "acme", "pets.csv")
 }
 
 // finish runs the move to its end.
 func (m *movedShop) finish(args []string, pets int) {
 	m.Helper()
-	out, err := petstore.Run(m.dir, args...)
-	must(m, err)
+	out := petstore.Must(m, m.dir, args...)
 	var report struct {
 		Tables []struct {
 			Table string

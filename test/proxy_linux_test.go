@@ -66,7 +66,7 @@ func (p proxy) start(t *testing.T) (key string, from func(ip string) *http.Clien
 	for i, arg := range p.args {
 		args[i] = names.Replace(arg)
 	}
-	started(t, []string{"HOME=" + dir}, program, args...)
+	servertest.Started(t, []string{"HOME=" + dir}, program, args...)
 	return d.key, func(ip string) *http.Client {
 		dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(ip)}}
 		to := &http.Transport{
@@ -83,7 +83,7 @@ func (p proxy) configure(t *testing.T, dir string, names *strings.Replacer) {
 	t.Helper()
 	cert, secret, err := processtest.WriteCertificate(dir, "pets.example.com")
 	must(t, err)
-	config := fileText(t, "../deploy/proxy/"+p.file)
+	config := servertest.Text(t, "../deploy/proxy/"+p.file)
 	for i := 0; i < len(p.changes); i += 2 {
 		if !strings.Contains(config, p.changes[i]) {
 			t.Fatalf("deploy/proxy/%s has no %q", p.file, p.changes[i])
@@ -93,7 +93,7 @@ func (p proxy) configure(t *testing.T, dir string, names *strings.Replacer) {
 	if p.around != "" {
 		config = strings.Replace(p.around, "FILE", config, 1)
 	}
-	for name, text := range map[string]string{"proxy": names.Replace(config), "both.pem": fileText(t, cert) + fileText(t, secret)} {
+	for name, text := range map[string]string{"proxy": names.Replace(config), "both.pem": servertest.Text(t, cert) + servertest.Text(t, secret)} {
 		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/processtest"
 	"example.com/petstore/internal/ratelimit"
 	"example.com/petstore/internal/store/postgres/postgrestest"
 	"example.com/petstore/internal/store/sqlite"
@@ -32,12 +33,8 @@ func emptyDatabase(t *testing.T) (url, name string) {
 	return server.URL(name), name
 }
 
-func ok(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+// ok ends the test if err is not nil.
+var ok = processtest.Must
 
 // A shopkeeper fills a file.
 type shopkeeper struct {

@@ -69,8 +69,7 @@ func serve(t *testing.T, flags ...string) *site {
 // command runs another command on the service's database and returns its answer, if it is in JSON.
 func (s *site) command(args ...string) map[string]any {
 	s.t.Helper()
-	out, err := petstore.Run(s.dir, args...)
-	must(s.t, err)
+	out := petstore.Must(s.t, s.dir, args...)
 	var answer map[string]any
 	_ = json.Unmarshal([]byte(out), &answer) // some answer with a list, or nothing
 	return answer

@@ -44,7 +44,5 @@ func TestOperatorLive(t *testing.T) {
 // operatorLink returns a link of petstore operator login.
 func (s *site) operatorLink() string {
 	s.t.Helper()
-	link, err := petstore.Run(s.dir, "operator", "login", "--ops-addr", strings.TrimPrefix(s.ops, "http://"))
-	must(s.t, err)
-	return strings.TrimSpace(link)
+	return strings.TrimSpace(petstore.Must(s.t, s.dir, "operator", "login", "--ops-addr", strings.TrimPrefix(s.ops, "http://")))
 }

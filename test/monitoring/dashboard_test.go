@@ -2,10 +2,11 @@ package monitoring
 
 import (
 	"encoding/json"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
+
+	"example.com/petstore/test/servertest"
 )
 
 const (
@@ -26,20 +27,13 @@ type panel struct {
 func readDashboard(t *testing.T) []panel {
 	t.Helper()
 	var dashboard struct{ Panels []panel }
-	if err := json.Unmarshal([]byte(read(t, dashboardFile)), &dashboard); err != nil {
+	if err := json.Unmarshal([]byte(servertest.Text(t, dashboardFile)), &dashboard); err != nil {
 		t.Fatalf("%s: %v", dashboardFile, err)
 	}
 	if len(dashboard.Panels) < 10 {
 		t.Fatalf("%s has only %d panels", dashboardFile, len(dashboard.Panels))
 	}
 	return dashboard.Panels
-}
-
-func read(t *testing.T, name string) string {
-	t.Helper()
-	text, err := os.ReadFile(name)
-	must(t, err)
-	return string(text)
 }
 
 // metricNames returns the metrics that an expression, or a file of them, names.
@@ -80,9 +74,9 @@ func TestDashboardIsWhole(t *testing.T) {
 // TestAlertsAreExplained checks that the book explains each alert under a heading of its own.
 func TestAlertsAreExplained(t *testing.T) {
 	t.Parallel()
-	guide := read(t, "../../docs/troubleshooting.md")
-	tests := read(t, rulesTestFile)
-	alerts := regexp.MustCompile(`(?m)alert: (\w+)$`).FindAllStringSubmatch(read(t, rulesFile), -1)
+	guide := servertest.Text(t, "../../docs/troubleshooting.md")
+	tests := servertest.Text(t, rulesTestFile)
+	alerts := regexp.MustCompile(`(?m)alert: (\w+)$`).FindAllStringSubmatch(servertest.Text(t, rulesFile), -1)
 	if len(alerts) < 10 {
 		t.Fatalf("%s has only %d alerts", rulesFile, len(alerts))
 	}

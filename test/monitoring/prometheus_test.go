@@ -150,7 +150,7 @@ func expectNames(t *testing.T, servers []*servertest.Server) {
 		}
 	}
 	for _, file := range []string{rulesFile, dashboardFile, rulesTestFile} {
-		for _, name := range metricNames(read(t, file)) {
+		for _, name := range metricNames(servertest.Text(t, file)) {
 			if !known[name] {
 				t.Errorf("%s names %s, which the servers do not have", file, name)
 			}
@@ -201,17 +201,7 @@ func startPrometheus(t *testing.T, servers ...*servertest.Server) string {
 	config := fmt.Sprintf("global: {scrape_interval: 1s, evaluation_interval: 1s}\nrule_files: [%q]\nscrape_configs:\n- job_name: petstore\n  static_configs: [{targets: [%s]}]\n", rules, strings.Join(targets, ", "))
 	must(t, os.WriteFile(filepath.Join(dir, "prometheus.yml"), []byte(config), 0o600))
 	addr := servertest.FreeAddr(t)
-	var log strings.Builder
-	cmd := exec.Command(program, "--config.file="+filepath.Join(dir, "prometheus.yml"), "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+addr)
-	cmd.Dir, cmd.Stderr = dir, &log
-	must(t, cmd.Start())
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // then the log is whole
-		if t.Failed() {
-			t.Log(log.String())
-		}
-	})
+	servertest.Started(t, nil, program, "--config.file="+filepath.Join(dir, "prometheus.yml"), "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+addr)
 	eventually(t, "prometheus is ready", func() error { _, err := fetch(t, "http://"+addr+"/-/ready"); return err })
 	return "http://" + addr
 }

@@ -74,9 +74,7 @@ func (d *deployment) serve(flags ...string) *servertest.Server {
 // run runs a command beside the nodes and returns what it printed.
 func (d *deployment) run(args ...string) string {
 	d.t.Helper()
-	out, err := petstore.Run(d.dir, append(args, "--db="+d.db)...)
-	must(d.t, err)
-	return out
+	return petstore.Must(d.t, d.dir, append(args, "--db="+d.db)...)
 }
 
 // workspace makes a workspace with the given quotas, and returns a key that
@@ -84,8 +82,7 @@ func (d *deployment) run(args ...string) string {
 func (d *deployment) workspace(name string, perMinute, perDay int) servertest.Key {
 	d.t.Helper()
 	plan := []string{"enterprise", fmt.Sprint("--per-minute=", perMinute), fmt.Sprint("--per-day=", perDay), "--db=" + d.db}
-	key, err := petstore.NewShop(d.dir, name, plan...)
-	must(d.t, err)
+	key := petstore.Shop(d.t, d.dir, name, plan...)
 	for _, n := range d.nodes {
 		servertest.Eventually(d.t, "the node knows the key", func() bool { return get(d.t, n.URL+"/account", key.Key).Status == 200 })
 	}

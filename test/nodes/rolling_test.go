@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -14,7 +13,6 @@ import (
 	"syscall"
 	"testing"
 
-	"example.com/petstore/internal/processtest"
 	"example.com/petstore/internal/ratelimit/redistest"
 	"example.com/petstore/test/servertest"
 )
@@ -29,9 +27,7 @@ func balance(t *testing.T, places []place) (public, stats string) {
 	t.Helper()
 	program := servertest.Need(t, "haproxy", "haproxy")
 	public, stats = servertest.FreeAddr(t), servertest.FreeAddr(t)
-	text, err := os.ReadFile("../../deploy/haproxy.cfg")
-	must(t, err)
-	config := string(text)
+	config := servertest.Text(t, "../../deploy/haproxy.cfg")
 	for i, p := range places {
 		_, port, _ := net.SplitHostPort(p.ops)
 		name := fmt.Sprint("node", i+1)
@@ -45,18 +41,7 @@ func balance(t *testing.T, places []place) (public, stats string) {
 	config += "\nfrontend statistics\n    bind " + stats + "\n    stats enable\n    stats uri /\n"
 	file := filepath.Join(t.TempDir(), "haproxy.cfg")
 	must(t, os.WriteFile(file, []byte(config), 0o600))
-	cmd := exec.Command(program, "-db", "-f", file) //nolint:gosec // found in PATH
-	var said strings.Builder
-	cmd.Stderr = &said
-	processtest.EndWithParent(cmd)
-	must(t, cmd.Start())
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // it may have ended
-		_ = cmd.Wait()         // of a killed process it says so
-		if t.Failed() {
-			t.Logf("haproxy: %s", said.String())
-		}
-	})
+	servertest.Started(t, nil, program, "-db", "-f", file)
 	return "http://" + public, "http://" + stats + "/;csv"
 }
 

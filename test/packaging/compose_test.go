@@ -25,7 +25,7 @@ func TestContainersUseSettingsThatExist(t *testing.T) {
 		known["PETSTORE_"+strings.ToUpper(strings.ReplaceAll(s.Name, "-", "_"))] = true
 	}
 	for _, name := range []string{"Dockerfile", "compose.yaml"} {
-		used := regexp.MustCompile(`PETSTORE_[A-Z_]+`).FindAllString(read(t, filepath.Join(root(t), "deploy", name)), -1)
+		used := regexp.MustCompile(`PETSTORE_[A-Z_]+`).FindAllString(servertest.Text(t, filepath.Join(root(t), "deploy", name)), -1)
 		if len(used) == 0 {
 			t.Errorf("deploy/%s sets nothing", name)
 		}
@@ -39,8 +39,8 @@ func TestContainersUseSettingsThatExist(t *testing.T) {
 
 func TestImageHasEveryPackage(t *testing.T) {
 	t.Parallel()
-	dockerfile := read(t, filepath.Join(root(t), "deploy", "Dockerfile"))
-	ignored := read(t, filepath.Join(root(t), ".dockerignore"))
+	dockerfile := servertest.Text(t, filepath.Join(root(t), "deploy", "Dockerfile"))
+	ignored := servertest.Text(t, filepath.Join(root(t), ".dockerignore"))
 	for path := range strings.FieldsSeq(run(t, root(t), nil, "go", "list", "-deps", "./cmd/petstore")) {
 		ours, ok := strings.CutPrefix(path, "example.com/petstore/")
 		if !ok {

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"example.com/petstore/test/servertest"
 )
 
 // TestImageByHand does what the Dockerfile does, without an engine: the static
@@ -23,7 +25,7 @@ func TestImageByHand(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root may change the root and the user")
 	}
-	dockerfile := read(t, filepath.Join(root(t), "deploy", "Dockerfile"))
+	dockerfile := servertest.Text(t, filepath.Join(root(t), "deploy", "Dockerfile"))
 	image := t.TempDir()
 	if err := os.Chmod(image, 0o755); err != nil { //nolint:gosec // another user runs in it
 		t.Fatal(err)

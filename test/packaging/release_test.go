@@ -89,7 +89,7 @@ func TestRelease(t *testing.T) {
 	makeRelease(t, sources, here, nfpm(t))
 	t.Run("twice the same", func(t *testing.T) {
 		makeRelease(t, copySources(t, sources), there, nfpm(t))
-		got, want := read(t, filepath.Join(there, "SHA256SUMS")), read(t, filepath.Join(here, "SHA256SUMS"))
+		got, want := servertest.Text(t, filepath.Join(there, "SHA256SUMS")), servertest.Text(t, filepath.Join(here, "SHA256SUMS"))
 		if got != want {
 			t.Errorf("the checksums of two builds differ:\n%s\n%s", got, want)
 		}
@@ -106,13 +106,6 @@ func TestRelease(t *testing.T) {
 		}
 	})
 	t.Run("package", func(t *testing.T) { expectPackage(t, filepath.Join(here, "petstore_9.8.7_"+runtime.GOARCH+".deb")) })
-}
-
-func read(t *testing.T, name string) string {
-	t.Helper()
-	text, err := os.ReadFile(name)
-	must(t, err)
-	return string(text)
 }
 
 func unpack(t *testing.T, name string) map[string][]byte {
@@ -178,12 +171,12 @@ func expectBill(t *testing.T, name string) {
 		BOMFormat  string
 		Components []struct{ PURL string }
 	}
-	must(t, json.Unmarshal([]byte(read(t, name)), &bill))
+	must(t, json.Unmarshal([]byte(servertest.Text(t, name)), &bill))
 	if bill.BOMFormat != "CycloneDX" {
 		t.Errorf("the format is %q, want CycloneDX", bill.BOMFormat)
 	}
 	for _, want := range []string{"pkg:golang/std@", "pkg:golang/zombiezen.com/go/sqlite@", "pkg:golang/github.com/spf13/cobra@"} {
-		if !strings.Contains(read(t, name), want) {
+		if !strings.Contains(servertest.Text(t, name), want) {
 			t.Errorf("the bill lacks %s", want)
 		}
 	}
@@ -248,7 +241,7 @@ func TestUnits(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"petstore.service", "petstore.socket", "petstore-ops.socket"} {
 		// The binary is not installed: another stands for it.
-		text := strings.ReplaceAll(read(t, filepath.Join(root(t), "deploy/systemd", name)), "/usr/bin/petstore", "/bin/true")
+		text := strings.ReplaceAll(servertest.Text(t, filepath.Join(root(t), "deploy/systemd", name)), "/usr/bin/petstore", "/bin/true")
 		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	run(t, dir, nil, "systemd-analyze", "verify", "--man=no", "petstore.service", "petstore.socket", "petstore-ops.socket")

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"example.com/petstore/test/npmtest"
+	"example.com/petstore/test/servertest"
 )
 
 // patience is how long the validator may take.
@@ -26,7 +27,7 @@ func validate(t *testing.T, bill string) (string, error) {
 	defer cancel()
 	// From stdin, so that it finds the packages below the folder it runs in.
 	cmd := exec.CommandContext(ctx, "node", "--input-type=module", "-", bill)
-	cmd.Dir, cmd.Stdin = modules, strings.NewReader(read(t, filepath.Join("sbom", "validate.mjs")))
+	cmd.Dir, cmd.Stdin = modules, strings.NewReader(servertest.Text(t, filepath.Join("sbom", "validate.mjs")))
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }

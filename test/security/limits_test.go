@@ -19,8 +19,7 @@ func TestOperationsListener(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	key := s.workspace("shop")
-	out, err := petstore.Run(s.dir, "config", "print", "-o=json")
-	must(t, err)
+	out := petstore.Must(t, s.dir, "config", "print", "-o=json")
 	if !strings.Contains(out, "127.0.0.1:9090") || !strings.Contains(out, "127.0.0.1:8080") {
 		t.Errorf("the default addresses are not those of the loopback:\n%s", out)
 	}

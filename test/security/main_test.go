@@ -34,9 +34,7 @@ func newSite(t *testing.T) *site {
 // workspace makes a workspace and returns a key to it with every scope.
 func (s *site) workspace(name string, plan ...string) string {
 	s.t.Helper()
-	k, err := petstore.NewShop(s.dir, name, append(plan, s.db...)...)
-	must(s.t, err)
-	return k.Key
+	return petstore.Shop(s.t, s.dir, name, append(plan, s.db...)...).Key
 }
 
 func (s *site) key(workspace string, flags ...string) servertest.Key {
@@ -49,10 +47,7 @@ func (s *site) key(workspace string, flags ...string) servertest.Key {
 // serve starts the server, until the test ends. It has every operation, and its consoles may be looked at without end.
 func (s *site) serve(flags ...string) *site {
 	s.t.Helper()
-	server, err := petstore.Serve(servertest.Options{Dir: s.dir, Flags: append([]string{"--console-pages=1000000", "--h2c=on", "--sandbox", "--webhook-allow-to=127.0.0.0/8"}, flags...), Env: s.env})
-	must(s.t, err)
-	s.Server = server
-	s.t.Cleanup(server.Kill)
+	s.Server = petstore.Start(s.t, servertest.Options{Dir: s.dir, Flags: append([]string{"--console-pages=1000000", "--h2c=on", "--sandbox", "--webhook-allow-to=127.0.0.0/8"}, flags...), Env: s.env})
 	return s
 }
 

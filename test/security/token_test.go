@@ -13,8 +13,7 @@ func TestOperatorToken(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	key := s.workspace("shop")
-	out, err := petstore.Run(s.dir, "operator", "token", "create", "ci", "-o=json")
-	must(t, err)
+	out := petstore.Must(t, s.dir, "operator", "token", "create", "ci", "-o=json")
 	var made struct{ ID, Token string }
 	if err := json.Unmarshal([]byte(out), &made); err != nil || made.Token == "" {
 		t.Fatalf("%v in %s", err, out)

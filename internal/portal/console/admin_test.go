@@ -32,7 +32,7 @@ func (h *house) operatorPages() *admin.Console {
 func (h *house) officeSession() (pages http.Handler, cookie string) {
 	h.t.Helper()
 	pages = h.operatorPages()
-	link, err := admin.SignInPath(h.t.Context(), h.db, h.now(), "cli")
+	link, err := admin.SignInPath(h.t.Context(), h.db, h.clock.Now(), "cli")
 	must(h.t, err)
 	w := serve(pages, http.MethodPost, "/console/link", "", strings.TrimPrefix(link, "/console/link?"))
 	if cookie, _, _ = strings.Cut(w.Header().Get("Set-Cookie"), ";"); w.Code != http.StatusSeeOther {
@@ -52,7 +52,7 @@ func (h *house) office() *house {
 // acting returns a guest of the operator's console, and the link to sign in with.
 func (h *house) operator() (g *guest, link string) {
 	h.t.Helper()
-	link, err := admin.SignInPath(h.t.Context(), h.db, h.now(), "cli")
+	link, err := admin.SignInPath(h.t.Context(), h.db, h.clock.Now(), "cli")
 	must(h.t, err)
 	return h.office().guest(), link
 }
@@ -96,7 +96,7 @@ func TestOperatorSignsIn(t *testing.T) {
 	if got, want := h.audited(3), "operator operator.sign_in, cli operator.link, test key.create"; got != want {
 		t.Errorf("the audit log says %s, want %s", got, want)
 	}
-	h.advance(12 * time.Hour)
+	h.clock.Advance(12 * time.Hour)
 	g.get("/console/bans").leadsTo("/console/signin?next=%2Fconsole%2Fbans")
 }
 
@@ -128,10 +128,10 @@ func TestOperator(t *testing.T) {
 	g.get("/console").want(200, "No key was used today")
 	h.save()
 	g.get("/console").want(200, "No key was used today") // what was read is kept for five seconds
-	h.advance(5 * time.Second)
+	h.clock.Advance(5 * time.Second)
 	g.get("/console").want(200, "till</bdi>").want(200, ">shop<").want(200, `datetime="2026-03-01T12:00:00Z"`)
 
-	ban := access.Ban{KeyID: k.ID, From: h.now(), Until: h.now().Add(time.Hour), Level: 3, Reason: "<b>too fast</b>", By: ratelimit.ByLimiter}
+	ban := access.Ban{KeyID: k.ID, From: h.clock.Now(), Until: h.clock.Now().Add(time.Hour), Level: 3, Reason: "<b>too fast</b>", By: ratelimit.ByLimiter}
 	h.ban(ban)
 	g.get("/console/bans").want(200, "&lt;b&gt;too fast")
 	if a := g.get("/console/bans/"+k.ID).want(200, "next ban is longer"); strings.Count(a.body, `datetime="`+ban.Until.Format(time.RFC3339)) != 1 {

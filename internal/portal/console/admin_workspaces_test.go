@@ -26,16 +26,16 @@ func TestWorkspacePage(t *testing.T) {
 	made := g.post("/console/workspaces/2/keys/new", "name", "till", "scopes", "read", "expiresAt", "24").want(200, "The new key").body
 	secret := regexp.MustCompile(`pst_[0-9A-Za-z]+`).FindString(made)
 	entry, err := h.keys.Verify(secret)
-	if err != nil || entry.Key.Scopes != access.Read || !entry.Key.ExpiresAt.Equal(h.now().Add(24*time.Hour)) {
+	if err != nil || entry.Key.Scopes != access.Read || !entry.Key.ExpiresAt.Equal(h.clock.Now().Add(24*time.Hour)) {
 		t.Fatalf("the key that was shown is %+v, %v", entry, err)
 	}
 	for range 2 {
 		h.limiter.Admit(entry.Attachment)
 	}
-	h.usage.Record(2, usage.Event{At: h.now(), Method: "GET", Path: "/pets", Status: 429, Code: "rate_limited", KeyID: entry.Key.ID})
+	h.usage.Record(2, usage.Event{At: h.clock.Now(), Method: "GET", Path: "/pets", Status: 429, Code: "rate_limited", KeyID: entry.Key.ID})
 	g.get("/console/workspaces/2").want(200, "Over quota: the limit of 2 requests a minute is used up").want(200, "rate_limited").want(200, `datetime="2026-03-02T12:00:00Z"`)
 
-	h.ban(access.Ban{KeyID: entry.Key.ID, From: h.now(), Until: h.now().Add(time.Hour), Level: 1, Reason: "too <i>fast</i>", By: "cli"})
+	h.ban(access.Ban{KeyID: entry.Key.ID, From: h.clock.Now(), Until: h.clock.Now().Add(time.Hour), Level: 1, Reason: "too <i>fast</i>", By: "cli"})
 	g.get("/console/workspaces/2").want(200, "too &lt;i&gt;fast&lt;/i&gt;, until").want(200, `href="/console/bans/`+entry.Key.ID).want(200, ">"+entry.Key.ID+"<")
 	g.post("/console/bans/" + entry.Key.ID).leadsTo("/console/bans")
 	page := g.get("/console/workspaces/2").body
@@ -171,6 +171,6 @@ func TestOwnerIsLetIn(t *testing.T) {
 		t.Errorf("the keys are %+v, %v, want one", keys, err)
 	}
 	g.get("/console/audit").want(200, "workspace.link").want(200, "workspace.owner").want(200, "let in by a link")
-	h.advance(7 * 24 * time.Hour)
+	h.clock.Advance(7 * 24 * time.Hour)
 	h.guest().get(late).want(410, "its time is over")
 }

@@ -16,7 +16,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -27,6 +26,7 @@ import (
 	"example.com/petstore/internal/portal/page"
 	"example.com/petstore/internal/ratelimit"
 	"example.com/petstore/internal/store/sqlite"
+	"example.com/petstore/internal/store/storetest"
 	"example.com/petstore/internal/usage"
 	"example.com/petstore/internal/webhook"
 )
@@ -47,20 +47,7 @@ type house struct {
 
 	api http.Handler // the console behind the API, which counts and bounds it
 
-	mu sync.Mutex
-	at time.Time
-}
-
-func (h *house) now() time.Time {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.at
-}
-
-func (h *house) advance(d time.Duration) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.at = h.at.Add(d)
+	clock *storetest.Clock
 }
 
 // newHouse returns a house in which nothing is limited that a test does not limit.
@@ -73,18 +60,18 @@ func newHouse(t testing.TB) *house {
 
 func buildHouse(t testing.TB, cfg ratelimit.Config, pages int) *house {
 	t.Helper()
-	h := &house{t: t, at: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
-	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "petstore.db"), sqlite.Options{Now: h.now})
+	h := &house{t: t, clock: storetest.NewClock(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))}
+	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "petstore.db"), sqlite.Options{Now: h.clock.Now})
 	must(t, err)
 	t.Cleanup(func() { _ = db.Close() })
-	h.db, h.shop, h.limiter, h.usage = db, petstore.NewService(db), ratelimit.New(cfg, h.now), usage.NewRecorder(db, h.now)
-	h.keys = access.NewDirectory(db, h.now, func(w access.Workspace, k access.Key, before *ratelimit.Caller) *ratelimit.Caller {
+	h.db, h.shop, h.limiter, h.usage = db, petstore.NewService(db), ratelimit.New(cfg, h.clock.Now), usage.NewRecorder(db, h.clock.Now)
+	h.keys = access.NewDirectory(db, h.clock.Now, func(w access.Workspace, k access.Key, before *ratelimit.Caller) *ratelimit.Caller {
 		return h.limiter.Caller(before, w.ID, k.ID, ratelimit.Limits(w.Quota), (*ratelimit.Ban)(k.Ban))
 	})
 	h.pagesPerMinute = pages
 	h.hooks = &webhook.Service{
-		Store: db, Now: h.now, Wake: func() {},
-		Sender: webhook.NewSender(webhook.SenderOptions{Guard: webhook.NewGuard(true, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}), Now: h.now, Version: "test"}),
+		Store: db, Now: h.clock.Now, Wake: func() {},
+		Sender: webhook.NewSender(webhook.SenderOptions{Guard: webhook.NewGuard(true, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}), Now: h.clock.Now, Version: "test"}),
 	}
 	t.Cleanup(h.hooks.Sender.Close)
 	h.api, h.url = h.node(h.shop, &h.console)
@@ -102,7 +89,7 @@ func (h *house) node(shop *petstore.Service, pages **console.Console) (http.Hand
 	})
 	must(h.t, err)
 	api, err := httpapi.New(httpapi.Options{
-		Service: shop, Access: h.db, Keys: h.keys, Limiter: h.limiter, Secret: secret, Sunset: h.now().AddDate(1, 0, 0), Docs: http.NotFoundHandler(), Now: h.now, Log: slog.New(slog.DiscardHandler),
+		Service: shop, Access: h.db, Keys: h.keys, Limiter: h.limiter, Secret: secret, Sunset: h.clock.Now().AddDate(1, 0, 0), Docs: http.NotFoundHandler(), Now: h.clock.Now, Log: slog.New(slog.DiscardHandler),
 		OnBan: func(ratelimit.Ban) {}, Observe: func(context.Context, httpapi.Observation) {}, Reads: 128, Writes: 512,
 		Console: func(w http.ResponseWriter, r *http.Request, p *httpapi.ConsoleGate) { (*pages).Serve(w, r, p) },
 	})
@@ -115,7 +102,7 @@ func (h *house) node(shop *petstore.Service, pages **console.Console) (http.Hand
 // pages are what both consoles are made of.
 func (h *house) pages(secret []byte) page.Options {
 	return page.Options{
-		Access: h.db, Keys: h.keys, Limiter: h.limiter, Usage: h.usage, Secret: secret, Now: h.now, Log: slog.New(slog.DiscardHandler),
+		Access: h.db, Keys: h.keys, Limiter: h.limiter, Usage: h.usage, Secret: secret, Now: h.clock.Now, Log: slog.New(slog.DiscardHandler),
 	}
 }
 
@@ -130,7 +117,7 @@ func (h *house) save() {
 func (h *house) request(e *access.Entry[*ratelimit.Caller]) {
 	h.t.Helper()
 	h.limiter.Admit(e.Attachment)
-	h.usage.Record(e.Workspace.ID, usage.Event{At: h.now(), Method: "GET", Path: "/pets", Operation: "listPets", Status: 200, KeyID: e.Key.ID})
+	h.usage.Record(e.Workspace.ID, usage.Event{At: h.clock.Now(), Method: "GET", Path: "/pets", Operation: "listPets", Status: 200, KeyID: e.Key.ID})
 }
 
 // workspace makes a workspace with a category and a pet, on a plan that does not matter.
@@ -154,7 +141,7 @@ func (h *house) key(w access.Workspace, scopes access.Scopes, expires time.Time)
 	secret, prefix := access.Mint()
 	k := access.Key{
 		ID: access.MintID(), WorkspaceID: w.ID, Name: "till", Prefix: prefix, Hash: access.HashOf(secret), Scopes: scopes,
-		CreatedAt: h.now(), ExpiresAt: expires,
+		CreatedAt: h.clock.Now(), ExpiresAt: expires,
 	}
 	must(h.t, errOf(h.db.MakeKey(h.t.Context(), access.KeyRequest{Key: k, By: "test"})))
 	h.refresh()
@@ -164,7 +151,7 @@ func (h *house) key(w access.Workspace, scopes access.Scopes, expires time.Time)
 // revoke revokes a key, as the operator.
 func (h *house) revoke(id string) {
 	h.t.Helper()
-	must(h.t, (access.Keyring{Store: h.db, Now: h.now, By: "test"}).Revoke(h.t.Context(), id, petstore.Condition{}))
+	must(h.t, (access.Keyring{Store: h.db, Now: h.clock.Now, By: "test"}).Revoke(h.t.Context(), id, petstore.Condition{}))
 	h.refresh()
 }
 
@@ -267,7 +254,7 @@ func TestSignIn(t *testing.T) {
 	h := newHouse(t)
 	w := h.workspace("shop")
 	_, good := h.key(w, access.Read|access.Write|access.Manage, time.Time{})
-	_, expired := h.key(w, access.Read, h.now())
+	_, expired := h.key(w, access.Read, h.clock.Now())
 	_, blind := h.key(w, access.Write, time.Time{})
 	g := h.guest()
 	g.get("/console/pets?status=sold").leadsTo("/console/signin?next=%2Fconsole%2Fpets%3Fstatus%3Dsold")
@@ -325,7 +312,7 @@ func TestSessionEnds(t *testing.T) {
 	out.get("/console/signin").want(200, "You are signed out")
 	out.get("/console").leadsTo("/console/signin?next=%2Fconsole")
 
-	k, secret := h.key(w, access.Read, h.now().Add(time.Hour))
+	k, secret := h.key(w, access.Read, h.clock.Now().Add(time.Hour))
 	expiring := h.guest()
 	expiring.post("/console/signin", "key", secret).leadsTo("/console")
 	revoked := h.guest()
@@ -336,12 +323,12 @@ func TestSessionEnds(t *testing.T) {
 	h.revoke(k2.ID)
 	revoked.get("/console").leadsTo("/console/signin?next=%2Fconsole")
 	revoked.get("/console/signin").want(200, "no longer valid")
-	h.advance(time.Hour)
+	h.clock.Advance(time.Hour)
 	expiring.get("/console/keys/" + k.ID + "/revoke").leadsTo("/console/signin?next=%2Fconsole%2Fkeys%2F" + k.ID + "%2Frevoke")
 	expiring.get("/console/signin").want(200, "has expired")
-	h.advance(11*time.Hour - time.Second)
+	h.clock.Advance(11*time.Hour - time.Second)
 	long.get("/console").want(200, "Overview")
-	h.advance(time.Second)
+	h.clock.Advance(time.Second)
 	long.get("/console").leadsTo("/console/signin?next=%2Fconsole")
 }
 
@@ -360,7 +347,7 @@ func TestSignInLink(t *testing.T) {
 	g.get("/console").want(200, "Overview")
 	h.guest().post("/console/link", "token", token).want(410, "has been used")
 	late := h.console.SignInPath(k.ID)
-	h.advance(10 * time.Minute)
+	h.clock.Advance(10 * time.Minute)
 	h.guest().get(late).want(410, "its time is over")
 }
 
@@ -505,7 +492,7 @@ func TestKeys(t *testing.T) {
 	}
 	secret := secretIn.FindString(shown.body)
 	entry, err := h.keys.Verify(secret)
-	if err != nil || entry.Key.Scopes != access.Read || !entry.Key.ExpiresAt.Equal(h.now().Add(24*time.Hour)) || entry.Key.Name != "web shop" {
+	if err != nil || entry.Key.Scopes != access.Read || !entry.Key.ExpiresAt.Equal(h.clock.Now().Add(24*time.Hour)) || entry.Key.Name != "web shop" {
 		t.Fatalf("the key %q is %+v, %v", secret, entry, err)
 	}
 	if a := g.get("/console/keys"); strings.Contains(a.body, secret) {
@@ -513,7 +500,7 @@ func TestKeys(t *testing.T) {
 	}
 	g.post("/console/keys/"+entry.Key.ID+"/rotate", "overlap", "1").want(200, "Copy it now")
 	h.refresh()
-	if e := h.keys.Entry(entry.Key.ID); e == nil || !e.Key.ExpiresAt.Equal(h.now().Add(time.Hour)) {
+	if e := h.keys.Entry(entry.Key.ID); e == nil || !e.Key.ExpiresAt.Equal(h.clock.Now().Add(time.Hour)) {
 		t.Errorf("the rotated key is %+v, want one that ends in an hour", e)
 	}
 	if a := g.get("/console/keys"); strings.Contains(a.body, entry.Key.ID+"/rotate") || !strings.Contains(a.body, entry.Key.ID+"/revoke") {
@@ -539,7 +526,7 @@ func TestCSV(t *testing.T) {
 	for i := range 40 {
 		must(t, errOf(h.shop.CreatePet(t.Context(), w.ID, petstore.NewPet{Name: fmt.Sprintf("Pet, \"%d\"", i), CategoryID: 1}, nil)))
 	}
-	h.usage.Record(w.ID, usage.Event{At: h.now(), Method: "GET", Path: "=cmd()", Status: 404, Duration: time.Millisecond, KeyID: "key_x"})
+	h.usage.Record(w.ID, usage.Event{At: h.clock.Now(), Method: "GET", Path: "=cmd()", Status: 404, Duration: time.Millisecond, KeyID: "key_x"})
 	for path, want := range map[string]int{
 		"/console/pets.csv": 42, "/console/pets.csv?name=rex": 2, "/console/categories.csv": 2, "/console/orders.csv": 1, "/console/keys.csv": 2, "/console/requests.csv": 2,
 	} {
@@ -606,7 +593,7 @@ func TestLinks(t *testing.T) {
 	h := newHouse(t)
 	w := h.workspace("shop")
 	h.ordered(w)
-	h.usage.Record(w.ID, usage.Event{At: h.now(), Method: "GET", Path: "/pets", Status: 404, Code: "pet_not_found", RequestID: "one"})
+	h.usage.Record(w.ID, usage.Event{At: h.clock.Now(), Method: "GET", Path: "/pets", Status: 404, Code: "pet_not_found", RequestID: "one"})
 	g := h.signedIn(w, access.Read|access.Write|access.Manage)
 	to, _ := receiver(t, 200, "")
 	g.addHook(to)

@@ -21,13 +21,13 @@ func TestKeyPage(t *testing.T) {
 	g.get("/console/keys").want(200, `href="`+at+`"`)
 	g.get(at).want(200, "No program used it in the last 14 days").want(200, "<dt>Last used</dt><dd>never")
 	for i := range 6 {
-		h.usage.Record(w.ID, usage.Event{At: h.now(), Method: "GET", Path: "/pets/1", Operation: "getPet", Status: 200, KeyID: k.ID, Deprecated: true})
-		h.usage.Record(w.ID, usage.Event{At: h.now(), Method: "GET", Path: "/pets", Operation: "listPets", Status: []int{404, 429}[i%2], KeyID: k.ID})
+		h.usage.Record(w.ID, usage.Event{At: h.clock.Now(), Method: "GET", Path: "/pets/1", Operation: "getPet", Status: 200, KeyID: k.ID, Deprecated: true})
+		h.usage.Record(w.ID, usage.Event{At: h.clock.Now(), Method: "GET", Path: "/pets", Operation: "listPets", Status: []int{404, 429}[i%2], KeyID: k.ID})
 	}
 	must(t, h.usage.Save(t.Context()))
-	h.advance(24 * time.Hour)
+	h.clock.Advance(24 * time.Hour)
 	g = h.signedIn(w, access.Read|access.Write|access.Manage)
-	h.usage.Record(w.ID, usage.Event{At: h.now(), Method: "GET", Path: "/pets/1", Operation: "getPet", Status: 200, KeyID: k.ID, Deprecated: true})
+	h.usage.Record(w.ID, usage.Event{At: h.clock.Now(), Method: "GET", Path: "/pets/1", Operation: "getPet", Status: 200, KeyID: k.ID, Deprecated: true})
 	h.save()
 	a := g.get(at).want(200, "13 requests in the last 14 days").want(200, `class="n">6</td><td role="cell" data-label="Errors" class="n">3</td><td role="cell" data-label="Refused" class="n">3</td>`)
 	g.get(at).want(200, `<dt>Last used</dt><dd><time datetime="2026-03-02T12:00:00Z"`).want(200, "<dt>Today</dt><dd>1</dd>")
@@ -61,7 +61,7 @@ func TestFirstSteps(t *testing.T) {
 	g.get("/console").want(200, `<li class="done"><a href="/console/pets/new">Add a pet`)
 	g.post("/console/orders/new", "petId", "2", "quantity", "1").leadsTo("/console/orders/1")
 	g.get("/console").want(200, `<li><a href="/docs/guides/first-request">Make the first request`)
-	h.usage.Record(w.ID, usage.Event{At: h.now(), Method: "GET", Path: "/pets", Operation: "listPets", Status: 200, KeyID: "key_x"})
+	h.usage.Record(w.ID, usage.Event{At: h.clock.Now(), Method: "GET", Path: "/pets", Operation: "listPets", Status: 200, KeyID: "key_x"})
 	h.save()
 	if a := g.get("/console").want(200, "Overview"); strings.Contains(a.body, "First steps") {
 		t.Error("the first steps are still shown after the first request")

@@ -72,7 +72,7 @@ func TestFormsCount(t *testing.T) {
 	if err != nil || len(orders) != 58 {
 		t.Errorf("there are %d orders, %v, want 58", len(orders), err)
 	}
-	h.advance(time.Minute)
+	h.clock.Advance(time.Minute)
 	g.post("/console/orders/new", "petId", "1", "quantity", "1").leadsTo("/console/orders/59")
 }
 
@@ -84,7 +84,7 @@ func TestFormsBan(t *testing.T) {
 		h.limiter.Admit(h.keys.Entry(k.ID).Attachment)
 	}
 	g.post("/console/pets/1/stock", "quantity", "1").refused(429, "this minute", "60")
-	h.advance(3 * time.Second)
+	h.clock.Advance(3 * time.Second)
 	for range 20 {
 		g.post("/console/pets/1/stock", "quantity", "1").want(429, "")
 	}
@@ -128,7 +128,7 @@ func TestPagesHaveTheirOwn(t *testing.T) {
 		t.Errorf("a form counted %d requests of the plan, want 1", got)
 	}
 	g.post("/console/signout").leadsTo("/console/signin")
-	h.advance(time.Minute)
+	h.clock.Advance(time.Minute)
 	other.get("/console/pets.csv").want(200, "Pet 248")
 }
 
@@ -159,7 +159,7 @@ func TestGrants(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	w := h.workspace("shop")
-	_, secret := h.key(w, access.Read|access.Write|access.Manage, h.now().Add(36*time.Hour))
+	_, secret := h.key(w, access.Read|access.Write|access.Manage, h.clock.Now().Add(36*time.Hour))
 	g := h.guest()
 	g.post("/console/signin", "key", secret).leadsTo("/console")
 	if a := g.get("/console/keys/new").want(200, `value="24"`); strings.Contains(a.body, "never") || strings.Contains(a.body, `value="168"`) {
@@ -167,7 +167,7 @@ func TestGrants(t *testing.T) {
 	}
 	g.post("/console/keys/new", "name", "x", "scopes", "read", "expiresAt", "168").want(422, "no choice")
 	made, err := h.keys.Verify(secretIn.FindString(g.post("/console/keys/new", "name", "x", "scopes", "read", "expiresAt", "0").want(200, "Copy it now").body))
-	if err != nil || !made.Key.ExpiresAt.Equal(h.now().Add(36*time.Hour)) {
+	if err != nil || !made.Key.ExpiresAt.Equal(h.clock.Now().Add(36*time.Hour)) {
 		t.Errorf("the new key is %+v, %v, want one that ends with its maker", made, err)
 	}
 	forever, _ := h.key(w, access.Read, time.Time{})
@@ -183,7 +183,7 @@ func TestStandingIsTrue(t *testing.T) {
 		return `until <time datetime="` + at.Format(time.RFC3339) + `"`
 	}
 	g.get("/console").want(200, `role="alert" hidden="hidden"><strong></strong>`)
-	ban := access.Ban{KeyID: k.ID, From: h.now(), Until: h.now().Add(3 * time.Minute), Reason: "test", By: ratelimit.ByOperator}
+	ban := access.Ban{KeyID: k.ID, From: h.clock.Now(), Until: h.clock.Now().Add(3 * time.Minute), Reason: "test", By: ratelimit.ByOperator}
 	h.ban(ban)
 	g.get("/console").want(200, "<strong>This key is banned</strong> "+until(ban.Until))
 	must(t, access.LiftBan(t.Context(), h.db, k.ID, "test"))
@@ -191,13 +191,13 @@ func TestStandingIsTrue(t *testing.T) {
 	g.get("/console").want(200, `role="alert" hidden="hidden"><strong></strong>`)
 	for i := range 1000 { // the whole day
 		if i%60 == 0 {
-			h.advance(time.Minute)
+			h.clock.Advance(time.Minute)
 		}
 		h.limiter.Admit(h.keys.Entry(k.ID).Attachment)
 	}
-	midnight := h.now().Truncate(24 * time.Hour).Add(24 * time.Hour)
+	midnight := h.clock.Now().Truncate(24 * time.Hour).Add(24 * time.Hour)
 	g.get("/console").want(200, "<strong>The requests of this day are used up</strong> "+until(midnight))
-	ban.Until = h.now().Add(3 * time.Minute)
+	ban.Until = h.clock.Now().Add(3 * time.Minute)
 	h.ban(ban)
 	g.get("/console").want(200, "<strong>The requests of this day are used up</strong> "+until(midnight))
 	ban.Until = midnight.Add(time.Hour)
@@ -209,9 +209,9 @@ func TestStandingIsTrue(t *testing.T) {
 func TestLiftOfExpiredKey(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
-	k, _ := h.key(h.workspace("shop"), access.Read, h.now().Add(time.Minute))
-	h.ban(access.Ban{KeyID: k.ID, From: h.now(), Until: h.now().Add(time.Hour), Reason: "test", By: ratelimit.ByOperator})
-	h.advance(2 * time.Minute)
+	k, _ := h.key(h.workspace("shop"), access.Read, h.clock.Now().Add(time.Minute))
+	h.ban(access.Ban{KeyID: k.ID, From: h.clock.Now(), Until: h.clock.Now().Add(time.Hour), Reason: "test", By: ratelimit.ByOperator})
+	h.clock.Advance(2 * time.Minute)
 	h.signedInOperator().get("/console/bans/"+k.ID).want(200, "expired").want(200, "Banned until").want(200, `datetime="2026-03-01T13:00:00Z"`)
 }
 

@@ -134,7 +134,7 @@ func TestSentAgain(t *testing.T) {
 	elsewhere := h.signedIn(h.workspace("other"), access.Read|access.Write|access.Manage)
 	a := elsewhere.post("/console/orders/new", append(form, "quantity", "1")...).want(422, "opened in another workspace").want(422, `name="quantity" value="1"`)
 	elsewhere.post("/console/orders/new", "petId", "1", "quantity", "1", "once", hiddenValue(a.body, "once")).leadsTo("/console/orders/1")
-	h.advance(petstore.KeepReceipts)
+	h.clock.Advance(petstore.KeepReceipts)
 	late := h.signedIn(w, access.Read|access.Write|access.Manage)
 	late.post("/console/orders/new", append(form, "quantity", "2")...).want(422, "more than a day ago")
 }
@@ -229,7 +229,7 @@ func TestExpiredSession(t *testing.T) {
 	g.post("/console/signin", "key", secret).leadsTo("/console")
 	long := strings.Repeat("ä", 1000)
 	form := g.form("/console/categories/new", "/console/categories/new", "name", "<Cats>", "description", long)
-	h.advance(12 * time.Hour)
+	h.clock.Advance(12 * time.Hour)
 	a := g.post("/console/categories/new", form...).want(403, "Your session is over").want(403, "Nothing was done yet")
 	a.want(403, `name="name" value="&lt;Cats&gt;"`).want(403, long)
 	a = g.post("/console/signin", append(hidden(a.body), "key", "nonsense")...).want(422, "not valid").want(422, long)
@@ -245,6 +245,6 @@ func TestExpiredSession(t *testing.T) {
 			t.Errorf("a form for %q leads to %q, want %q", next, a.header.Get("Location"), want)
 		}
 	}
-	h.advance(12 * time.Hour)
+	h.clock.Advance(12 * time.Hour)
 	g.post("/console/categories/new", "once", "x", "name", strings.Repeat("x", 15<<10)).leadsTo("/console/signin?next=%2Fconsole%2Fcategories%2Fnew")
 }

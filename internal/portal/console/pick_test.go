@@ -140,7 +140,7 @@ func TestFindOrder(t *testing.T) {
 	h.count(w, 9)
 	g := h.signedIn(w, access.Read|access.Write)
 	g.post("/console/orders/new", "petId", "1", "quantity", "1").leadsTo("/console/orders/1")
-	h.advance(90 * 60 * 1e9)
+	h.clock.Advance(90 * 60 * 1e9)
 	g.post("/console/orders/1/complete").leadsTo("/console/orders/1")
 	g.post("/console/orders/new", "petId", "1", "quantity", "1", "complete", "true").leadsTo("/console/orders/2")
 	g.get("/console/orders?number=1").leadsTo("/console/orders/1")

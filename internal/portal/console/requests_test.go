@@ -22,12 +22,12 @@ func TestRequestPage(t *testing.T) {
 	g := h.guest()
 	g.post("/console/signin", "key", secret).want(303, "")
 	failed := usage.Event{
-		At: h.now(), Method: "GET", Path: "/pets/it's", Query: "name=a+b&x=<i>", Operation: "getPet", Status: 404, Code: "pet_not_found",
+		At: h.clock.Now(), Method: "GET", Path: "/pets/it's", Query: "name=a+b&x=<i>", Operation: "getPet", Status: 404, Code: "pet_not_found",
 		Duration: 3 * time.Millisecond, KeyID: k.ID, RequestID: "the-one.7",
 	}
 	h.usage.Record(w.ID, failed)
 	for i := range 500 {
-		h.usage.Record(w.ID, usage.Event{At: h.now(), Method: "POST", Path: "/pets", Status: 201, KeyID: k.ID, RequestID: fmt.Sprint("ok", i)})
+		h.usage.Record(w.ID, usage.Event{At: h.clock.Now(), Method: "POST", Path: "/pets", Status: 201, KeyID: k.ID, RequestID: fmt.Sprint("ok", i)})
 	}
 	for _, query := range []string{"id=the-one.7", "outcome=errors", "path=" + url.QueryEscape("x=<i>")} {
 		a := g.get("/console/requests?"+query).want(200, `href="/console/requests/the-one.7"`)
@@ -80,8 +80,8 @@ func TestWhyRefused(t *testing.T) {
 	slot := h.keys.Entry(k.ID).Attachment
 	for i, refused := range []string{"minute", "day", "banned"} {
 		h.usage.Record(w.ID, usage.Event{
-			At: h.now(), Method: "GET", Path: "/pets", Status: 429, Code: "rate_limit_exceeded", KeyID: k.ID, RequestID: refused,
-			Refused: refused, Limit: int64(5 + i), Until: h.now().Add(time.Duration(i+1) * time.Minute).Unix(),
+			At: h.clock.Now(), Method: "GET", Path: "/pets", Status: 429, Code: "rate_limit_exceeded", KeyID: k.ID, RequestID: refused,
+			Refused: refused, Limit: int64(5 + i), Until: h.clock.Now().Add(time.Duration(i+1) * time.Minute).Unix(),
 		})
 	}
 	for range 5 {
@@ -93,7 +93,7 @@ func TestWhyRefused(t *testing.T) {
 	g.get("/console/requests/day").want(200, "The 6 requests of the UTC day were spent").want(200, "2026-03-01T12:02:00Z")
 	for range 30 { // refusals more than two seconds after the first are strikes
 		h.limiter.Admit(slot)
-		h.advance(time.Second)
+		h.clock.Advance(time.Second)
 	}
 	g.get("/console/requests/banned").want(200, "The key was banned").want(200, "The key is banned until").want(200, "2026-03-01T12:03:00Z")
 }

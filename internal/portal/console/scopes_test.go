@@ -32,7 +32,7 @@ func TestScopesOfAPI(t *testing.T) {
 	w := h.workspace("shop")
 	other, _ := h.key(w, access.Read, time.Time{})
 	hook, _ := h.signedIn(w, access.Read|access.Manage).addHook("https://hook.example/secret")
-	h.usage.Record(w.ID, usage.Event{At: h.now(), Method: "GET", Path: "/pets/1", Operation: "getPet", Status: 404, Deprecated: true, KeyID: other.ID, RequestID: "one"})
+	h.usage.Record(w.ID, usage.Event{At: h.clock.Now(), Method: "GET", Path: "/pets/1", Operation: "getPet", Status: 404, Deprecated: true, KeyID: other.ID, RequestID: "one"})
 	h.save()
 	ids := map[string]string{"pets": "1", "categories": "1", "events": "1", "keys": other.ID, "webhooks": strings.TrimPrefix(hook, "/console/webhooks/"), "requests": "one"}
 	pages, forms := console.Routes(), map[string]bool{}

@@ -342,7 +342,7 @@ func TestDownloadsAreOneByOne(t *testing.T) {
 var endings = map[string]func(*house, access.Key){
 	"revoked": func(h *house, k access.Key) { h.revoke(k.ID) },
 	"banned": func(h *house, k access.Key) {
-		h.ban(access.Ban{KeyID: k.ID, From: h.now(), Until: h.now().Add(time.Hour), Reason: "test", By: ratelimit.ByOperator})
+		h.ban(access.Ban{KeyID: k.ID, From: h.clock.Now(), Until: h.clock.Now().Add(time.Hour), Reason: "test", By: ratelimit.ByOperator})
 	},
 	"signed out": func(h *house, k access.Key) {
 		if err := h.db.EndSessions(h.t.Context(), k.ID); err != nil {
@@ -363,7 +363,7 @@ func TestSessionsAreCheckedAgain(t *testing.T) {
 			h.signedIn(w, access.Read|access.Write).upload("import", "name,category\n"+strings.Repeat(strings.Repeat("M", 93)+",Dogs\n", 500)).leadsTo("/console/pets")
 			gate := openGate{new(atomic.Int64), new(atomic.Int64)}
 			over := func(k access.Key) func() {
-				return func() { h.advance(2 * time.Second); end(h, k) }
+				return func() { h.clock.Advance(2 * time.Second); end(h, k) }
 			}
 			signIn := func() (*guest, access.Key) {
 				k, secret := h.key(w, access.Read|access.Write, time.Time{})

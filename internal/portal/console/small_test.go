@@ -44,7 +44,7 @@ func (h *house) filled(w access.Workspace, g *guest) map[string]string {
 		}
 	}
 	for i := range 2 * page.PageSize {
-		h.usage.Record(w.ID, usage.Event{At: h.now(), Method: "GET", Path: "/pets/" + noise(200), Query: noise(200), Status: 429, Code: "rate_limit_exceeded", Refused: "minute", Until: h.now().Unix(), KeyID: key.ID, RequestID: fmt.Sprint("r-", i)})
+		h.usage.Record(w.ID, usage.Event{At: h.clock.Now(), Method: "GET", Path: "/pets/" + noise(200), Query: noise(200), Status: 429, Code: "rate_limit_exceeded", Refused: "minute", Until: h.clock.Now().Unix(), KeyID: key.ID, RequestID: fmt.Sprint("r-", i)})
 	}
 	for i := range 120 {
 		description := noise(petstore.MaxDescription)
@@ -52,9 +52,9 @@ func (h *house) filled(w access.Workspace, g *guest) map[string]string {
 		must(h.t, err)
 		must(h.t, errOf(h.shop.CreatePet(ctx, w.ID, petstore.NewPet{Name: noise(petstore.MaxName), CategoryID: c.ID}, nil)))
 		must(h.t, errOf(h.shop.UpdateInventory(ctx, w.ID, int64(i+1), 3, petstore.Condition{})))
-		must(h.t, errOf(h.shop.CreateOrder(ctx, w.ID, petstore.NewOrder{PetID: 1 + int64(i), Quantity: 1, ShipDate: petstore.At(h.now().Add(time.Hour))}, nil)))
+		must(h.t, errOf(h.shop.CreateOrder(ctx, w.ID, petstore.NewOrder{PetID: 1 + int64(i), Quantity: 1, ShipDate: petstore.At(h.clock.Now().Add(time.Hour))}, nil)))
 	}
-	ring := access.Keyring{Store: h.db, Now: h.now, By: "test"}
+	ring := access.Keyring{Store: h.db, Now: h.clock.Now, By: "test"}
 	for i := range 2 * (access.MaxKeys - 4) { // half of which end
 		made, err := ring.Create(ctx, w.ID, access.NewKey{Name: noise(access.MaxName), Scopes: access.Read}, nil)
 		if err == nil && i%2 == 0 {
@@ -71,11 +71,11 @@ func (h *house) filled(w access.Workspace, g *guest) map[string]string {
 func (h *house) failAll(w access.Workspace) {
 	h.t.Helper()
 	ctx := h.t.Context()
-	held, err := h.db.HoldWebhooks(ctx, webhook.Lease{Node: "n", Now: h.now(), Until: h.now().Add(time.Hour)})
+	held, err := h.db.HoldWebhooks(ctx, webhook.Lease{Node: "n", Now: h.clock.Now(), Until: h.clock.Now().Add(time.Hour)})
 	must(h.t, err)
 	for _, one := range held {
 		must(h.t, errOf(h.hooks.Replay(ctx, w.ID, one.ID, 0, "test")))
-		must(h.t, errOf(h.db.QueueDeliveries(ctx, one.ID, "n", h.now(), 100)))
+		must(h.t, errOf(h.db.QueueDeliveries(ctx, one.ID, "n", h.clock.Now(), 100)))
 		for event := range int64(2 * page.PageSize) {
 			h.try(one.ID, webhook.Outcome{Event: 1 + event, State: webhook.Failed, Tries: 10, Answer: webhook.Answer{Status: 503, Text: noise(1000)}, DisableReason: noise(200), DisableAfter: time.Hour})
 		}
@@ -95,7 +95,7 @@ func TestPagesAreSmall(t *testing.T) {
 	h.save()
 	g.small(console.Routes(), ids)
 	operator := h.signedInOperator()
-	h.ban(access.Ban{KeyID: ids["keys"], From: h.now(), Until: h.now().Add(time.Hour), Level: 1, Reason: noise(100), By: "cli"})
+	h.ban(access.Ban{KeyID: ids["keys"], From: h.clock.Now(), Until: h.clock.Now().Add(time.Hour), Level: 1, Reason: noise(100), By: "cli"})
 	operator.small(admin.Routes(), map[string]string{"workspaces": "1", "bans": ids["keys"]})
 }
 

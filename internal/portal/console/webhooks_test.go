@@ -131,10 +131,10 @@ func TestWebhooks(t *testing.T) {
 		t.Error("the new secret is the old one")
 	}
 	g.post(at+"/replay", "since", "tomorrow").want(422, "Enter a time")
-	h.advance(time.Hour)
+	h.clock.Advance(time.Hour)
 	for range 3 {
 		must(t, errOf(h.shop.CreateCategory(t.Context(), w.ID, petstore.NewCategory{Name: "Cats"}, nil)))
-		h.advance(time.Minute)
+		h.clock.Advance(time.Minute)
 	}
 	for since, after := range map[string]string{"2026-03-01T12:00": "0", "2026-03-01T13:00": "3", "2026-03-01T13:01:30": "5", "2026-03-02": "6"} {
 		g.post(at+"/replay", "since", since).leadsTo(at)
@@ -179,10 +179,10 @@ func (h *house) fail(w access.Workspace, id string) {
 	h.t.Helper()
 	ctx := h.t.Context()
 	must(h.t, errOf(h.hooks.Replay(ctx, w.ID, id, 0, "test")))
-	if held, err := h.db.HoldWebhooks(ctx, webhook.Lease{Node: "n", Now: h.now(), Until: h.now().Add(time.Hour)}); err != nil || len(held) != 1 {
+	if held, err := h.db.HoldWebhooks(ctx, webhook.Lease{Node: "n", Now: h.clock.Now(), Until: h.clock.Now().Add(time.Hour)}); err != nil || len(held) != 1 {
 		h.t.Fatalf("HoldWebhooks = %v, %v", held, err)
 	}
-	if queued, err := h.db.QueueDeliveries(ctx, id, "n", h.now(), 100); err != nil || !queued {
+	if queued, err := h.db.QueueDeliveries(ctx, id, "n", h.clock.Now(), 100); err != nil || !queued {
 		h.t.Fatalf("QueueDeliveries = %v, %v", queued, err)
 	}
 	h.try(id, webhook.Outcome{Event: 1, State: webhook.Failed, Tries: 10, Answer: webhook.Answer{Status: 503, Text: "later\n" + strings.Repeat("x", 200) + "END", Latency: 12 * time.Millisecond}, DisableReason: "too long", DisableAfter: time.Hour})
@@ -191,7 +191,7 @@ func (h *house) fail(w access.Workspace, id string) {
 // try has the store keep a try of what is due now.
 func (h *house) try(id string, try webhook.Outcome) {
 	h.t.Helper()
-	try.Webhook, try.DueAt, try.At = id, h.now(), h.now()
+	try.Webhook, try.DueAt, try.At = id, h.clock.Now(), h.clock.Now()
 	must(h.t, h.db.RecordOutcomes(h.t.Context(), []webhook.Outcome{try}))
 }
 

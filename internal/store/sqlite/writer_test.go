@@ -147,7 +147,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestBusy: another process that keeps the lock too long.
+// TestBusy: another process that keeps the lock too long, of which the error tells.
 func TestBusy(t *testing.T) {
 	t.Parallel()
 	db := openTest(t, Options{})
@@ -157,8 +157,8 @@ func TestBusy(t *testing.T) {
 	defer other.Close()
 	must(t, other.exec("BEGIN IMMEDIATE"))
 	err = db.change(t.Context(), func(c *conn) error { return insert(c, "x") })
-	if petstore.CodeOf(err) != petstore.CodeServiceUnavailable || sqlite.ErrCode(err).ToPrimary() != sqlite.ResultBusy {
-		t.Errorf("write beside a lock = %v, want %s because of %v", err, petstore.CodeServiceUnavailable, sqlite.ResultBusy)
+	if petstore.CodeOf(err) != petstore.CodeServiceUnavailable || sqlite.ErrCode(err).ToPrimary() != sqlite.ResultBusy || !strings.Contains(err.Error(), "another process has been writing for 5s") {
+		t.Errorf("write beside a lock = %v, want %s because of %v, and that another process writes", err, petstore.CodeServiceUnavailable, sqlite.ResultBusy)
 	}
 	must(t, other.exec("ROLLBACK"))
 	if err := db.change(t.Context(), func(c *conn) error { return insert(c, "x") }); err != nil || db.Err() != nil {

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/petstore/internal/processtest"
 	"github.com/jackc/pgx/v5"
 )
 
@@ -81,12 +82,7 @@ func available(tb testing.TB, err error) {
 }
 
 // must ends a test if err is not nil.
-func must(tb testing.TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
-	}
-}
+var must = processtest.Must
 
 // newServer prepares a folder that the server's user owns.
 func newServer(settings []string) (*Server, error) {
