@@ -44,15 +44,19 @@ func (g *Group) replay(c *change) bool {
 // decideOne hands the change copies of the rows and takes them over if it succeeds.
 func (g *Group) decideOne(c *change) {
 	w, before := c.workspace, c.workspace.last
-	e, err := g.ask(c)
-	if c.err = err; err != nil {
+	var d decision
+	c.err = guard(func() (err error) {
+		d, err = g.ask(c)
+		return err
+	})
+	if c.err != nil {
 		w.last = before
 		return
 	}
 	if c.receipt != nil {
 		g.receipts[idOf(c.Change)] = c.receipt
 	}
-	g.apply(c, &e)
+	g.apply(c, &d)
 }
 
 func (g *Group) facts(c *change) petstore.Facts {
@@ -79,33 +83,41 @@ func (g *Group) inUse(w *groupedWorkspace, category int64) bool {
 	return slices.Contains(w.inUse, category)
 }
 
+// A decision is what a change writes.
+type decision struct {
+	petstore.Effects
+	events []petstore.Event
+}
+
 // ask asks the change, gives its new rows their ids, and asks for its receipt.
-func (g *Group) ask(c *change) (petstore.Effects, error) {
+func (g *Group) ask(c *change) (d decision, err error) {
 	w, last := c.workspace, &c.workspace.last
-	e, err := c.Ask(g.facts(c))
-	if err != nil {
-		return e, err
+	if d.Effects, err = c.Ask(g.facts(c)); err != nil {
+		return d, err
 	}
-	if p := e.SavePet; p != nil {
+	if p := d.SavePet; p != nil {
 		assignID(&p.ID, &last.pets)
 	}
-	if c := e.SaveCategory; c != nil {
+	if c := d.SaveCategory; c != nil {
 		assignID(&c.ID, &last.categories)
 	}
-	if o := e.SaveOrder; o != nil {
+	if o := d.SaveOrder; o != nil {
 		assignID(&o.ID, &last.orders)
 	}
-	e.Link()
-	if e.Movement != nil {
+	d.Link()
+	if d.Movement != nil {
 		last.movements++
 	}
 	if err := w.usedUp(); err != nil {
-		return e, err
+		return d, err
+	}
+	if !g.store.options.NoEvents {
+		d.events = d.Events(g.now, c.RequestID)
 	}
 	if c.Idempotency != nil {
 		c.receipt = &storedReceipt{c.Receipt(), c.Idempotency.Fingerprint, g.now}
 	}
-	return e, nil
+	return d, nil
 }
 
 // assignID writes the next id to *id unless there is one, and reports whether it did.
@@ -125,20 +137,20 @@ func (w *groupedWorkspace) usedUp() error {
 	return nil
 }
 
-// apply shows the effects to the changes after this one, and keeps the movement and the events.
-func (g *Group) apply(c *change, e *petstore.Effects) {
+// apply shows the decision to the changes after this one, and keeps its movement and events.
+func (g *Group) apply(c *change, d *decision) {
 	w := c.workspace
-	if p := e.SavePet; p != nil {
+	if p := d.SavePet; p != nil {
 		g.pets.saved(rowID{w.id, p.ID}).StockedPet = *p
 	}
-	if c := e.SaveCategory; c != nil {
+	if c := d.SaveCategory; c != nil {
 		*g.categories.saved(rowID{w.id, c.ID}) = *c
 	}
-	if o := e.SaveOrder; o != nil {
+	if o := d.SaveOrder; o != nil {
 		g.orders.saved(rowID{w.id, o.ID}).Order = *o
 	}
-	if e.Movement != nil {
-		movement := storedMovement{Movement: *e.Movement, id: w.last.movements}
+	if d.Movement != nil {
+		movement := storedMovement{Movement: *d.Movement, id: w.last.movements}
 		movement.By = c.By
 		if pet := g.pets[rowID{w.id, movement.PetID}]; pet != nil {
 			movement.before, pet.row.lastMovement = pet.row.lastMovement, movement.id
@@ -148,10 +160,10 @@ func (g *Group) apply(c *change, e *petstore.Effects) {
 		}
 		g.movements = append(g.movements, movementTable.values(w.id, &movement))
 	}
-	g.pets.drop(rowID{w.id, e.DropPet})
-	g.categories.drop(rowID{w.id, e.DropCategory})
-	g.orders.drop(rowID{w.id, e.DropOrder})
-	g.addEvents(w, e.Events(g.now, c.RequestID)...)
+	g.pets.drop(rowID{w.id, d.DropPet})
+	g.categories.drop(rowID{w.id, d.DropCategory})
+	g.orders.drop(rowID{w.id, d.DropOrder})
+	g.addEvents(w, d.events...)
 }
 
 // addEvents adds events to the feed of a workspace.

@@ -47,8 +47,8 @@ type change struct {
 // Do implements [petstore.Store].
 //
 // The changes that wait when a committer is free are carried out together, as a [Group].
-// If the database refuses what one of them writes, or one panics, all are tried again one by
-// one. The error of a change that panics is ErrPanicked.
+// If the database refuses what one of them writes, all are tried again one by one. The error
+// of a change that panics is ErrPanicked.
 func (s *Store) Do(ctx context.Context, c *petstore.Change) (*petstore.Receipt, error) {
 	w := &change{Change: c}
 	err := s.carryOut(ctx, w)

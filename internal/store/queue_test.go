@@ -108,10 +108,17 @@ func TestMost(t *testing.T) {
 // TestPanics: what a change or the engine panics with is its caller's error, and the committer goes on.
 func TestPanics(t *testing.T) {
 	t.Parallel()
-	s := newGroups(func(*Group) error { panic("out of range") })
+	groups := 0
+	s := newGroups(func(g *Group) error {
+		if groups++; groups == 2 {
+			panic("out of range")
+		}
+		g.changes[0].err = guard(func() error { panic("out of range") })
+		return nil
+	})
 	s.CommitChanges(1)
 	defer s.EndChanges()
-	for range 2 {
+	for range 3 {
 		_, err := s.Do(t.Context(), &petstore.Change{})
 		if !errors.Is(err, ErrPanicked) || !strings.Contains(err.Error(), "out of range\n") || !strings.Contains(err.Error(), "queue_test.go") {
 			t.Errorf("Do = %v, want what the change panicked with, and where", err)

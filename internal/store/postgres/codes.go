@@ -43,7 +43,7 @@ func severityOf(err error) severity {
 	code := state(err)
 	switch code {
 	case "": // it is not the server's: the network's, a context's or the pool's means that the server was not reached
-		if errors.Is(err, store.ErrLocked) || errors.Is(err, store.ErrUsedUp) || errors.Is(err, store.ErrDamaged) {
+		if errors.Is(err, store.ErrLocked) || errors.Is(err, store.ErrPanicked) || errors.Is(err, store.ErrUsedUp) || errors.Is(err, store.ErrDamaged) {
 			return ordinary
 		}
 		return unavailable
