@@ -302,9 +302,9 @@ func (k *Key) CheckRotation(now time.Time) error {
 func (k *Key) CheckGrant(s Scopes, end time.Time) error {
 	switch {
 	case !k.Scopes.Has(s):
-		return grantFault("/scopes", "A new key cannot have more scopes than the key that creates it: %s.", k.Scopes)
+		return grantFault("/scopes", "A key cannot have more scopes than the key that you use: %s.", k.Scopes)
 	case !k.ExpiresAt.IsZero() && (end.IsZero() || end.After(k.ExpiresAt)):
-		return grantFault("/expiresAt", "A new key cannot last longer than the key that creates it, which expires at %s.", petstore.At(k.ExpiresAt))
+		return grantFault("/expiresAt", "A key cannot last longer than the key that you use, which expires at %s.", petstore.At(k.ExpiresAt))
 	}
 	return nil
 }

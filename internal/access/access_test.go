@@ -108,7 +108,7 @@ func TestCheckGrant(t *testing.T) {
 		{Key{Scopes: Read | Write, ExpiresAt: end}, Read, end.Add(-time.Second), ""},
 		{Key{Scopes: Read | Write, ExpiresAt: end}, Read, end.Add(time.Millisecond), "longer"},
 		{Key{Scopes: Read | Write, ExpiresAt: end}, Read, time.Time{}, "longer"},
-		{Key{Scopes: Write}, Read | Write, end, "more scopes than the key that creates it: write"},
+		{Key{Scopes: Write}, Read | Write, end, "more scopes than the key that you use: write"},
 		{Key{Scopes: Read | Write}, Manage, end, "more scopes than the key"},
 	} {
 		err := test.maker.CheckGrant(test.scopes, test.end)

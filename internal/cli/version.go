@@ -9,12 +9,12 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// sourceVersion is the version that these sources are, or follow.
+const sourceVersion = "v1.0.0"
+
 // What a release was built from; its linker sets them, to the same for the same
-// sources. In other builds release is the version that the sources are, or follow.
-var (
-	release      = "v1.0.0"
-	commit, date string
-)
+// sources. Empty in other builds.
+var release, commit, date string
 
 // versionView is the version as it is printed.
 type versionView struct {
@@ -28,7 +28,7 @@ type versionView struct {
 // version returns what the binary was built from: what the linker was told, or
 // else what the go command found out.
 func version() versionView {
-	v := versionView{Version: release, Commit: commit, Date: date, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	v := versionView{Version: cmp.Or(release, sourceVersion), Commit: commit, Date: date, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
 			switch s.Key {

@@ -40,7 +40,7 @@ func (s *Store) Check(ctx context.Context) (problems []string, err error) {
 // Check is [Store.Check] of a database that is read by tx, a transaction of one instant.
 func Check(tx Tx, own Dialect) (problems []string, err error) {
 	report := reportTo(&problems)
-	checks := []func(Tx, Report) error{references.check, rules.check, ledgers.check, checkLetters}
+	checks := []func(Tx, Report) error{references.check, rules.check, ledgers.check}
 	if own.CheckStructure != nil {
 		checks = append(checks, own.CheckStructure)
 	}
@@ -96,29 +96,4 @@ func issued(table string) fault {
 		"SELECT workspace, max(id) FROM " + table + " t WHERE " + kept + " GROUP BY workspace" +
 			" HAVING max(id) > coalesce((SELECT c." + table + " FROM counters c WHERE c.workspace = t.workspace), 0)",
 	}
-}
-
-// checkLetters looks for names whose letters their workspace does not have: no search for
-// these letters would find them.
-func checkLetters(tx Tx, report Report) error {
-	letters := map[int64]string{}
-	err := Each(tx, "SELECT workspace, letters FROM counters", func(row Row) error {
-		var shop int64
-		var text string
-		err := row.Scan(&shop, &text)
-		letters[shop] = text
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return Each(tx, "SELECT workspace, id, folded FROM pets WHERE "+kept, func(row Row) error {
-		var shop, id int64
-		var name string
-		err := row.Scan(&shop, &id, &name)
-		if lettersOf(letters[shop], name) != letters[shop] {
-			report("names: workspace %d: a search would not find the letters of the name of pet %d", shop, id)
-		}
-		return err
-	})
 }

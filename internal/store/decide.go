@@ -111,7 +111,7 @@ func (g *Group) ask(c *change) (d decision, err error) {
 	if err := w.usedUp(); err != nil {
 		return d, err
 	}
-	if !g.store.options.NoEvents {
+	if !g.store.noEvents {
 		d.events = d.Events(g.now, c.RequestID)
 	}
 	if c.Idempotency != nil {

@@ -47,7 +47,7 @@ func CheckShop(tx Tx, shop int64, lock string) error {
 	return cmp.Or[error](HasWorkspace(tx, shop), access.Resetting())
 }
 
-// steps runs a statement that removes stepRows rows at most, in a transaction of [DB.Step],
+// steps runs a statement that removes stepRows rows at most, in a transaction of [DB.WriteBulk],
 // again and again until it removes fewer. It returns how many they were.
 func (s *Store) steps(ctx context.Context, query string, args ...any) (removed int, err error) {
 	for n := int64(stepRows); n == stepRows; {
