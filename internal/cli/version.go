@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// sourceVersion is the version that these sources are, or follow.
+// sourceVersion is the version that these sources are or lead to.
 const sourceVersion = "v1.0.0"
 
 // What a release was built from; its linker sets them, to the same for the same
