@@ -105,9 +105,9 @@ func (t sqlTx) Run(b *store.Batch) error {
 // storable returns the arguments with NULL in the place of a text that the server cannot hold:
 // that equals and contains nothing.
 func storable(args []any) []any {
-	args = slices.Clone(args)
 	for i, arg := range args {
 		if text, ok := arg.(string); ok && (!utf8.ValidString(text) || strings.Contains(text, "\x00")) {
+			args = slices.Clone(args)
 			args[i] = nil
 		}
 	}
