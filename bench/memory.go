@@ -62,7 +62,7 @@ func (b *bench) measureMemory(ctx context.Context) error {
 		{name: "searches", callers: 8, want: 200, request: searchSome(rareName)},
 		{name: "mixed reads", callers: 64, want: 200, request: readMixed},
 	} {
-		if _, err := load(ctx, p, w, &mixed, max(b.round, time.Second)); err != nil {
+		if _, err := load(ctx, p, w, &mixed, max(5*b.round, time.Second)); err != nil {
 			return err
 		}
 	}

@@ -87,6 +87,7 @@ func onlyIn() map[string]string {
 		"modernc.org/sqlite":           "internal/store/sqlite",
 		"github.com/jackc/pgx":         "internal/store/postgres internal/store/postgres/postgrestest",
 		"github.com/redis/rueidis":     "internal/ratelimit",
+		"github.com/VictoriaMetrics":   "internal/httpapi",
 		"go.opentelemetry.io":          "internal/trace",
 		"github.com/prometheus":        "internal/node",
 		"github.com/spf13":             "internal/config internal/cli deploy/manual",

@@ -29,7 +29,7 @@ import (
 )
 
 // Options configure an API. All but BaseURL, ServerURL, TrustedProxies, Version, Events, Webhooks,
-// Sandboxes, SignIn, Done, Console and AccessLog are needed, and Held with Version.
+// Sandboxes, SignIn, Done, Console and AccessLog are needed.
 type Options struct {
 	Service *petstore.Service
 	Access  access.Store
@@ -60,11 +60,9 @@ type Options struct {
 	TrustedProxies []netip.Prefix
 
 	// Version returns a number that changes with each change of a workspace's pets, or
-	// false if it is not known. If it is not nil, answers to GETs are cached.
+	// false if it is not known. If it is not nil, answers to GETs are cached, in some 50 MiB
+	// of memory.
 	Version func(workspace int64) (version uint64, known bool)
-
-	// Held is how many bytes the cached answers may take.
-	Held int64
 
 	// Events are the feeds of workspaces; nil if no events are kept.
 	Events petstore.Feed
@@ -132,7 +130,7 @@ func New(o Options) (*API, error) {
 			now: o.Now, observe: o.Observe, access: o.AccessLog,
 		},
 		sunset:  newSunset(o.Sunset),
-		cache:   newCache(o.Version, o.Held),
+		cache:   newCache(o.Version),
 		reads:   newPool(o.Reads),
 		writes:  newPool(o.Writes),
 		streams: fairshare.New(fairshare.Options{Capacity: math.MaxInt32, Each: maxFeedStreams}),

@@ -1,101 +1,94 @@
 package httpapi
 
 import (
-	"bytes"
-	"strings"
-	"sync"
+	"encoding/binary"
+
+	"github.com/VictoriaMetrics/fastcache"
 )
 
 // A cache holds the answers to GETs. An answer is valid while its workspace has the
-// version that it had before the store was read. A full cache drops all answers and
-// begins anew. A nil cache holds nothing.
+// version that it had before the store was read. A full cache drops the oldest answers.
+// A nil cache holds nothing.
 type cache struct {
 	version func(workspace int64) (version uint64, known bool)
-	most    int64 // bytes
-
-	mu      sync.RWMutex
-	answers map[target]cached
-	size    int64 // in bytes
+	answers *fastcache.Cache // each is a version, in 8 bytes, and an encoded representation
 }
 
-// A target is the path and the query of a request, as they were sent.
-type target struct {
-	workspace   int64
-	path, query string
-}
-
-type cached struct {
-	*representation
-	version uint64
-}
-
-// Limits of a cache.
+// Limits of a cache, in bytes.
 const (
-	entrySize   = 368      // bytes that one takes besides its texts
-	longestPath = 512      // bytes of a path with its query
-	longestBody = 12 << 10 // bytes
+	cacheSize     = 32 << 20 // the least that fastcache takes; its index takes up to half as much on Go's heap
+	longestTarget = 512      // a path with its query
+	longestBody   = 12 << 10
 )
 
-// newCache returns a cache, or nil if version is nil. held is the most bytes that it
-// takes.
-func newCache(version func(workspace int64) (uint64, bool), held int64) *cache {
+// newCache returns a cache, or nil if version is nil or there is no memory.
+func newCache(version func(workspace int64) (uint64, bool)) (c *cache) {
 	if version == nil {
 		return nil
 	}
-	return &cache{version: version, most: held, answers: map[target]cached{}}
+	defer func() {
+		if recover() != nil { // memory cannot be mapped
+			c = nil
+		}
+	}()
+	answers := fastcache.New(cacheSize)
+	answers.Set([]byte{0}, nil) // maps the memory, which would panic with locks held while a request is answered
+	return &cache{version, answers}
 }
 
 // answer answers a GET from the cache, or else calls read and caches its answer.
 func (c *cache) answer(x *exchange, read handler) error {
-	if c == nil {
+	if c == nil || len(x.r.URL.Path)+len(x.r.URL.RawQuery) > longestTarget {
 		return read(x)
 	}
-	at := target{x.shop(), x.r.URL.Path, x.r.URL.RawQuery}
-	version, known := c.version(at.workspace)
+	version, known := c.version(x.shop())
 	if !known {
 		return read(x)
 	}
-	if held, ok := c.find(at); ok && held.version == version {
-		return x.represent(held.representation)
+	var short [64]byte
+	key := appendCacheKey(short[:0], x)
+	x.held = c.answers.Get(x.held[:0], key)
+	if len(x.held) > 8 && binary.LittleEndian.Uint64(x.held) == version {
+		return x.represent(decodeRepresentation(x.held[8:]))
 	}
 	err := read(x)
-	if err == nil && x.shown != nil && len(x.shown.body) <= longestBody && len(at.path)+len(at.query) <= longestPath {
-		if x.shown.compressed == nil { // a compressed one is long, and uses most of its capacity
-			x.shown.body = bytes.Clone(x.shown.body)
-		}
-		c.put(at, cached{x.shown, version})
+	if err != nil || x.shown == nil {
+		return err
 	}
-	return err
+	if x.shown = x.shown.compressedFor(x); len(x.shown.body) <= longestBody {
+		x.held = x.shown.encode(binary.LittleEndian.AppendUint64(x.held[:0], version))
+		c.answers.Set(key, x.held)
+	}
+	return nil
 }
 
-func (c *cache) find(at target) (cached, bool) {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	held, ok := c.answers[at]
-	return held, ok
+// appendCacheKey appends what an answer depends on: the workspace, whether the client
+// accepts a compressed body, the path, and the query as it was sent.
+func appendCacheKey(dst []byte, x *exchange) []byte {
+	dst = binary.AppendVarint(dst, x.shop())
+	if acceptsGzip(x) {
+		dst = append(dst, 'z')
+	}
+	dst = append(append(dst, x.r.URL.Path...), '?')
+	return append(dst, x.r.URL.RawQuery...)
 }
 
-func (c *cache) put(at target, held cached) {
-	at.path, at.query = strings.Clone(at.path), strings.Clone(at.query) // they may share memory with the whole head of the request
-	size := held.size(at)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if replaced, ok := c.answers[at]; ok {
-		c.size -= replaced.size(at)
+// encode appends r, which is JSON, to dst: each field after its length, and then the body.
+func (r *representation) encode(dst []byte) []byte {
+	for _, field := range []string{r.encoding, r.etag, r.link, r.more} {
+		dst = append(binary.AppendUvarint(dst, uint64(len(field))), field...)
 	}
-	if c.size+size > c.most {
-		c.answers, c.size = map[target]cached{}, 0
-	}
-	c.answers[at] = held
-	c.size += size
+	return append(dst, r.body...)
 }
 
-// size returns how many bytes an answer takes. It includes the compressed copy, which
-// may be made later.
-func (held cached) size(at target) int64 {
-	body := cap(held.body)
-	if held.compressed != nil {
-		body += len(held.body)
+// decodeRepresentation returns what encode appended to nothing. Its body is a part of b.
+func decodeRepresentation(b []byte) *representation {
+	r := new(representation)
+	for _, field := range []*string{&r.encoding, &r.etag, &r.link, &r.more} {
+		length, size := binary.Uvarint(b)
+		end := size + int(length) //nolint:gosec // it is that of a string
+		*field, b = string(b[size:end]), b[end:]
 	}
-	return int64(entrySize + len(at.path) + len(at.query) + len(held.link) + body)
+	r.body = b
+	return r
 }

@@ -61,6 +61,7 @@ type exchange struct {
 	answer []byte          // the body of that response
 	shared bool            // answer is shared with other requests
 	shown  *representation // the answer to a GET
+	held   []byte          // the same as the cache has it; answer may be a part of it
 	breaks string          // the Connection of a sandbox.Fault: how the connection is broken off; or ""
 
 	status int
@@ -118,7 +119,7 @@ var exchanges = sync.Pool{New: func() any { return new(exchange) }}
 
 func newExchange(e *env, w http.ResponseWriter, r *http.Request) *exchange {
 	x := exchanges.Get().(*exchange)
-	*x = exchange{env: e, w: w, r: r, began: e.now(), ctx: r.Context(), path: nowhere, fields: x.fields[:0]}
+	*x = exchange{env: e, w: w, r: r, began: e.now(), ctx: r.Context(), path: nowhere, fields: x.fields[:0], held: x.held}
 	if x.plain, _ = w.(http1.FieldWriter); x.plain == nil {
 		x.ctx = context.WithoutCancel(x.ctx)
 	}

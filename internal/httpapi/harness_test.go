@@ -159,7 +159,7 @@ func prepareService(t testing.TB, cfg ratelimit.Config, change ...func(*httpapi.
 		Sunset: time.Date(2030, 12, 5, 0, 0, 0, 0, time.UTC), Now: s.clock.Now,
 		OnBan:   func(b ratelimit.Ban) { s.bans <- b },
 		Observe: func(context.Context, httpapi.Observation) {},
-		Held:    16 << 20, Reads: 128, Writes: 512,
+		Reads:   128, Writes: 512,
 		Docs:    http.HandlerFunc(httpapi.NotFound),
 		Log:     slog.New(slog.NewJSONHandler(s.log, nil)),
 		BaseURL: "https://shop.example/v1",

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"maps"
 	"strconv"
-	"sync"
 
 	"example.com/petstore/internal/accept"
 	"example.com/petstore/internal/petstore"
@@ -77,7 +76,7 @@ func sendList[T any](l *listRequest, entries []T, positionOf func(T) position) e
 func pageOf(body []byte, link string, more bool) *representation {
 	page := &representation{etag: weak(petstore.TagOf(body)), body: body, link: link, more: strconv.FormatBool(more)}
 	if len(body) > minGzipLength {
-		page.compressed = sync.OnceValue(func() []byte { return accept.Compress(body, accept.Fast) })
+		page.compressed = func() []byte { return accept.Compress(body, accept.Fast) }
 	}
 	return page
 }

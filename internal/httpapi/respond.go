@@ -53,7 +53,9 @@ func (x *exchange) flush() {
 		body = body[http1.Covered:]
 	}
 	if len(body) > 0 {
-		_, _ = x.Write(body) // the error means that the client has disconnected
+		if _, err := x.Write(body); err != nil { // the client has disconnected
+			x.held = nil // HTTP/2 may read it still
+		}
 	}
 }
 
@@ -144,12 +146,13 @@ func (x *exchange) sendResource(v any, err error) error {
 func strong(tag petstore.Tag) string { return `"` + string(tag) + `"` }
 func weak(tag petstore.Tag) string   { return "W/" + strong(tag) }
 
-// A representation is the answer to a GET. Several requests may share it.
+// A representation is the answer to a GET. Several requests may share that of a document.
 type representation struct {
 	contentType string // "" means JSON
+	encoding    string // of the body: "" or "gzip"
 	etag        string // from strong or weak
 	body        []byte
-	compressed  func() []byte // returns the body compressed by gzip; nil for a short body
+	compressed  func() []byte // returns body compressed by gzip; nil if body is short or compressed
 	link        string        // of a list: the link to the next page, or ""
 	more        string        // of a list: "true" if there are more entries now, else "false"
 }
@@ -172,14 +175,23 @@ func (x *exchange) represent(r *representation) error {
 		x.sendEmpty(http.StatusNotModified)
 		return nil
 	}
-	body := r.body
-	if r.compressed != nil && accept.Gzip(x.r.Header["Accept-Encoding"]) {
-		x.set("Content-Encoding", "gzip")
-		body = r.compressed()
+	x.shown = r.compressedFor(x)
+	if x.shown.encoding != "" {
+		x.set("Content-Encoding", x.shown.encoding)
 	}
-	x.send(http.StatusOK, cmp.Or(r.contentType, "application/json"), body)
+	x.send(http.StatusOK, cmp.Or(r.contentType, "application/json"), x.shown.body)
 	return nil
 }
+
+// compressedFor returns r with a compressed body, if that is long and the client accepts it.
+func (r *representation) compressedFor(x *exchange) *representation {
+	if r.compressed == nil || !acceptsGzip(x) {
+		return r
+	}
+	return &representation{contentType: r.contentType, encoding: "gzip", etag: r.etag, body: r.compressed(), link: r.link, more: r.more}
+}
+
+func acceptsGzip(x *exchange) bool { return accept.Gzip(x.r.Header["Accept-Encoding"]) }
 
 // sendChanged answers a write with the resource as it is now.
 func (x *exchange) sendChanged(v any, err error) error {

@@ -87,9 +87,9 @@ func (b budget) writes() int { return int(min(max(b.quarter/2/writeCost, 16), 51
 // of the rest of the budget.
 func (b budget) imports() int { return int(min(max(b.quarter/importCost, 1), 4)) }
 
-// held returns how many bytes the API's cached answers may take. They are part of the
-// rest of the budget.
-func (b budget) held() int64 { return min(max(b.memory/16, 128<<10), 16<<20) }
+// caches reports whether there is memory for the API's cache of answers, which takes the
+// most of it beside Go's.
+func (b budget) caches() bool { return b.memory >= 256<<20 }
 
 // limits returns the limits of the public listener. It may use half of the file
 // descriptors; the rest is for the database and the operations listener.

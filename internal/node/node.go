@@ -154,9 +154,13 @@ func (n *node) frontend(ctx context.Context, public string) (*http.Server, *http
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	version := n.store.PetVersion
+	if !n.budget.caches() {
+		version = nil
+	}
 	api, err := httpapi.New(httpapi.Options{
 		Service: n.service, Access: n.store, Keys: n.keys, Limiter: n.limiter, OnBan: n.banStarted,
-		Version: n.store.PetVersion, Held: n.budget.held(), Secret: n.secret, BaseURL: n.Config.BaseURL, ServerURL: public, Sunset: n.Config.Sunset, TrustedProxies: n.Config.TrustedProxies,
+		Version: version, Secret: n.secret, BaseURL: n.Config.BaseURL, ServerURL: public, Sunset: n.Config.Sunset, TrustedProxies: n.Config.TrustedProxies,
 		Events: n.events(), Webhooks: n.webhooks, Done: ctx.Done(),
 		Sandboxes: n.sandboxes, SignIn: pages.SignInPath,
 		Docs: docs, Console: func(w http.ResponseWriter, r *http.Request, p *httpapi.ConsoleGate) { pages.Serve(w, r, p) },
