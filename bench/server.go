@@ -103,7 +103,9 @@ func build(ctx context.Context, s *settings, dir string) (servertest.Binary, err
 		return servertest.Binary(path), err
 	}
 	out := filepath.Join(dir, "petstore")
-	return servertest.Binary(out), runOnBoth(exec.CommandContext(ctx, "go", "build", "-C", "..", "-trimpath", "-ldflags=-s -w", "-o", out, "./cmd/petstore"))
+	cmd := exec.CommandContext(ctx, "go", "build", "-C", "..", "-trimpath", "-gcflags=all=-dwarf=false", "-ldflags=-s -w", "-o", out, "./cmd/petstore")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	return servertest.Binary(out), runOnBoth(cmd)
 }
 
 // runOnBoth runs cmd on both cores.
