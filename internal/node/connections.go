@@ -87,8 +87,8 @@ func (b budget) writes() int { return int(min(max(b.quarter/2/writeCost, 16), 51
 // of the rest of the budget.
 func (b budget) imports() int { return int(min(max(b.quarter/importCost, 1), 4)) }
 
-// caches reports whether there is memory for the API's cache of answers, which takes the
-// most of it beside Go's.
+// caches reports whether there is memory for the API's cache of answers, most of which is
+// not Go's.
 func (b budget) caches() bool { return b.memory >= 256<<20 }
 
 // limits returns the limits of the public listener. It may use half of the file
