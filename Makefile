@@ -43,8 +43,8 @@ each = @for dir in $(MODULES); do echo "$(1) in $$dir" && (cd $$dir && $(1)) || 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-# Static, as releases are. Without the tables of a debugger, which are a third of it, and which the compiler need not make
-# then; profiles and panics name functions all the same.
+# Static, as releases are, and without debugging tables, which would be a third of the binary. Profiles and panics name
+# functions all the same.
 build: ## the binary, as bin/petstore
 	CGO_ENABLED=0 go build -trimpath -gcflags=all=-dwarf=false -ldflags="-s -w" -o bin/petstore ./cmd/petstore
 

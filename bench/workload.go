@@ -46,7 +46,8 @@ type workload struct {
 // but those of the body, and then those of the other transports, whose reference sends the same fields.
 func rows() []row {
 	all := []row{
-		{name: "get", words: "GET one: `/pets/{id}`, some more popular than others", callers: readers, want: 200, warm: 3 * time.Second, least: .85, request: getPopular}, // warm until what is popular is cached,
+		// Warm until what is popular is cached.
+		{name: "get", words: "GET one: `/pets/{id}`, some more popular than others", callers: readers, want: 200, warm: 3 * time.Second, least: .85, request: getPopular},
 		{name: "get-uniform", words: "GET one: `/pets/{id}`, all alike", callers: readers, want: 200, least: .6, request: getPet},
 		{name: "list", words: "list of 20, first page", callers: readers, want: 200, least: 1, request: listFirst},
 		{name: "limited", words: "refused by the limit (429)", callers: readers, want: 429, least: .85, request: getSpent},

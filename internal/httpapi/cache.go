@@ -27,7 +27,7 @@ func newCache(version func(workspace int64) (uint64, bool)) (c *cache) {
 		return nil
 	}
 	defer func() {
-		if recover() != nil { // memory cannot be mapped
+		if recover() != nil { // memory cannot be mapped; fastcache is of no use to the process after that
 			c = nil
 		}
 	}()
