@@ -24,7 +24,7 @@ func TestDoctor(t *testing.T) {
 	}{
 		{"well", func(string) {}, nil, "integrity and ledger", "ok", "nothing", ""},
 		{"missing", func(p string) { os.Remove(p) }, nil, "database", "problem", "the file does not exist", adviceGeneral + "; petstore migrate up creates and migrates it"},
-		{"empty", func(p string) { os.Truncate(p, 0) }, nil, "database", "problem", "lacks ", "make a backup, then run petstore migrate up"},
+		{"empty", func(p string) { os.Truncate(p, 0) }, nil, "database", "problem", "lacks 1 of 1 migrations", "make a backup, then run petstore migrate up"},
 		{"damaged", func(p string) { os.WriteFile(p, bytes.Repeat([]byte("x"), 4096), 0o600) }, nil, "database", "problem", "is not an SQLite database", adviceGeneral},
 		{"damaged schema", damage(2, 1), nil, "database", "problem", "malformed", adviceDamaged},
 		{"damaged pages", damage(8, 5), nil, "integrity and ledger", "problem", "malformed", adviceDamaged},
