@@ -25,6 +25,7 @@ import (
 	"example.com/petstore/internal/ratelimit"
 	"example.com/petstore/internal/sandbox"
 	"example.com/petstore/internal/store"
+	"example.com/petstore/internal/store/sqlite"
 	"example.com/petstore/internal/trace"
 	"example.com/petstore/internal/usage"
 	"example.com/petstore/internal/webhook"
@@ -154,9 +155,9 @@ func (n *node) frontend(ctx context.Context, public string) (*http.Server, *http
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	version := n.store.PetVersion
-	if !n.budget.caches() {
-		version = nil
+	var version func(workspace int64) (version uint64, known bool)
+	if db, ok := n.store.(*sqlite.DB); ok && n.budget.caches() { // PostgreSQL has other nodes, which change pets too
+		version = db.PetVersion
 	}
 	api, err := httpapi.New(httpapi.Options{
 		Service: n.service, Access: n.store, Keys: n.keys, Limiter: n.limiter, OnBan: n.banStarted,

@@ -32,9 +32,6 @@ type Store interface {
 
 	Stats() store.Stats
 	Size(ctx context.Context) (int64, error) // of the database, in bytes
-	// PetVersion returns a number that changes with each change of a workspace's pets,
-	// or false if it is not known.
-	PetVersion(workspace int64) (version uint64, known bool)
 	// Follow calls changed soon after another process has changed a key, a plan or a
 	// ban, if the database sends notifications. It keeps Err current where no writer
 	// does. It returns when ctx ends.

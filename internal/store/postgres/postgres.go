@@ -108,6 +108,3 @@ func (db *DB) Pools() map[string]*pgxpool.Stat {
 
 // Failed returns nil, since the server may always come back.
 func (*DB) Failed() <-chan struct{} { return nil }
-
-// PetVersion returns false, since other nodes change pets too.
-func (*DB) PetVersion(int64) (version uint64, known bool) { return 0, false }
